@@ -1,0 +1,58 @@
+/**
+ * The table of host functions: everything a handler's WebAssembly may import.
+ *
+ * The SDK declares these imports, both hosts provide them and the build refuses any other import, so a
+ * function is added here first. `string` is a pointer to an AssemblyScript string (UTF-16, its byte length
+ * as u32 at pointer − 4); `pointer` is an address in the instance's memory.
+ */
+
+/** Version of the boundary between handlers and hosts. It is part of the module hash. */
+export const ABI_VERSION = 1;
+
+/** Import namespace of every host function below. */
+export const HOST_NAMESPACE = "radical";
+
+export type HostValueType = "i32" | "i64" | "f64" | "string" | "pointer";
+
+export interface HostFunction {
+  readonly parameters: readonly HostValueType[];
+  readonly result: "i32" | "i64" | "f64" | null;
+  /** Which of the two programs of a module may import it: handlers, read/write-set functions, or both. */
+  readonly program: "both" | "read-write-set";
+}
+
+export const HOST_FUNCTIONS = {
+  /** Length in bytes of the encoded arguments. */
+  args_size: { parameters: [], result: "i32", program: "both" },
+  /** Copies the encoded arguments to the pointer. */
+  args_read: { parameters: ["pointer"], result: null, program: "both" },
+  /** Hands over the encoded result: pointer, length in bytes. */
+  result: { parameters: ["pointer", "i32"], result: null, program: "both" },
+  /** Reads an item: length of its value in bytes, or −1 if absent. The value is held for `take`. */
+  get: { parameters: ["string", "string"], result: "i32", program: "both" },
+  /** Copies the value that the last `get` found to the pointer. */
+  take: { parameters: ["pointer"], result: null, program: "both" },
+  /** Reads whether an item exists: 1 or 0. */
+  has: { parameters: ["string", "string"], result: "i32", program: "both" },
+  /** Buffers a write: table, key, pointer and length of the value. */
+  put: { parameters: ["string", "string", "pointer", "i32"], result: null, program: "both" },
+  /** Buffers a delete. */
+  delete: { parameters: ["string", "string"], result: null, program: "both" },
+  /** The execution's time in milliseconds since the epoch, fixed by the location. */
+  now: { parameters: [], result: "i64", program: "both" },
+  /** The execution's next draw as a number in [0, 1). */
+  random: { parameters: [], result: "f64", program: "both" },
+  /** Writes the execution's next draw as a version 4 UUID: 36 ASCII bytes. */
+  uuid: { parameters: ["pointer"], result: null, program: "both" },
+  /** Ends the execution without writes: HTTP status, error code, message. Does not return. */
+  abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
+  /** Records a read whose value the read/write-set function does not need. */
+  touch: { parameters: ["string", "string"], result: null, program: "read-write-set" },
+  /** Records a write whose value the read/write-set function does not know. */
+  will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
+} as const satisfies Record<string, HostFunction>;
+
+export type HostFunctionName = keyof typeof HOST_FUNCTIONS;
+
+/** AssemblyScript's own import for failed assertions and `throw`: message, file, line, column. */
+export const ASSEMBLYSCRIPT_ABORT = { module: "env", name: "abort" } as const;

@@ -1,0 +1,101 @@
+/**
+ * The identifiers of the protocol. All are branded strings: printable, comparable, usable as map keys,
+ * and not interchangeable by mistake.
+ */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** 128 bits made by the client's location, as 32 lowercase hex characters; the same in every retry. */
+export type ExecutionId = Branded<"ExecutionId">;
+
+/** SHA-256 of a module as 64 lowercase hex characters. */
+export type ModuleHash = Branded<"ModuleHash">;
+
+/** What is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. */
+export type UnitId = Branded<"UnitId">;
+
+/**
+ * (server epoch, sequence) as fixed-width hex `eeeeeeee-ssssssssssss`, so that comparing the strings compares
+ * the ids. Never reused and only growing.
+ *
+ * Departure from the paper (section 3.2), which counts versions per item: such a counter restarts when a
+ * deleted item is created again, and an old cached version 3 then equals a new version 3.
+ */
+export type CommitId = Branded<"CommitId">;
+
+/** Smaller than every commit id: the version of what was never written. */
+export const NO_COMMIT = "00000000-000000000000" as CommitId;
+
+const EXECUTION_ID = /^[0-9a-f]{32}$/;
+const MODULE_HASH = /^[0-9a-f]{64}$/;
+const COMMIT_ID = /^[0-9a-f]{8}-[0-9a-f]{12}$/;
+const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/** Longest key of an item, in UTF-8 bytes. */
+export const MAX_KEY_BYTES = 512;
+
+export function isExecutionId(text: string): text is ExecutionId {
+  return EXECUTION_ID.test(text);
+}
+
+export function isModuleHash(text: string): text is ModuleHash {
+  return MODULE_HASH.test(text);
+}
+
+export function isCommitId(text: string): text is CommitId {
+  return COMMIT_ID.test(text);
+}
+
+export function isTableName(text: string): boolean {
+  return TABLE_NAME.test(text);
+}
+
+/** Keys are well-formed (no lone surrogate), not empty and at most {@link MAX_KEY_BYTES} long in UTF-8. */
+export function isKey(text: string): boolean {
+  return text.length > 0 && text.isWellFormed() && utf8Length(text) <= MAX_KEY_BYTES;
+}
+
+export function isUnitId(text: string): text is UnitId {
+  const slash = text.indexOf("/");
+  return slash > 0 && isTableName(text.slice(0, slash)) && isKey(text.slice(slash + 1));
+}
+
+/** The unit of an item. Throws a RangeError for a table name or key outside the rules above. */
+export function unitId(table: string, key: string): UnitId {
+  if (!isTableName(table)) throw new RangeError(`invalid table name ${JSON.stringify(table)}`);
+  if (!isKey(key)) {
+    throw new RangeError(
+      `invalid key ${JSON.stringify(key.slice(0, 80))} in table ${table}: a key is well-formed text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes`,
+    );
+  }
+  return `${table}/${key}` as UnitId;
+}
+
+export function splitUnit(unit: UnitId): { readonly table: string; readonly key: string } {
+  const slash = unit.indexOf("/");
+  return { table: unit.slice(0, slash), key: unit.slice(slash + 1) };
+}
+
+/** Throws a RangeError outside epoch 0 … 2³²−1, sequence 0 … 2⁴⁸−1. */
+export function commitId(epoch: number, sequence: number): CommitId {
+  if (!Number.isInteger(epoch) || epoch < 0 || epoch > 0xffffffff) throw new RangeError(`invalid epoch ${epoch}`);
+  if (!Number.isInteger(sequence) || sequence < 0 || sequence > 0xffffffffffff) {
+    throw new RangeError(`invalid sequence ${sequence}`);
+  }
+  return `${epoch.toString(16).padStart(8, "0")}-${sequence.toString(16).padStart(12, "0")}` as CommitId;
+}
+
+function utf8Length(text: string): number {
+  let length = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) length += 1;
+    else if (unit < 0x800) length += 2;
+    else if (unit >= 0xd800 && unit < 0xdc00) {
+      length += 4;
+      i++;
+    } else length += 3;
+  }
+  return length;
+}

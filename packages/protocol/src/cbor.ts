@@ -1,0 +1,326 @@
+/**
+ * The subset of CBOR (RFC 8949) that values and messages use: integers of 64 bits, 64-bit floats, text, bytes,
+ * arrays, maps with text keys, booleans and null; definite lengths and shortest heads only (core deterministic
+ * encoding, section 4.2.1, except that maps keep the order of their record's fields).
+ *
+ * Values are written and read by shape, not as a tree: the reader checks every length against the bytes that are
+ * left before it allocates anything.
+ */
+import { decodeUtf8, encodeUtf8 } from "./text.ts";
+
+/** Bytes that are not what the reader was asked for. */
+export class MalformedError extends Error {
+  override readonly name = "MalformedError";
+}
+
+export type CborKind = "integer" | "float" | "text" | "bytes" | "array" | "map" | "boolean" | "null";
+
+const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, simple: 7 } as const;
+const FALSE = 0xf4;
+const TRUE = 0xf5;
+const NULL = 0xf6;
+const FLOAT64 = 0xfb;
+
+/** Deepest nesting that the reader follows. */
+export const MAX_DEPTH = 64;
+
+export class CborWriter {
+  #bytes = new Uint8Array(256);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  /** The bytes written so far, copied. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  null(): this {
+    return this.#byte(NULL);
+  }
+
+  boolean(value: boolean): this {
+    return this.#byte(value ? TRUE : FALSE);
+  }
+
+  /** Throws a RangeError for anything but an integer from −2⁶³ to 2⁶⁴−1. */
+  integer(value: number | bigint): this {
+    if (typeof value === "number") {
+      if (!Number.isSafeInteger(value)) throw new RangeError(`not an exact integer: ${value}`);
+      return value >= 0 ? this.#head(MAJOR.unsigned, value) : this.#head(MAJOR.negative, -1 - value);
+    }
+    if (value > 0xffff_ffff_ffff_ffffn || value < -0x8000_0000_0000_0000n) throw new RangeError(`integer over 64 bits: ${value}`);
+    return value >= 0n ? this.#head(MAJOR.unsigned, value) : this.#head(MAJOR.negative, -1n - value);
+  }
+
+  /** A 64-bit float; every NaN is written with the same bits. */
+  float(value: number): this {
+    this.#byte(FLOAT64);
+    this.#reserve(8);
+    if (Number.isNaN(value)) this.#view.setBigUint64(this.#length, 0x7ff8_0000_0000_0000n);
+    else this.#view.setFloat64(this.#length, value);
+    this.#length += 8;
+    return this;
+  }
+
+  /** Throws a RangeError for text with a lone surrogate. */
+  text(value: string): this {
+    if (!value.isWellFormed()) throw new RangeError("text with a lone surrogate");
+    const bytes = encodeUtf8(value);
+    this.#head(MAJOR.text, bytes.length);
+    return this.raw(bytes);
+  }
+
+  bytes(value: Uint8Array): this {
+    this.#head(MAJOR.bytes, value.length);
+    return this.raw(value);
+  }
+
+  /** Starts an array: its elements follow. */
+  array(length: number): this {
+    return this.#head(MAJOR.array, length);
+  }
+
+  /** Starts a map: `size` pairs of text key and value follow. */
+  map(size: number): this {
+    return this.#head(MAJOR.map, size);
+  }
+
+  /** Bytes that are CBOR already. */
+  raw(bytes: Uint8Array): this {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  #byte(value: number): this {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+    return this;
+  }
+
+  #head(major: number, argument: number | bigint): this {
+    this.#reserve(9);
+    const initial = major << 5;
+    if (argument < 24) {
+      this.#bytes[this.#length++] = initial | Number(argument);
+    } else if (argument < 0x100) {
+      this.#bytes[this.#length++] = initial | 24;
+      this.#bytes[this.#length++] = Number(argument);
+    } else if (argument < 0x1_0000) {
+      this.#bytes[this.#length++] = initial | 25;
+      this.#view.setUint16(this.#length, Number(argument));
+      this.#length += 2;
+    } else if (argument < 0x1_0000_0000) {
+      this.#bytes[this.#length++] = initial | 26;
+      this.#view.setUint32(this.#length, Number(argument));
+      this.#length += 4;
+    } else {
+      this.#bytes[this.#length++] = initial | 27;
+      this.#view.setBigUint64(this.#length, BigInt(argument));
+      this.#length += 8;
+    }
+    return this;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+/** Every method throws a {@link MalformedError} if the next item is not what it reads. */
+export class CborReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** Fails unless everything was read. */
+  end(): void {
+    if (this.remaining !== 0) throw new MalformedError(`${this.remaining} bytes after the end`);
+  }
+
+  /** What the next item is. */
+  peek(): CborKind {
+    const initial = this.#initial();
+    switch (initial >> 5) {
+      case MAJOR.unsigned:
+      case MAJOR.negative:
+        return "integer";
+      case MAJOR.bytes:
+        return "bytes";
+      case MAJOR.text:
+        return "text";
+      case MAJOR.array:
+        return "array";
+      case MAJOR.map:
+        return "map";
+      default:
+        if (initial === NULL) return "null";
+        if (initial === FALSE || initial === TRUE) return "boolean";
+        if (initial === FLOAT64) return "float";
+        throw new MalformedError(`unsupported item 0x${initial.toString(16)}`);
+    }
+  }
+
+  /** Reads a null if one is next, and says whether it did. */
+  nullIfNext(): boolean {
+    if (this.#initial() !== NULL) return false;
+    this.#at++;
+    return true;
+  }
+
+  boolean(): boolean {
+    const initial = this.#initial();
+    if (initial !== FALSE && initial !== TRUE) throw this.#expected("boolean");
+    this.#at++;
+    return initial === TRUE;
+  }
+
+  /** A number if it is exact as one, else a bigint. */
+  integer(): number | bigint {
+    const major = this.#initial() >> 5;
+    if (major !== MAJOR.unsigned && major !== MAJOR.negative) throw this.#expected("integer");
+    const argument = this.#head(major);
+    if (major === MAJOR.unsigned) return argument;
+    if (typeof argument === "number" && argument < Number.MAX_SAFE_INTEGER) return -1 - argument;
+    const value = -1n - BigInt(argument);
+    if (value < -0x8000_0000_0000_0000n) throw new MalformedError("integer over 64 bits");
+    return value;
+  }
+
+  /** An integer from `min` to `max`, both exact as numbers. */
+  integerIn(min: number, max: number): number {
+    const value = this.integer();
+    if (typeof value === "bigint" || value < min || value > max) throw new MalformedError(`integer ${value} outside ${min} to ${max}`);
+    return value;
+  }
+
+  float(): number {
+    if (this.#initial() !== FLOAT64) throw this.#expected("float");
+    this.#need(9);
+    const value = this.#view.getFloat64(this.#at + 1);
+    this.#at += 9;
+    return value;
+  }
+
+  text(): string {
+    const bytes = this.#run(MAJOR.text, "text");
+    try {
+      return decodeUtf8(bytes);
+    } catch {
+      throw new MalformedError("text is not UTF-8");
+    }
+  }
+
+  /** A view into the bytes being read, not a copy. */
+  bytes(): Uint8Array {
+    return this.#run(MAJOR.bytes, "bytes");
+  }
+
+  /** The length of an array whose elements follow. */
+  array(): number {
+    return this.#count(MAJOR.array, "array", 1);
+  }
+
+  /** The number of pairs of a map that follow. */
+  map(): number {
+    return this.#count(MAJOR.map, "map", 2);
+  }
+
+  /** Skips one item, whatever it is. */
+  skip(depth = 0): void {
+    if (depth > MAX_DEPTH) throw new MalformedError(`nested deeper than ${MAX_DEPTH}`);
+    switch (this.peek()) {
+      case "integer":
+        this.integer();
+        break;
+      case "float":
+        this.float();
+        break;
+      case "boolean":
+      case "null":
+        this.#at++;
+        break;
+      case "text":
+        this.#run(MAJOR.text, "text");
+        break;
+      case "bytes":
+        this.#run(MAJOR.bytes, "bytes");
+        break;
+      case "array":
+        for (let i = this.array(); i > 0; i--) this.skip(depth + 1);
+        break;
+      case "map":
+        for (let i = this.map(); i > 0; i--) {
+          this.#run(MAJOR.text, "text");
+          this.skip(depth + 1);
+        }
+    }
+  }
+
+  #initial(): number {
+    const initial = this.#bytes[this.#at];
+    if (initial === undefined) throw new MalformedError("unexpected end");
+    return initial;
+  }
+
+  #need(count: number): void {
+    if (this.remaining < count) throw new MalformedError("unexpected end");
+  }
+
+  #expected(what: string): MalformedError {
+    return new MalformedError(`expected ${what} at byte ${this.#at}, found ${this.peek()}`);
+  }
+
+  #count(major: number, what: string, bytesPerElement: number): number {
+    if (this.#initial() >> 5 !== major) throw this.#expected(what);
+    const count = this.#head(major);
+    if (count > this.remaining / bytesPerElement) throw new MalformedError(`${what} longer than the message`);
+    return Number(count);
+  }
+
+  #run(major: number, what: string): Uint8Array {
+    if (this.#initial() >> 5 !== major) throw this.#expected(what);
+    const length = this.#head(major);
+    if (length > this.remaining) throw new MalformedError("unexpected end");
+    const from = this.#at;
+    this.#at += Number(length);
+    return this.#bytes.subarray(from, this.#at);
+  }
+
+  #head(major: number): number | bigint {
+    const info = this.#initial() & 31;
+    if ((this.#initial() >> 5) !== major || info > 27) throw new MalformedError("indefinite or reserved length");
+    this.#at++;
+    if (info < 24) return info;
+    const size = 1 << (info - 24);
+    this.#need(size);
+    const at = this.#at;
+    this.#at += size;
+    let value: number | bigint;
+    if (size === 1) value = this.#bytes[at]!;
+    else if (size === 2) value = this.#view.getUint16(at);
+    else if (size === 4) value = this.#view.getUint32(at);
+    else {
+      const wide = this.#view.getBigUint64(at);
+      if (wide < 0x1_0000_0000n) throw new MalformedError("head is not the shortest");
+      return wide <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(wide) : wide;
+    }
+    if (value < (size === 1 ? 24 : size === 2 ? 0x100 : 0x1_0000)) throw new MalformedError("head is not the shortest");
+    return value;
+  }
+}

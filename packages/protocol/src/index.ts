@@ -1,0 +1,17 @@
+export * from "./arguments.ts";
+export { CborReader, CborWriter, MAX_DEPTH, MalformedError, type CborKind } from "./cbor.ts";
+export { contentHash, isContentHash, type ContentHash } from "./content-hash.ts";
+export * from "./environment.ts";
+export * from "./host-functions.ts";
+export * from "./ids.ts";
+export * from "./manifest.ts";
+export * from "./messages/followup.ts";
+export * from "./messages/lvi-reply.ts";
+export * from "./messages/lvi-request.ts";
+export { PROTOCOL_VERSION } from "./messages/fields.ts";
+export * from "./module-content.ts";
+export * from "./outcome.ts";
+export * from "./radical-error.ts";
+export * from "./signature.ts";
+export * from "./value-type.ts";
+export * from "./version.ts";

@@ -1,0 +1,37 @@
+/**
+ * The manifest: what `radical build` writes beside the two WebAssembly files and a location's Worker is made with.
+ */
+import type { ModuleHash } from "./ids.ts";
+import type { HandlerPlan, Limits } from "./module-content.ts";
+import type { Parameter, RecordTypes, ValueType } from "./value-type.ts";
+
+export interface HandlerManifest {
+  readonly parameters: readonly Parameter[];
+  /** Null: the handler returns nothing. */
+  readonly result: ValueType | null;
+  readonly plan: HandlerPlan;
+  /** No path of the handler writes. */
+  readonly readOnly: boolean;
+  /** Where the handler is declared, relative to the project. */
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface Manifest {
+  readonly format: 1;
+  /** Name of the application: cache entries are bound to it. */
+  readonly application: string;
+  readonly module: ModuleHash;
+  readonly limits: Limits;
+  readonly handlers: Readonly<Record<string, HandlerManifest>>;
+  readonly records: RecordTypes;
+  /** Record type by table name. */
+  readonly tables: Readonly<Record<string, ValueType>>;
+  readonly testHooks?: TestHooks;
+}
+
+/** For tests only: makes a location wrong on purpose. `radical build` never writes it. */
+export interface TestHooks {
+  /** Tables whose units are left out of every read/write set that the location derives. */
+  readonly undeclaredTables?: readonly string[];
+}

@@ -1,0 +1,120 @@
+/** Fields that several messages share, checked as they are read. */
+import { type CborReader, type CborWriter, MalformedError } from "../cbor.ts";
+import { isContentHash } from "../content-hash.ts";
+import { type CommitId, type ExecutionId, type ModuleHash, type UnitId, isCommitId, isExecutionId, isModuleHash, isUnitId } from "../ids.ts";
+import type { Entry, Repair, Version, Write } from "../version.ts";
+
+/** Version of the wire. A decoder knows every version that was ever sent; additions go to the end of a message. */
+export const PROTOCOL_VERSION = 1;
+
+/** Starts a message of `length` fields, the protocol version not counted. */
+export function openMessage(writer: CborWriter, length: number): void {
+  writer.array(length + 1).integer(PROTOCOL_VERSION);
+}
+
+/** The number of fields that follow the protocol version; `required` of them must be there. */
+export function readMessageHead(reader: CborReader, required: number): number {
+  const length = reader.array() - 1;
+  const version = reader.integer();
+  if (version !== PROTOCOL_VERSION) throw new MalformedError(`unknown protocol version ${version}`);
+  if (length < required) throw new MalformedError(`message of ${length} fields, at least ${required} expected`);
+  return length;
+}
+
+/** Skips fields that a later sender added. */
+export function closeMessage(reader: CborReader, extra: number): void {
+  for (let i = 0; i < extra; i++) reader.skip();
+  reader.end();
+}
+
+export function readExecutionId(reader: CborReader): ExecutionId {
+  const text = reader.text();
+  if (!isExecutionId(text)) throw new MalformedError("malformed execution id");
+  return text;
+}
+
+export function readModuleHash(reader: CborReader): ModuleHash {
+  const text = reader.text();
+  if (!isModuleHash(text)) throw new MalformedError("malformed module hash");
+  return text;
+}
+
+export function readUnitId(reader: CborReader): UnitId {
+  const text = reader.text();
+  if (!isUnitId(text)) throw new MalformedError("malformed unit");
+  return text;
+}
+
+export function readCommitId(reader: CborReader): CommitId {
+  const text = reader.text();
+  if (!isCommitId(text)) throw new MalformedError("malformed commit id");
+  return text;
+}
+
+export function writeNullable<T>(writer: CborWriter, value: T | null, write: (value: T) => void): void {
+  if (value === null) writer.null();
+  else write(value);
+}
+
+export function readNullable<T>(reader: CborReader, read: () => T): T | null {
+  return reader.nullIfNext() ? null : read();
+}
+
+export function readList<T>(reader: CborReader, read: () => T): readonly T[] {
+  const list: T[] = [];
+  for (let i = reader.array(); i > 0; i--) list.push(read());
+  return list;
+}
+
+export function writeVersion(writer: CborWriter, version: Version): void {
+  writer.array(2).text(version.commitId);
+  writeNullable(writer, version.hash, (hash) => writer.text(hash));
+}
+
+export function readVersion(reader: CborReader): Version {
+  if (reader.array() !== 2) throw new MalformedError("malformed version");
+  const commitId = readCommitId(reader);
+  const hash = readNullable(reader, () => reader.text());
+  if (hash === null) return { commitId, hash };
+  if (!isContentHash(hash)) throw new MalformedError("malformed content hash");
+  return { commitId, hash };
+}
+
+export function writeWrites(writer: CborWriter, writes: readonly Write[]): void {
+  writer.array(writes.length);
+  for (const write of writes) {
+    writer.array(2).text(write.unit);
+    writeNullable(writer, write.value, (value) => writer.bytes(value));
+  }
+}
+
+export function readWrites(reader: CborReader): readonly Write[] {
+  return readList(reader, () => {
+    if (reader.array() !== 2) throw new MalformedError("malformed write");
+    return { unit: readUnitId(reader), value: readValue(reader) };
+  });
+}
+
+export function writeRepairs(writer: CborWriter, repairs: readonly Repair[]): void {
+  writer.array(repairs.length);
+  for (const { unit, entry } of repairs) {
+    writer.array(3).text(unit);
+    writeVersion(writer, entry.version);
+    writeNullable(writer, entry.value, (value) => writer.bytes(value));
+  }
+}
+
+export function readRepairs(reader: CborReader): readonly Repair[] {
+  return readList(reader, () => {
+    if (reader.array() !== 3) throw new MalformedError("malformed repair");
+    const unit = readUnitId(reader);
+    const entry: Entry = { version: readVersion(reader), value: readValue(reader) };
+    if ((entry.value === null) !== (entry.version.hash === null)) throw new MalformedError("repair without its value");
+    return { unit, entry };
+  });
+}
+
+/** Values are copied, so that they don't keep their message in memory. */
+function readValue(reader: CborReader): Uint8Array | null {
+  return readNullable(reader, () => reader.bytes().slice());
+}

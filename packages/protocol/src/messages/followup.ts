@@ -1,0 +1,66 @@
+/** The followup (paper, section 3.2): the speculative writes, sent after the client was answered. */
+import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import type { CommitId, ExecutionId } from "../ids.ts";
+import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
+import type { Write } from "../version.ts";
+import { closeMessage, openMessage, readCommitId, readExecutionId, readMessageHead, readWrites, writeWrites } from "./fields.ts";
+
+export interface Followup {
+  readonly executionId: ExecutionId;
+  /** As the `valid` reply named it. */
+  readonly commitId: CommitId;
+  /** What the client was told: the stored outcome for a retry. */
+  readonly outcome: Outcome;
+  /** Sorted by unit; empty if the outcome is an abort or a trap. */
+  readonly writes: readonly Write[];
+}
+
+export const FOLLOWUP_RESULTS = [
+  /** The writes are in storage, by this followup. */
+  "applied",
+  /** The intent was completed before, by a re-execution or another copy of this followup. */
+  "completed_before",
+  /** No such intent: nothing was done. */
+  "unknown_intent",
+  /** The writes are not what the intent covers: nothing was done, the server re-executes. */
+  "not_covered",
+] as const;
+export type FollowupResult = (typeof FOLLOWUP_RESULTS)[number];
+
+export function encodeFollowup(followup: Followup): Uint8Array {
+  const writer = new CborWriter();
+  openMessage(writer, 4);
+  writer.text(followup.executionId).text(followup.commitId);
+  writeOutcome(writer, followup.outcome);
+  writeWrites(writer, followup.writes);
+  return writer.finish();
+}
+
+/** Throws a MalformedError. */
+export function decodeFollowup(bytes: Uint8Array): Followup {
+  const reader = new CborReader(bytes);
+  const length = readMessageHead(reader, 4);
+  const executionId = readExecutionId(reader);
+  const commitId = readCommitId(reader);
+  const outcome = readOutcome(reader);
+  const writes = readWrites(reader);
+  if (outcome.kind !== "result" && writes.length > 0) throw new MalformedError("writes of a failed execution");
+  if (new Set(writes.map(({ unit }) => unit)).size !== writes.length) throw new MalformedError("unit written twice");
+  closeMessage(reader, length - 4);
+  return { executionId, commitId, outcome, writes };
+}
+
+export function encodeFollowupReply(result: FollowupResult): Uint8Array {
+  const writer = new CborWriter();
+  openMessage(writer, 1);
+  writer.integer(FOLLOWUP_RESULTS.indexOf(result));
+  return writer.finish();
+}
+
+export function decodeFollowupReply(bytes: Uint8Array): FollowupResult {
+  const reader = new CborReader(bytes);
+  const length = readMessageHead(reader, 1);
+  const result = FOLLOWUP_RESULTS[reader.integerIn(0, FOLLOWUP_RESULTS.length - 1)]!;
+  closeMessage(reader, length - 1);
+  return result;
+}

@@ -1,0 +1,112 @@
+/** The answer to an LVI request. */
+import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import type { CommitId } from "../ids.ts";
+import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
+import type { Repair } from "../version.ts";
+import { closeMessage, openMessage, readCommitId, readMessageHead, readNullable, readRepairs, writeNullable, writeRepairs } from "./fields.ts";
+
+/** When the server received the request and sent the reply, in milliseconds since the epoch by its own clock. */
+export interface ServerTimes {
+  readonly receivedAtMs: number;
+  readonly sentAtMs: number;
+}
+
+export type LviReply =
+  /** The speculation is right. The commit id names the execution's writes; null if it has made no intent. */
+  | { readonly kind: "valid"; readonly commitId: CommitId | null; readonly times: ServerTimes }
+  /** The server ran the handler, or had its outcome already. */
+  | {
+      readonly kind: "executed";
+      readonly cause: ExecutedCause;
+      readonly outcome: Outcome;
+      readonly repairs: readonly Repair[];
+      readonly times: ServerTimes;
+    }
+  /** Nothing was done and nothing is held. */
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly message: string; readonly retryAfterMs: number | null };
+
+export const EXECUTED_CAUSES = [
+  /** Validation failed. */
+  "stale",
+  /** The location sent no read/write set. */
+  "requested",
+  /** The execution was known; this is its outcome. */
+  "stored",
+] as const;
+export type ExecutedCause = (typeof EXECUTED_CAUSES)[number];
+
+export const REFUSAL_CODES = [
+  "busy",
+  "draining",
+  "unknown_module",
+  "unknown_handler",
+  "idempotency_key_reused",
+  "execution_failed",
+  "too_many_units",
+  "clock_skew",
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+const VALID = 0;
+const EXECUTED = 1;
+const REFUSED = 2;
+
+export function encodeLviReply(reply: LviReply): Uint8Array {
+  const writer = new CborWriter();
+  switch (reply.kind) {
+    case "valid":
+      openMessage(writer, 4);
+      writer.integer(VALID);
+      writeNullable(writer, reply.commitId, (id) => writer.text(id));
+      writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
+      break;
+    case "executed":
+      openMessage(writer, 6);
+      writer.integer(EXECUTED).integer(EXECUTED_CAUSES.indexOf(reply.cause));
+      writeOutcome(writer, reply.outcome);
+      writeRepairs(writer, reply.repairs);
+      writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
+      break;
+    case "refused":
+      openMessage(writer, 4);
+      writer.integer(REFUSED).text(reply.code).text(reply.message);
+      writeNullable(writer, reply.retryAfterMs, (ms) => writer.integer(ms));
+  }
+  return writer.finish();
+}
+
+/** Throws a MalformedError. */
+export function decodeLviReply(bytes: Uint8Array): LviReply {
+  const reader = new CborReader(bytes);
+  const length = readMessageHead(reader, 4);
+  switch (reader.integerIn(VALID, REFUSED)) {
+    case VALID: {
+      const commitId = readNullable(reader, () => readCommitId(reader));
+      const times = readTimes(reader);
+      closeMessage(reader, length - 4);
+      return { kind: "valid", commitId, times };
+    }
+    case EXECUTED: {
+      if (length < 6) throw new MalformedError("malformed executed reply");
+      const cause = EXECUTED_CAUSES[reader.integerIn(0, EXECUTED_CAUSES.length - 1)]!;
+      const outcome = readOutcome(reader);
+      const repairs = readRepairs(reader);
+      const times = readTimes(reader);
+      closeMessage(reader, length - 6);
+      return { kind: "executed", cause, outcome, repairs, times };
+    }
+    default: {
+      const text = reader.text();
+      const code = REFUSAL_CODES.find((known) => known === text);
+      if (code === undefined) throw new MalformedError(`unknown refusal ${text}`);
+      const message = reader.text();
+      const retryAfterMs = readNullable(reader, () => reader.integerIn(0, Number.MAX_SAFE_INTEGER));
+      closeMessage(reader, length - 4);
+      return { kind: "refused", code, message, retryAfterMs };
+    }
+  }
+}
+
+function readTimes(reader: CborReader): ServerTimes {
+  return { receivedAtMs: reader.float(), sentAtMs: reader.float() };
+}

@@ -1,0 +1,97 @@
+/**
+ * The LVI request (paper, section 3.2): the one request from a location that locks, validates and makes the write
+ * intent. Sent again under the same execution id it asks for the outcome of the first.
+ */
+import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import { type Environment, SEED_BYTES } from "../environment.ts";
+import type { ExecutionId, ModuleHash, UnitId } from "../ids.ts";
+import type { Version } from "../version.ts";
+import {
+  closeMessage,
+  openMessage,
+  readExecutionId,
+  readList,
+  readMessageHead,
+  readModuleHash,
+  readNullable,
+  readUnitId,
+  readVersion,
+  writeNullable,
+  writeVersion,
+} from "./fields.ts";
+
+/** A unit of the read/write set; each unit is listed once. */
+export type AccessedUnit =
+  /** Validated; with null the cache lacks the unit: validation fails, and the reply repairs it. */
+  | { readonly unit: UnitId; readonly mode: "read" | "read-write"; readonly version: Version | null }
+  /** A blind write is locked and needs no version. */
+  | { readonly unit: UnitId; readonly mode: "write" };
+
+export interface LviRequest {
+  readonly executionId: ExecutionId;
+  readonly module: ModuleHash;
+  readonly handler: string;
+  /** Encoded arguments: a map by parameter name. */
+  readonly args: Uint8Array;
+  readonly environment: Environment;
+  readonly location: string;
+  /** Null: the location has no set (not analyzable, or its speculation met an undeclared access): run near storage. */
+  readonly units: readonly AccessedUnit[] | null;
+  /**
+   * The client chose the execution id and may repeat it: the outcome is kept even if the execution writes nothing.
+   */
+  readonly retained: boolean;
+  /** Milliseconds from receipt after which the location has given up. */
+  readonly deadlineMs: number;
+}
+
+const MODES = ["read", "write", "read-write"] as const;
+const FIELDS = 11;
+const MAX_DEADLINE_MS = 600_000;
+
+export function encodeLviRequest(request: LviRequest): Uint8Array {
+  const writer = new CborWriter();
+  openMessage(writer, FIELDS);
+  writer.text(request.executionId).text(request.module).text(request.handler).bytes(request.args);
+  writer.integer(request.environment.timeMs).bytes(request.environment.seed).text(request.location);
+  writeNullable(writer, request.units, (units) => {
+    writer.array(units.length);
+    for (const accessed of units) {
+      writer.array(accessed.mode === "write" ? 2 : 3).text(accessed.unit).integer(MODES.indexOf(accessed.mode));
+      if (accessed.mode !== "write") writeNullable(writer, accessed.version, (version) => writeVersion(writer, version));
+    }
+  });
+  writer.boolean(request.retained).integer(request.deadlineMs);
+  // The kind of effects on external services the handler has: none yet.
+  writer.integer(0);
+  return writer.finish();
+}
+
+/** Throws a MalformedError. */
+export function decodeLviRequest(bytes: Uint8Array): LviRequest {
+  const reader = new CborReader(bytes);
+  const length = readMessageHead(reader, FIELDS);
+  const executionId = readExecutionId(reader);
+  const module = readModuleHash(reader);
+  const handler = reader.text();
+  const args = reader.bytes().slice();
+  const timeMs = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
+  const seed = reader.bytes().slice();
+  if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
+  const location = reader.text();
+  const units = readNullable(reader, () => readList(reader, () => readAccessedUnit(reader)));
+  if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length) throw new MalformedError("unit listed twice");
+  const retained = reader.boolean();
+  const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
+  reader.integerIn(0, 0);
+  closeMessage(reader, length - FIELDS);
+  return { executionId, module, handler, args, environment: { timeMs, seed }, location, units, retained, deadlineMs };
+}
+
+function readAccessedUnit(reader: CborReader): AccessedUnit {
+  const length = reader.array();
+  const unit = readUnitId(reader);
+  const mode = MODES[reader.integerIn(0, MODES.length - 1)]!;
+  if (length !== (mode === "write" ? 2 : 3)) throw new MalformedError("malformed unit");
+  return mode === "write" ? { unit, mode } : { unit, mode, version: readNullable(reader, () => readVersion(reader)) };
+}

@@ -1,0 +1,56 @@
+/**
+ * A module: one build of an application's handlers, identified by the hash of everything that decides what an
+ * execution does. The LVI server keeps every module that an open intent names and runs exactly that one.
+ */
+import { CborReader, CborWriter, MalformedError } from "./cbor.ts";
+import { ABI_VERSION } from "./host-functions.ts";
+
+/** Whether a handler runs speculatively at a location, or near storage only because it can't be analyzed. */
+export type HandlerPlan = "speculative" | "near-storage";
+
+/** Bounds that an execution meets at the same point everywhere. */
+export interface Limits {
+  /** Maximum of a handler instance's memory, in pages of 64 KiB. */
+  readonly memoryPages: number;
+  /** Most items that one execution may access. */
+  readonly accesses: number;
+}
+
+export const DEFAULT_LIMITS: Limits = { memoryPages: 1024, accesses: 10_000 };
+
+export interface ModuleContent {
+  readonly limits: Limits;
+  /** By handler name. */
+  readonly plans: Readonly<Record<string, HandlerPlan>>;
+  /** The handlers, f. */
+  readonly wasm: Uint8Array;
+  /** The read/write-set functions, f^rw, of the handlers planned as speculative. */
+  readonly rwWasm: Uint8Array;
+}
+
+/** Canonical bytes of a module: what is hashed (SHA-256), and what is registered at the LVI server. */
+export function encodeModuleContent(content: ModuleContent): Uint8Array {
+  const writer = new CborWriter();
+  const names = Object.keys(content.plans).toSorted();
+  writer.array(6).integer(ABI_VERSION).integer(content.limits.memoryPages).integer(content.limits.accesses).map(names.length);
+  for (const name of names) writer.text(name).boolean(content.plans[name] === "speculative");
+  writer.bytes(content.wasm).bytes(content.rwWasm);
+  return writer.finish();
+}
+
+/** Throws a MalformedError, also for a module of another ABI version. */
+export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
+  const reader = new CborReader(bytes);
+  if (reader.array() !== 6) throw new MalformedError("malformed module");
+  const abi = reader.integer();
+  if (abi !== ABI_VERSION) throw new MalformedError(`module of ABI version ${abi}, this is ${ABI_VERSION}`);
+  const limits = { memoryPages: reader.integerIn(1, 65_536), accesses: reader.integerIn(1, 1_000_000) };
+  const plans: Record<string, HandlerPlan> = {};
+  for (let i = reader.map(); i > 0; i--) {
+    const name = reader.text();
+    plans[name] = reader.boolean() ? "speculative" : "near-storage";
+  }
+  const content = { limits, plans, wasm: reader.bytes().slice(), rwWasm: reader.bytes().slice() };
+  reader.end();
+  return content;
+}

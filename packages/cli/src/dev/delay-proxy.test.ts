@@ -53,7 +53,7 @@ test("close ends what is under way", async () => {
   socket.on("error", () => {});
   await once(socket, "connect");
   socket.write("GET / HTTP/1.1\r\n\r\n");
-  const closed = once(socket, "close");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
   await proxy.close();
   await closed;
 });

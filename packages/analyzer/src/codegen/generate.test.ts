@@ -15,7 +15,7 @@ describe("handlers of every parameter and result type", () => {
   const built = build({
     "lib/models.ts": `
       export class Base { id: string = "none"; readonly made: i64 = 7; }
-      class Author extends Base { name!: string; tags: string[] = ["new"]; }
+      class Author extends Base { name: string = ""; tags: string[] = ["new"]; }
       export { Author };
       export class Post {
         constructor(public title: string, public stars: i32 = 5) {}
@@ -93,6 +93,26 @@ describe("handlers of every parameter and result type", () => {
     expect(call(built, items, "load", { key: "k/1" }).result).toBeNull();
   });
 
+  test("stored records evolve: unknown keys are skipped, new fields are initialized", () => {
+    const items = new Map<string, Uint8Array>();
+    const old = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        export class Item { gone: Array<Array<string>> = []; count: i32 = 0; alsoGone: Item | null = null; }
+        const items = new Table<Item>("items");
+        export function save(item: Item): void { items.put("1", item); }`,
+    });
+    const young = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        let made: i32 = 0;
+        class Part { size!: i64; label!: string; }
+        export class Item { readonly added: string = "new" + (++made).toString(); count!: f64; part!: Part; parts!: Part[]; maybe: Part | null; flag!: bool; }
+        const items = new Table<Item>("items");
+        export function load(): Item | null { return items.get("1"); }`,
+    });
+    call(old, items, "save", { item: { gone: [["a"], []], count: -3, alsoGone: { gone: [], count: 1, alsoGone: null } } });
+    expect(call(young, items, "load").result).toEqual({ added: "new1", count: -3, part: { size: 0, label: "" }, parts: [], maybe: null, flag: false });
+  });
+
   test("abort ends the handler with its status, code and message", () => {
     expect(call(built, new Map(), "name", { key: "x" }).outcome).toEqual({ kind: "abort", status: 404, code: "no_name", message: "There is no x" });
   });
@@ -113,7 +133,109 @@ describe("handlers of every parameter and result type", () => {
   });
 
   test("the manifest's view", () => {
-    expect(built.records["Post"]).toMatchInlineSnapshot();
-    expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot();
+    expect(built.records["Post"]).toMatchInlineSnapshot(`
+      {
+        "fields": [
+          {
+            "name": "title",
+            "optional": false,
+            "type": {
+              "kind": "string",
+            },
+          },
+          {
+            "name": "stars",
+            "optional": true,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "author",
+            "optional": true,
+            "type": {
+              "kind": "record",
+              "name": "Author",
+            },
+          },
+          {
+            "name": "parent",
+            "optional": true,
+            "type": {
+              "inner": {
+                "kind": "record",
+                "name": "Post",
+              },
+              "kind": "nullable",
+            },
+          },
+          {
+            "name": "scores",
+            "optional": true,
+            "type": {
+              "element": {
+                "kind": "f64",
+              },
+              "kind": "array",
+            },
+          },
+        ],
+        "name": "Post",
+      }
+    `);
+    expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot(`
+      {
+        "file": "handlers/all.ts",
+        "line": 15,
+        "name": "defaults",
+        "parameters": [
+          {
+            "name": "a",
+            "optional": false,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "b",
+            "optional": true,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "c",
+            "optional": true,
+            "type": {
+              "kind": "string",
+            },
+          },
+        ],
+        "plan": {
+          "kind": "near-storage",
+          "reason": {
+            "class": "unsupported",
+            "code": "read_write_set_not_derived",
+            "message": "defaults is not analyzed",
+            "primary": {
+              "column": 23,
+              "end": 925,
+              "file": "handlers/all.ts",
+              "line": 15,
+              "start": 917,
+            },
+            "related": [],
+            "severity": "warning",
+          },
+        },
+        "readOnly": false,
+        "reads": [],
+        "result": {
+          "kind": "string",
+        },
+        "rwSource": null,
+        "writes": [],
+      }
+    `);
   });
 });

@@ -205,6 +205,8 @@ function applyGraft(program: as.Program, graft: Graft): void {
   const { source, messages } = parseFile(generatedPath(graft.file), graft.text);
   const problem = messages[0];
   if (problem !== undefined) throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  // The compiler looks up the file of a declaration by its source's path.
+  source.internalPath = target.internalPath;
   for (const statement of source.statements) {
     if (statement.kind !== NodeKind.ClassDeclaration) {
       target.statements.push(statement);

@@ -75,7 +75,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
 
-  diagnostics.push(...checkSources(input));
+  diagnostics.push(...checkSources(input.sources, input.handlerFiles));
   if (hasErrors()) return failed();
 
   const fallback = startOf(input);

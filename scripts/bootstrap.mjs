@@ -109,11 +109,10 @@ async function installToolchain(env) {
   mkdirSync(TOOLCHAINS, { recursive: true });
   for (const name of readdirSync(TOOLCHAINS)) {
     const owner = /^staging-(?<pid>\d+)$/.exec(name)?.groups?.["pid"];
-    if (owner !== undefined && !isAlive(Number(owner))) rmSync(path.join(TOOLCHAINS, name), { recursive: true });
+    if (owner !== undefined && !isAlive(Number(owner))) discard(path.join(TOOLCHAINS, name));
   }
   const staging = path.join(TOOLCHAINS, `staging-${process.pid}`);
-  rmSync(staging, { recursive: true, force: true });
-  mkdirSync(staging);
+  mkdirSync(staging, { recursive: true });
   try {
     const manifest = { private: true, dependencies: TOOLS, allowScripts: { node: true, pnpm: true } };
     writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest));
@@ -153,7 +152,16 @@ async function installToolchain(env) {
       if (!existsSync(TOOLCHAIN)) throw error;
     }
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    discard(staging);
+  }
+}
+
+/** Removes as much as can be: the npm of a killed bootstrap may still be writing there. @param {string} folder */
+function discard(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // What stays is in nobody's way, and the next installation tries again.
   }
 }
 

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { CommandError } from "../command-error.ts";
 import type { Address } from "./delay-proxy.ts";
@@ -52,7 +53,7 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
     const startedAtMs = performance.now();
     const started = launch(options);
     child = started.child;
-    started.child.once("exit", (code, signal) => {
+    started.child.once("close", (code, signal) => {
       if (stopping) return;
       options.onDied({ code, signal, stderr: started.stderr() });
       if (performance.now() - startedAtMs > HEALTHY_AFTER_MS) backoffMs = FIRST_BACKOFF_MS;
@@ -91,42 +92,48 @@ interface Launched {
 function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions): Launched {
   const entry = import.meta.resolve("@radical/lvi-server");
   const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
-  const args = ["--host", HOST, "--port", "0", "--database", join(stateFolder, "data.sqlite")];
+  const args = ["--host", HOST, "--port", "0", "--data", join(stateFolder, "data.sqlite")];
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { ...process.env, RADICAL_KEY_ID: key.id, RADICAL_KEY: key.secret },
-    // Ctrl-C reaches the whole group of the terminal: the server is to drain when it is told to, not before.
+    env: { ...process.env, RADICAL_KEYS: `${key.id}:${key.secret}` },
+    // Ctrl-C reaches the whole group of a terminal, but the server is to drain when it is told to. It ends with its
+    // parent too: its channel to it is then closed.
     detached: true,
   });
   let stderr = "";
-  child.stderr?.on("data", (chunk: Buffer) => {
-    stderr = (stderr + chunk.toString()).slice(-STDERR_KEPT);
-  });
   const listening = new Promise<Address>((resolve, reject) => {
-    const lines = child.stdout === null ? null : createInterface(child.stdout);
-    lines?.on("line", (text) => {
+    // stdout has the one line with the port, stderr the log, and what Node itself says when a process breaks.
+    eachLine(child.stdout, (text) => {
+      const port = parseLine(text)?.["port"];
+      if (typeof port === "number") resolve({ host: HOST, port });
+    });
+    eachLine(child.stderr, (text) => {
       const line = parseLine(text);
-      if (line["event"] === "listening" && typeof line["port"] === "number") resolve({ host: HOST, port: line["port"] });
-      else onLog(line);
+      if (line !== null) onLog(line);
+      else stderr = `${stderr}${text}\n`.slice(-STDERR_KEPT);
     });
     const failed = (reason: string): void => {
       reject(new CommandError("server_failed", `the LVI server did not start: ${reason}\n${stderr}`.trimEnd(), "see its message above"));
     };
     child.once("error", (error) => failed(error.message));
-    child.once("exit", (code, signal) => failed(`it ended with ${signal ?? `code ${code}`}`));
+    child.once("close", (code, signal) => failed(`it ended with ${signal ?? `code ${code}`}`));
   });
   return { child, listening, stderr: () => stderr };
 }
 
-function parseLine(text: string): Readonly<Record<string, unknown>> {
+function eachLine(stream: Readable | null, onLine: (text: string) => void): void {
+  if (stream !== null) createInterface(stream).on("line", onLine);
+}
+
+/** A line of JSON, null for any other. */
+function parseLine(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const line: unknown = JSON.parse(text);
-    if (typeof line === "object" && line !== null) return line as Readonly<Record<string, unknown>>;
+    return typeof line === "object" && line !== null ? (line as Readonly<Record<string, unknown>>) : null;
   } catch {
-    // Not a line of ours.
+    return null;
   }
-  return { level: "info", message: text };
 }
 
 async function end(child: ChildProcess): Promise<void> {

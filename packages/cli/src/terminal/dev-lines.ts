@@ -31,9 +31,10 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return `${style("red", "✗")} LVI server ended with ${how}: starting it again${words}`;
     }
     case "server_log": {
-      const { level, event: name, message } = event.line;
+      const { time: _, level, event: name, ...fields } = event.line;
       if (level !== "warn" && level !== "error") return null;
-      return `${style("yellow", "!")} LVI server: ${text(name)} ${text(message)}`.trimEnd();
+      const details = Object.entries(fields).map(([field, value]) => ` ${field}=${text(value)}`);
+      return `${style("yellow", "!")} LVI server: ${text(name)}${details.join("")}`;
     }
     case "reaped":
       return style("dim", `ended processes that an earlier run had left: ${event.pids.join(", ")}`);
@@ -72,5 +73,5 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
 }
 
 function text(value: unknown): string {
-  return typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -48,7 +48,7 @@ export interface Edge {
 }
 
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
-  const miniflare = new Miniflare(miniflareOptions(options, options.port, files));
+  const miniflare = withoutSignalHandlers(() => new Miniflare(miniflareOptions(options, options.port, files)));
   let url: URL;
   try {
     url = await miniflare.ready;
@@ -64,6 +64,23 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     },
     close: () => miniflare.dispose(),
   };
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * On a signal miniflare ends this process at once, before the LVI server has stopped. What a signal means is for the
+ * program to say that started us; on its exit miniflare still ends workerd.
+ */
+function withoutSignalHandlers<T>(make: () => T): T {
+  const before = SIGNALS.map((signal) => process.listeners(signal));
+  const made = make();
+  for (const [index, signal] of SIGNALS.entries()) {
+    for (const listener of process.listeners(signal)) {
+      if (before[index]?.includes(listener) !== true) process.removeListener(signal, listener);
+    }
+  }
+  return made;
 }
 
 function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles): MiniflareOptions {

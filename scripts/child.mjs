@@ -5,6 +5,7 @@
  * Plain JavaScript for Node 20: bootstrap.mjs runs on whatever Node is there.
  */
 import { spawn } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -124,7 +125,26 @@ function signalGroup(leader, signal) {
 /** Waits until no process of the group is left, at most the time of grace. @param {number | undefined} leader */
 async function groupEnded(leader) {
   const deadlineMs = performance.now() + GRACE_MS;
-  while (signalGroup(leader, 0) && performance.now() < deadlineMs) {
-    await sleep(20);
+  while (signalGroup(leader, 0) && !onlyZombies(leader) && performance.now() < deadlineMs) await sleep(20);
+}
+
+/**
+ * In a container whose first process collects no orphans, the dead of a group stay in the process table and take
+ * signals. Only Linux shows them, in /proc.
+ * @param {number | undefined} leader
+ */
+function onlyZombies(leader) {
+  if (process.platform !== "linux") return false;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      // `pid (command) state parent group …`; the command may contain anything, even brackets.
+      const [state, , group] = readFileSync(`/proc/${pid}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      if (Number(group) === leader && state !== "Z") return false;
+    } catch {
+      // Gone in the meantime.
+    }
   }
+  return true;
 }

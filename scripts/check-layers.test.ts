@@ -147,6 +147,7 @@ test.each([
   ["packages/analyzer/src/a.ts", '// import fs from "node:fs";\nexport {};'],
   ["packages/runtime/src/a.ts", "// only the host may call new WebAssembly.Instance(module)\nexport {};"],
   ["packages/analyzer/src/a.test.ts", 'import fs from "node:fs";\nimport { runHandler } from "@radical/wasm-host";'],
+  ["packages/analyzer/src/testing/run.ts", 'import { runHandler } from "@radical/wasm-host";'],
   ["packages/runtime/src/core/a.test.ts", 'import fc from "fast-check";\nimport { step } from "./step.ts";'],
 ])("%s with %s is not", (file, text) => {
   write(file, text);

@@ -1,0 +1,96 @@
+/**
+ * The catalogue of diagnostics. Codes are permanent: they are what tests assert, users search for and documentation
+ * is filed under. One that is no longer made is not used again.
+ */
+import type { Diagnostic, DiagnosticClass, Span } from "./diagnostic.ts";
+
+interface Kind {
+  readonly severity: Diagnostic["severity"];
+  readonly class: DiagnosticClass;
+}
+
+const INVALID: Kind = { severity: "error", class: "invalid" };
+/** Refused before the compiler: nothing runs. */
+const REFUSED: Kind = { severity: "error", class: "unsupported" };
+/** Runs, but near storage. */
+const NEAR_STORAGE: Kind = { severity: "warning", class: "unsupported" };
+const INTERNAL: Kind = { severity: "error", class: "internal" };
+
+export const CATALOGUE = {
+  // The application as a whole
+  no_handlers: INVALID,
+  duplicate_handler: INVALID,
+  invalid_handler_name: INVALID,
+  reserved_name: INVALID,
+  import_not_found: INVALID,
+
+  // Syntax and types
+  syntax_error: INVALID,
+  type_error: INVALID,
+  /** A warning of the compiler. */
+  compiler_warning: { severity: "warning", class: "invalid" },
+  async_function: REFUSED,
+  generator_function: REFUSED,
+  try_statement: REFUSED,
+  for_of_loop: REFUSED,
+  for_in_loop: REFUSED,
+  destructuring: REFUSED,
+  spread: REFUSED,
+  optional_chaining: REFUSED,
+  nullish_coalescing: REFUSED,
+  union_type: REFUSED,
+  tuple_type: REFUSED,
+  any_type: REFUSED,
+  unknown_type: REFUSED,
+  regular_expression: REFUSED,
+  closure: REFUSED,
+  labeled_statement: REFUSED,
+  type_import: REFUSED,
+
+  // What handlers may not use
+  json_not_available: REFUSED,
+  nondeterministic: REFUSED,
+  console_not_available: REFUSED,
+  unsafe_memory: REFUSED,
+  float_bits: REFUSED,
+  host_import: REFUSED,
+  package_import: REFUSED,
+  sdk_internal: REFUSED,
+
+  // Handlers, tables, records
+  generic_handler: REFUSED,
+  handler_not_function: INVALID,
+  rest_parameter: REFUSED,
+  missing_type: INVALID,
+  unsupported_type: REFUSED,
+  invalid_table_name: INVALID,
+  table_not_constant: REFUSED,
+  duplicate_table: INVALID,
+  generic_record: REFUSED,
+  duplicate_record: INVALID,
+  nested_record: REFUSED,
+  private_field: REFUSED,
+  infinite_record: INVALID,
+
+  // Read/write sets
+  read_write_set_not_derived: NEAR_STORAGE,
+  read_write_set_not_compiled: { severity: "warning", class: "internal" },
+
+  compiler_crash: INTERNAL,
+  analyzer_crash: INTERNAL,
+} as const satisfies Readonly<Record<string, Kind>>;
+
+export type DiagnosticCode = keyof typeof CATALOGUE;
+
+export interface DiagnosticDetails {
+  readonly message: string;
+  readonly primary: Span;
+  readonly related?: Diagnostic["related"];
+  readonly help?: string | undefined;
+}
+
+/** A diagnostic with the severity and class that its code has. */
+export function diagnostic(code: DiagnosticCode, details: DiagnosticDetails): Diagnostic {
+  const { message, primary, related = [], help } = details;
+  return { code, ...CATALOGUE[code], message, primary, related, ...(help === undefined ? {} : { help }) };
+}

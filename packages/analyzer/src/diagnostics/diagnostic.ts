@@ -1,0 +1,77 @@
+/**
+ * Diagnostics: what is wrong with the developer's sources, as data. They are collected, never thrown.
+ */
+import type { DiagnosticCode } from "./catalogue.ts";
+
+/** A file that the developer wrote. */
+export interface SourceFile {
+  /** Relative to the application, `/` separated: "handlers/social.ts". */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A piece of a source file. */
+export interface Span {
+  readonly file: string;
+  /** Offsets in UTF-16 units; `end` is exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Of `start`; both count from 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Who must act on a diagnostic. */
+export type DiagnosticClass =
+  /** The source is wrong. */
+  | "invalid"
+  /** The source is right, but not supported. */
+  | "unsupported"
+  /** It works, at a cost. */
+  | "imprecise"
+  /** A mistake of Radical's own. */
+  | "internal";
+
+export interface Diagnostic {
+  readonly code: DiagnosticCode;
+  readonly severity: "error" | "warning" | "info";
+  readonly class: DiagnosticClass;
+  /** One sentence: what, in the developer's terms. */
+  readonly message: string;
+  readonly primary: Span;
+  readonly related: readonly { readonly span: Span; readonly label: string }[];
+  /** The accepted form. */
+  readonly help?: string;
+}
+
+/** The span of the offsets `start` to `end` of a file. */
+export function spanOf(file: SourceFile, start: number, end: number): Span {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = file.text.indexOf("\n"); at !== -1 && at < start; at = file.text.indexOf("\n", at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  return { file: file.path, start, end, line, column: start - lineStart + 1 };
+}
+
+/** By file, then place, then code, without repetitions. */
+export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const sorted = diagnostics.toSorted(
+    (a, b) =>
+      (a.primary.file < b.primary.file ? -1 : a.primary.file > b.primary.file ? 1 : 0) ||
+      a.primary.start - b.primary.start ||
+      a.primary.end - b.primary.end ||
+      (a.code < b.code ? -1 : a.code > b.code ? 1 : 0),
+  );
+  return sorted.filter((diagnostic, index) => {
+    const previous = sorted[index - 1];
+    return (
+      previous === undefined ||
+      previous.code !== diagnostic.code ||
+      previous.message !== diagnostic.message ||
+      previous.primary.file !== diagnostic.primary.file ||
+      previous.primary.start !== diagnostic.primary.start
+    );
+  });
+}

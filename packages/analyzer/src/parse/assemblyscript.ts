@@ -1,0 +1,64 @@
+/**
+ * The one importer of the AssemblyScript compiler. Its internals are not a documented API, so the version is pinned
+ * exactly and checked: f, f^rw and the analysis must all come from the same compiler.
+ *
+ * The compiler's enums are ambient `const enum`s in its typings but objects at run time; they are re-exported here
+ * as both. Numbers of enum members change between versions: never write them down.
+ */
+import * as as from "assemblyscript";
+import packageJson from "assemblyscript/package.json" with { type: "json" };
+
+export const ASSEMBLYSCRIPT_VERSION = "0.28.20";
+
+if (packageJson.version !== ASSEMBLYSCRIPT_VERSION) {
+  throw new Error(
+    `@radical/analyzer needs exactly assemblyscript ${ASSEMBLYSCRIPT_VERSION}, found ${packageJson.version}: reinstall the dependencies`,
+  );
+}
+
+type EnumObject<E> = { readonly [Member in keyof E]: E[Member] };
+
+const enums = as as unknown as {
+  readonly NodeKind: EnumObject<typeof as.NodeKind>;
+  readonly ElementKind: EnumObject<typeof as.ElementKind>;
+  readonly LiteralKind: EnumObject<typeof as.LiteralKind>;
+  readonly AssertionKind: EnumObject<typeof as.AssertionKind>;
+  readonly ParameterKind: EnumObject<typeof as.ParameterKind>;
+  readonly CommonFlags: EnumObject<typeof as.CommonFlags>;
+  readonly TypeKind: EnumObject<typeof as.TypeKind>;
+  readonly TypeFlags: EnumObject<typeof as.TypeFlags>;
+  readonly Token: EnumObject<typeof as.Token>;
+  readonly FlowFlags: EnumObject<typeof as.FlowFlags>;
+  readonly ReportMode: EnumObject<typeof as.ReportMode>;
+  readonly Runtime: EnumObject<typeof as.Runtime>;
+  readonly Target: EnumObject<typeof as.Target>;
+};
+
+export const NodeKind = enums.NodeKind;
+export type NodeKind = as.NodeKind;
+export const ElementKind = enums.ElementKind;
+export type ElementKind = as.ElementKind;
+export const LiteralKind = enums.LiteralKind;
+export type LiteralKind = as.LiteralKind;
+export const AssertionKind = enums.AssertionKind;
+export type AssertionKind = as.AssertionKind;
+export const ParameterKind = enums.ParameterKind;
+export type ParameterKind = as.ParameterKind;
+export const CommonFlags = enums.CommonFlags;
+export type CommonFlags = as.CommonFlags;
+export const TypeKind = enums.TypeKind;
+export type TypeKind = as.TypeKind;
+export const TypeFlags = enums.TypeFlags;
+export type TypeFlags = as.TypeFlags;
+export const Token = enums.Token;
+export type Token = as.Token;
+export const FlowFlags = enums.FlowFlags;
+export type FlowFlags = as.FlowFlags;
+export const ReportMode = enums.ReportMode;
+export type ReportMode = as.ReportMode;
+export const Runtime = enums.Runtime;
+export type Runtime = as.Runtime;
+export const Target = enums.Target;
+export type Target = as.Target;
+
+export { as };

@@ -1,0 +1,187 @@
+/**
+ * Drives the AssemblyScript compiler from memory: sources in, WebAssembly bytes and messages out.
+ *
+ * Generated code enters as *grafts*: it is parsed from a text of its own and its statements and class members are
+ * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
+ * diagnostics, in run-time assertions and for the slicer.
+ */
+import { as, ASSEMBLYSCRIPT_VERSION, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
+import binaryen from "assemblyscript/binaryen";
+
+/** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
+export const SDK_LIBRARY = "~lib/@radical/sdk";
+
+/** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
+export const START_EXPORT = "_start";
+
+/** Code added to a file that the developer wrote. */
+export interface Graft {
+  /** Path of the developer's file, with extension. */
+  readonly file: string;
+  /**
+   * Source text: imports and functions are added to the file; the members of a class declaration are added to the
+   * file's class of that name.
+   */
+  readonly text: string;
+}
+
+export interface CompileRequest {
+  /** All sources by path with extension, `/` separated, relative to the application. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** Path of the one entry file: its exports are the module's. */
+  readonly entry: string;
+  /** Files of `@radical/sdk`'s `assembly` folder by path within it: "index.ts". */
+  readonly sdk: ReadonlyMap<string, string>;
+  /** Files of AssemblyScript's `std/assembly` folder by path within it: "rt/index-stub.ts". */
+  readonly stdlib: ReadonlyMap<string, string>;
+  readonly grafts?: readonly Graft[];
+  readonly runtime: "incremental" | "stub";
+  /** 0 to 3, as in `asc -O…`. */
+  readonly optimizeLevel: 0 | 1 | 2 | 3;
+  readonly memoryPages: number;
+  /** Makes the compiler that is used: a subclass may write down what it resolves. */
+  readonly createCompiler?: (program: as.Program) => as.Compiler;
+}
+
+/** A parsed and initialized program: every element exists, nothing is resolved yet. */
+export interface LoadedProgram {
+  readonly program: as.Program;
+  /** The compiler's messages so far; errors among them if `ok` is false. */
+  readonly messages: readonly as.DiagnosticMessage[];
+  readonly ok: boolean;
+}
+
+export interface CompiledProgram extends LoadedProgram {
+  /** Null if there were errors. */
+  readonly wasm: Uint8Array | null;
+  /** What the compiler threw, if it crashed. */
+  readonly crash: unknown;
+}
+
+/** Parses the entry file and everything it imports, and declares all elements. Never throws for bad sources. */
+export function loadProgram(request: CompileRequest): LoadedProgram & { readonly crash: unknown } {
+  const options = as.newOptions();
+  as.setTarget(options, Target.Wasm32);
+  as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
+  if (request.runtime === "incremental") as.setStackSize(options, as.DEFAULT_STACK_SIZE);
+  as.setMaximumMemory(options, request.memoryPages);
+  as.setExportStart(options, START_EXPORT);
+  as.setOptimizeLevelHints(options, request.optimizeLevel, 0);
+  const [major, minor, patch] = ASSEMBLYSCRIPT_VERSION.split(".").map(Number) as [number, number, number];
+  as.setBundleVersion(options, major, minor, patch);
+  const program = as.newProgram(options);
+  try {
+    parseAll(program, request);
+    if (!hasErrors(program)) {
+      for (const graft of request.grafts ?? []) applyGraft(program, graft);
+      as.initializeProgram(program);
+    }
+  } catch (crash) {
+    return { program, messages: program.diagnostics, ok: false, crash };
+  }
+  return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
+}
+
+/** Compiles to WebAssembly. Bad sources and crashes of the compiler are answers, not exceptions. */
+export function compileProgram(request: CompileRequest): CompiledProgram {
+  const { program, ok, crash } = loadProgram(request);
+  if (!ok) return { program, messages: program.diagnostics, ok, wasm: null, crash };
+  let module: as.Module | null = null;
+  let compiler: as.Compiler | null = null;
+  try {
+    compiler = request.createCompiler?.(program) ?? new RadicalCompiler(program);
+    module = compiler.compile();
+    if (hasErrors(program)) return { program, messages: program.diagnostics, ok: false, wasm: null, crash: null };
+    if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
+    const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
+    return { program, messages: program.diagnostics, ok: true, wasm, crash: null };
+  } catch (thrown) {
+    return { program, messages: program.diagnostics, ok: false, wasm: null, crash: thrown };
+  } finally {
+    // Binaryen's memory is outside the garbage collector.
+    (module ?? compiler?.module)?.dispose();
+  }
+}
+
+/** Parses one file on its own, without its imports. The messages are the parser's. */
+export function parseFile(path: string, text: string): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
+  const parser = new as.Parser();
+  parser.parseFile(text, path, false);
+  return { source: parser.sources[0]!, messages: parser.diagnostics };
+}
+
+/** The compiler, taught that the SDK's `abort` does not return. */
+export class RadicalCompiler extends as.Compiler {
+  override compileCallDirect(
+    instance: as.Function,
+    args: as.Expression[],
+    reportNode: as.Node,
+    thisArg?: as.ExpressionRef,
+    constraints?: as.Constraints,
+  ): as.ExpressionRef {
+    const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
+    if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
+    this.currentFlow.set(FlowFlags.Terminates);
+    return this.module.block(null, [call, this.module.unreachable()], as.Type.void.toRef());
+  }
+}
+
+function hasErrors(program: as.Program): boolean {
+  return program.diagnostics.some((message) => as.isError(message));
+}
+
+function parseAll(program: as.Program, request: CompileRequest): void {
+  for (const [path, text] of request.stdlib) {
+    // The files of the top folder declare the globals; the others are imported.
+    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts")) as.parse(program, text, `~lib/${path}`, false);
+  }
+  const runtime = `rt/index-${request.runtime}.ts`;
+  as.parse(program, request.stdlib.get(runtime) ?? null, `~lib/${runtime}`, true);
+  as.parse(program, request.sources.get(request.entry) ?? null, request.entry, true);
+  for (let wanted = as.nextFile(program); wanted !== null; wanted = as.nextFile(program)) {
+    const found = lookUp(wanted, request);
+    as.parse(program, found?.text ?? null, found?.path ?? `${wanted}.ts`, false);
+  }
+}
+
+function lookUp(wanted: string, request: CompileRequest): { readonly path: string; readonly text: string } | null {
+  let files = request.sources;
+  let prefix = "";
+  let within = wanted;
+  if (wanted === SDK_LIBRARY || wanted.startsWith(`${SDK_LIBRARY}/`)) {
+    files = request.sdk;
+    prefix = `${SDK_LIBRARY}/`;
+    within = wanted.slice(prefix.length);
+  } else if (wanted.startsWith("~lib/")) {
+    files = request.stdlib;
+    prefix = "~lib/";
+    within = wanted.slice(prefix.length);
+  }
+  for (const path of within === "" ? ["index.ts"] : [`${within}.ts`, `${within}/index.ts`]) {
+    const text = files.get(path);
+    if (text !== undefined) return { path: prefix + path, text };
+  }
+  return null;
+}
+
+function applyGraft(program: as.Program, graft: Graft): void {
+  const target = program.sources.find((source) => source.normalizedPath === graft.file);
+  // A file that nothing imports is not part of the program.
+  if (target === undefined) return;
+  const { source, messages } = parseFile(graft.file, graft.text);
+  const problem = messages[0];
+  if (problem !== undefined) throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  for (const statement of source.statements) {
+    if (statement.kind !== NodeKind.ClassDeclaration) {
+      target.statements.push(statement);
+      continue;
+    }
+    const addition = statement as as.ClassDeclaration;
+    const declared = target.statements.find(
+      (candidate): candidate is as.ClassDeclaration =>
+        candidate.kind === NodeKind.ClassDeclaration && (candidate as as.ClassDeclaration).name.text === addition.name.text,
+    );
+    if (declared === undefined) throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
+    declared.members.push(...addition.members);
+  }
+}

@@ -1,0 +1,373 @@
+/**
+ * Values as deterministic CBOR (RFC 8949, section 4.2): 64-bit integers, 64-bit floats, text, arrays, maps with text
+ * keys, booleans and null. Internal: generated code and the SDK use it.
+ *
+ * A record is a map of its fields in order of declaration, inherited ones first. The code for each record class
+ * (`__radicalEncode`, `__radicalDecode`) is generated at build; decoding skips keys that the class does not have and
+ * initializes fields whose key is missing, so that records can evolve.
+ */
+import * as host from "./host";
+
+// Initial bytes and major types (RFC 8949, section 3).
+const UNSIGNED: u8 = 0 << 5;
+const NEGATIVE: u8 = 1 << 5;
+const TEXT: u8 = 3 << 5;
+const ARRAY: u8 = 4 << 5;
+const MAP: u8 = 5 << 5;
+const FALSE: u8 = 0xf4;
+const TRUE: u8 = 0xf5;
+const NULL: u8 = 0xf6;
+const FLOAT64: u8 = 0xfb;
+
+/** The one NaN that is ever written: engines differ in the bits of NaNs that arithmetic makes. */
+const CANONICAL_NAN: u64 = 0x7ff8000000000000;
+
+/** Writes values one after the other into a growing buffer. */
+export class Writer {
+  private buffer: ArrayBuffer = new ArrayBuffer(256);
+  /** Bytes written so far. */
+  length: i32 = 0;
+
+  /** Address of the first byte; valid until the next write. */
+  get start(): usize {
+    return changetype<usize>(this.buffer);
+  }
+
+  null(): void {
+    this.byte(NULL);
+  }
+
+  bool(value: bool): void {
+    this.byte(value ? TRUE : FALSE);
+  }
+
+  signed(value: i64): void {
+    if (value >= 0) this.head(UNSIGNED, value);
+    else this.head(NEGATIVE, ~value);
+  }
+
+  unsigned(value: u64): void {
+    this.head(UNSIGNED, value);
+  }
+
+  float(value: f64): void {
+    const at = this.reserve(9);
+    store<u8>(at, FLOAT64);
+    store<u64>(at, bswap<u64>(value == value ? reinterpret<u64>(value) : CANONICAL_NAN), 1);
+  }
+
+  /** Traps for text with a lone surrogate. */
+  text(value: string): void {
+    const length = String.UTF8.byteLength(value);
+    this.head(TEXT, length);
+    const at = this.reserve(length);
+    String.UTF8.encodeUnsafe(changetype<usize>(value), value.length, at, false, String.UTF8.ErrorMode.ERROR);
+  }
+
+  /** Starts an array: its elements follow. */
+  array(length: i32): void {
+    this.head(ARRAY, length);
+  }
+
+  /** Starts a map: `size` pairs of text and value follow. */
+  map(size: i32): void {
+    this.head(MAP, size);
+  }
+
+  private byte(value: u8): void {
+    store<u8>(this.reserve(1), value);
+  }
+
+  private head(major: u8, argument: u64): void {
+    if (argument < 24) {
+      store<u8>(this.reserve(1), major | (argument as u8));
+    } else if (argument < 0x100) {
+      const at = this.reserve(2);
+      store<u8>(at, major | 24);
+      store<u8>(at, argument as u8, 1);
+    } else if (argument < 0x10000) {
+      const at = this.reserve(3);
+      store<u8>(at, major | 25);
+      store<u16>(at, bswap<u16>(argument as u16), 1);
+    } else if (argument < 0x100000000) {
+      const at = this.reserve(5);
+      store<u8>(at, major | 26);
+      store<u32>(at, bswap<u32>(argument as u32), 1);
+    } else {
+      const at = this.reserve(9);
+      store<u8>(at, major | 27);
+      store<u64>(at, bswap<u64>(argument), 1);
+    }
+  }
+
+  /** Makes room for `count` more bytes and returns the address of the first. */
+  private reserve(count: i32): usize {
+    const needed = this.length + count;
+    if (needed > this.buffer.byteLength) {
+      const grown = new ArrayBuffer(max(needed, this.buffer.byteLength << 1));
+      memory.copy(changetype<usize>(grown), changetype<usize>(this.buffer), this.length);
+      this.buffer = grown;
+    }
+    const at = changetype<usize>(this.buffer) + this.length;
+    this.length = needed;
+    return at;
+  }
+}
+
+/** Reads values one after the other. Traps if the next one is not of the kind that is read. */
+export class Reader {
+  private at: usize;
+  private readonly stop: usize;
+  private keyStart: usize = 0;
+  private keyLength: i32 = 0;
+
+  constructor(private readonly buffer: ArrayBuffer) {
+    this.at = changetype<usize>(buffer);
+    this.stop = this.at + buffer.byteLength;
+  }
+
+  /** Traps unless everything was read. */
+  end(): void {
+    if (this.at != this.stop) throw new Error("malformed value: bytes after the end");
+  }
+
+  /** Reads a null if one is next, and says whether it did. */
+  nullIfNext(): bool {
+    if (this.initial() != NULL) return false;
+    this.at++;
+    return true;
+  }
+
+  bool(): bool {
+    const initial = this.initial();
+    if (initial != TRUE && initial != FALSE) throw new Error("malformed value: expected a boolean");
+    this.at++;
+    return initial == TRUE;
+  }
+
+  signed(min: i64, max: i64): i64 {
+    const initial = this.initial();
+    const negative = (initial & 0xe0) == NEGATIVE;
+    if (initial >= TEXT || (!negative && (initial & 0xe0) != UNSIGNED)) throw new Error("malformed value: expected an integer");
+    const argument = this.head();
+    const value = negative ? ~(argument as i64) : (argument as i64);
+    if (argument > (i64.MAX_VALUE as u64) || value < min || value > max) throw new Error("stored integer out of range");
+    return value;
+  }
+
+  unsigned(max: u64): u64 {
+    if ((this.initial() & 0xe0) != UNSIGNED) throw new Error("malformed value: expected an unsigned integer");
+    const value = this.head();
+    if (value > max) throw new Error("stored integer out of range");
+    return value;
+  }
+
+  /** A float; an integer too, so that a field may become a float later. */
+  float(): f64 {
+    const initial = this.initial();
+    if (initial < TEXT) {
+      const argument = this.head();
+      return (initial & 0xe0) == NEGATIVE ? -1.0 - (argument as f64) : (argument as f64);
+    }
+    if (initial != FLOAT64) throw new Error("malformed value: expected a float");
+    this.need(9);
+    const bits = bswap<u64>(load<u64>(this.at, 1));
+    this.at += 9;
+    return reinterpret<f64>(bits);
+  }
+
+  text(): string {
+    if ((this.initial() & 0xe0) != TEXT) throw new Error("malformed value: expected text");
+    const length = this.head();
+    this.need(length);
+    const start = this.at;
+    this.at += length as usize;
+    return String.UTF8.decodeUnsafe(start, length as usize);
+  }
+
+  /** The length of an array whose elements follow. */
+  array(): i32 {
+    if ((this.initial() & 0xe0) != ARRAY) throw new Error("malformed value: expected an array");
+    const length = this.head();
+    this.need(length);
+    return length as i32;
+  }
+
+  /** The number of pairs of a map that follow. */
+  map(): i32 {
+    if ((this.initial() & 0xe0) != MAP) throw new Error("malformed value: expected a map");
+    const size = this.head();
+    this.need(size);
+    return size as i32;
+  }
+
+  /** Reads the key of the next pair of a map, for `keyIs`. */
+  key(): void {
+    if ((this.initial() & 0xe0) != TEXT) throw new Error("malformed value: expected a key");
+    const length = this.head();
+    this.need(length);
+    this.keyStart = this.at;
+    this.keyLength = length as i32;
+    this.at += length as usize;
+  }
+
+  /** Whether the key that was read last is `name`. */
+  keyIs(name: string): bool {
+    const length = name.length;
+    // UTF-8 is never shorter than the count of UTF-16 units.
+    if (this.keyLength < length) return false;
+    const units = changetype<usize>(name);
+    for (let i = 0; i < length; i++) {
+      const unit = load<u16>(units + (i << 1));
+      if (unit >= 0x80) return String.UTF8.decodeUnsafe(this.keyStart, this.keyLength) == name;
+      if (load<u8>(this.keyStart + i) != unit) return false;
+    }
+    return this.keyLength == length;
+  }
+
+  /** Skips one value, whatever it is. */
+  skip(): void {
+    // Items still to skip; containers add theirs.
+    let pending: i64 = 1;
+    while (pending > 0) {
+      pending--;
+      const initial = this.initial();
+      switch (initial >> 5) {
+        case 0:
+        case 1:
+          this.head();
+          break;
+        case 2:
+        case 3: {
+          const length = this.head();
+          this.need(length);
+          this.at += length as usize;
+          break;
+        }
+        case 4:
+          pending += this.head();
+          break;
+        case 5:
+          pending += this.head() << 1;
+          break;
+        default:
+          if (initial == FLOAT64) {
+            this.need(9);
+            this.at += 9;
+          } else if (initial == NULL || initial == TRUE || initial == FALSE) {
+            this.at++;
+          } else {
+            throw new Error("malformed value: unsupported item");
+          }
+      }
+      if (pending > ((this.stop - this.at) as i64)) throw new Error("malformed value: unexpected end");
+    }
+  }
+
+  private initial(): u8 {
+    this.need(1);
+    return load<u8>(this.at);
+  }
+
+  /** The argument of a head: its number, or the length of what follows. */
+  private head(): u64 {
+    const info = load<u8>(this.at) & 31;
+    if (info < 24) {
+      this.at++;
+      return info;
+    }
+    if (info > 27) throw new Error("malformed value: reserved length");
+    const size = 1 << (info - 24);
+    this.need(1 + size);
+    const start = this.at + 1;
+    this.at = start + size;
+    if (size == 1) return load<u8>(start);
+    if (size == 2) return bswap<u16>(load<u16>(start));
+    if (size == 4) return bswap<u32>(load<u32>(start));
+    return bswap<u64>(load<u64>(start));
+  }
+
+  private need(count: u64): void {
+    if (count > ((this.stop - this.at) as u64)) throw new Error("malformed value: unexpected end");
+  }
+}
+
+/** Writes a value by its static type. */
+export function encodeValue<T>(writer: Writer, value: T): void {
+  if (isBoolean<T>()) {
+    writer.bool(value as bool);
+  } else if (isInteger<T>() && !isReference<T>()) {
+    if (isSigned<T>()) writer.signed(value as i64);
+    else writer.unsigned(value as u64);
+  } else if (isFloat<T>()) {
+    writer.float(value as f64);
+  } else if (isNullable<T>()) {
+    if (value === null) writer.null();
+    else encodeValue<NonNullable<T>>(writer, value as NonNullable<T>);
+  } else if (isString<T>()) {
+    writer.text(value as string);
+  } else if (isArray<T>()) {
+    const length = value.length;
+    writer.array(length);
+    for (let i = 0; i < length; i++) encodeValue<valueof<T>>(writer, value[i]);
+  } else {
+    value.__radicalEncode(writer);
+  }
+}
+
+/** Reads a value by its static type. */
+export function decodeValue<T>(reader: Reader): T {
+  if (isBoolean<T>()) return reader.bool() as T;
+  if (isInteger<T>() && !isReference<T>()) {
+    if (isSigned<T>()) {
+      const shift: i64 = 64 - (sizeof<T>() << 3);
+      return reader.signed(i64.MIN_VALUE >> shift, i64.MAX_VALUE >> shift) as T;
+    }
+    return reader.unsigned(u64.MAX_VALUE >> (64 - (sizeof<T>() << 3))) as T;
+  }
+  if (isFloat<T>()) return reader.float() as T;
+  if (isNullable<T>()) {
+    if (reader.nullIfNext()) return changetype<T>(0);
+    return decodeValue<NonNullable<T>>(reader) as T;
+  }
+  if (isString<T>()) return changetype<T>(reader.text());
+  if (isArray<T>()) {
+    const length = reader.array();
+    const array = instantiate<T>(length);
+    for (let i = 0; i < length; i++) array[i] = decodeValue<valueof<T>>(reader);
+    return array;
+  }
+  // Not constructed: the constructor is the developer's. Every field is set by the generated code.
+  const record = changetype<T>(__new(offsetof<T>(), idof<T>()));
+  record.__radicalDecode(reader);
+  return record;
+}
+
+/** The value of a field whose key is missing and which has no initializer. */
+export function zeroValue<T>(): T {
+  if (!isReference<T>()) return 0 as T;
+  if (isNullable<T>()) return changetype<T>(0);
+  if (isString<T>()) return changetype<T>("");
+  if (isArray<T>()) return instantiate<T>();
+  const record = changetype<T>(__new(offsetof<T>(), idof<T>()));
+  record.__radicalInitialize();
+  return record;
+}
+
+/** Sets a field at an offset of an object, also a readonly one. */
+export function setField<T>(object: usize, offset: usize, value: T): void {
+  store<T>(object + offset, value);
+  if (isManaged<T>()) __link(object, changetype<usize>(value), false);
+}
+
+/** The arguments of this execution. */
+export function readArguments(): Reader {
+  const bytes = new ArrayBuffer(host.args_size());
+  host.args_read(changetype<usize>(bytes));
+  return new Reader(bytes);
+}
+
+/** Hands over the result of this execution. */
+export function respond(writer: Writer): void {
+  host.result(writer.start, writer.length);
+}

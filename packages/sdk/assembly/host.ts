@@ -1,0 +1,60 @@
+/**
+ * The functions that the host of a handler provides: the SDK's side of the table in `@radical/protocol`
+ * (host-functions.ts). Internal: handlers import `@radical/sdk`.
+ */
+
+// @ts-ignore: decorator
+@external("radical", "args_size")
+export declare function args_size(): i32;
+
+// @ts-ignore: decorator
+@external("radical", "args_read")
+export declare function args_read(destination: usize): void;
+
+// @ts-ignore: decorator
+@external("radical", "result")
+export declare function result(pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "get")
+export declare function get(table: string, key: string): i32;
+
+// @ts-ignore: decorator
+@external("radical", "take")
+export declare function take(destination: usize): void;
+
+// @ts-ignore: decorator
+@external("radical", "has")
+export declare function has(table: string, key: string): i32;
+
+// @ts-ignore: decorator
+@external("radical", "put")
+export declare function put(table: string, key: string, pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "delete")
+export declare function remove(table: string, key: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "now")
+export declare function now(): i64;
+
+// @ts-ignore: decorator
+@external("radical", "random")
+export declare function random(): f64;
+
+// @ts-ignore: decorator
+@external("radical", "uuid")
+export declare function uuid(destination: usize): void;
+
+// @ts-ignore: decorator
+@external("radical", "abort")
+export declare function abort(status: i32, code: string, message: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "touch")
+export declare function touch(table: string, key: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "will_write")
+export declare function will_write(table: string, key: string): void;

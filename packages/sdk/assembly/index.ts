@@ -1,0 +1,98 @@
+/**
+ * What handlers import as `@radical/sdk`.
+ *
+ * A handler is an exported function of a file in `handlers/`. One call of it is one strictly serializable
+ * transaction over everything it reads and writes through tables.
+ */
+import { Reader, Writer, decodeValue, encodeValue } from "./codec";
+import * as host from "./host";
+
+/**
+ * A table of items of type `T` by key. Declared once, at module level, with a literal name:
+ *
+ *     export class User { name: string = ""; followers: string[] = []; }
+ *     const users = new Table<User>("users");
+ *
+ * `T` is a record class, a string or an array. Keys are text of 1 to 512 UTF-8 bytes.
+ */
+export class Table<T> {
+  constructor(
+    /** Letters, digits, `_` and `-`; at most 64; not starting with a digit or `-`. */
+    readonly name: string,
+  ) {}
+
+  /** The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. */
+  get(key: string): T | null {
+    const length = host.get(this.name, key);
+    if (length < 0) return null;
+    const bytes = new ArrayBuffer(length);
+    host.take(changetype<usize>(bytes));
+    const reader = new Reader(bytes);
+    const value = decodeValue<T>(reader);
+    reader.end();
+    return value;
+  }
+
+  /** Stores `value` under `key`, in place of what was there. */
+  put(key: string, value: T): void {
+    const writer = new Writer();
+    encodeValue<T>(writer, value);
+    host.put(this.name, key, writer.start, writer.length);
+  }
+
+  /** Removes the item under `key`, if there is one. */
+  delete(key: string): void {
+    host.remove(this.name, key);
+  }
+
+  /** Whether there is an item under `key`. */
+  has(key: string): bool {
+    return host.has(this.name, key) != 0;
+  }
+
+  /** Only in read/write-set functions: records a read whose value they don't need. */
+  touch(key: string): void {
+    host.touch(this.name, key);
+  }
+
+  /** Only in read/write-set functions: records a put whose value they don't know. */
+  willPut(key: string): void {
+    host.will_write(this.name, key);
+  }
+
+  /** Only in read/write-set functions: records a delete. */
+  willDelete(key: string): void {
+    host.will_write(this.name, key);
+  }
+}
+
+/** The time of this execution in milliseconds since the epoch: the same in every call of one execution. */
+export function now(): i64 {
+  return host.now();
+}
+
+/** A random number from 0 (inclusive) to 1 (exclusive). */
+export function random(): f64 {
+  return host.random();
+}
+
+/** A random version 4 UUID: `"3f2b8c1e-…"`. */
+export function uuid(): string {
+  const bytes = new StaticArray<u8>(36);
+  host.uuid(changetype<usize>(bytes));
+  return String.UTF8.decodeUnsafe(changetype<usize>(bytes), 36);
+}
+
+/**
+ * Ends the execution without any write; the client gets the HTTP status, code and message. It does not return, so
+ * the code behind it may rely on the condition before it:
+ *
+ *     const user = users.get(name);
+ *     if (user == null) abort(404, "no_such_user", `There is no user ${name}.`);
+ *     return user.followers;
+ *
+ * `status` is 400 to 599; `code` is a snake_case word for programs, `message` a sentence for people.
+ */
+export function abort(status: i32, code: string, message: string): void {
+  host.abort(status, code, message);
+}

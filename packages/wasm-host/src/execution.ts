@@ -1,0 +1,234 @@
+/**
+ * One run of a handler, or of its read/write-set function, in a fresh instance: serves the host functions, keeps the
+ * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
+ */
+import {
+  ASSEMBLYSCRIPT_ABORT,
+  HOST_NAMESPACE,
+  unitId,
+  type Environment,
+  type HostFunctionName,
+  type Limits,
+  type Outcome,
+  type TrapCode,
+  type UnitId,
+} from "@radical/protocol";
+import { Draws } from "./draws.ts";
+import { assertionTrap, tidy, trapOf } from "./traps.ts";
+import { Instance, type CompiledModule, type Memory } from "./web-assembly.ts";
+
+/** What is run. */
+export interface Invocation {
+  readonly handler: string;
+  /** The arguments: an encoded map by parameter name. */
+  readonly args: Uint8Array;
+  readonly environment: Environment;
+}
+
+/** What the items are, for one run. Each method may end the run by calling `Execution.stop`. */
+export interface Items<Stop> {
+  /** Reads an item that this run did not write: its value, null if absent. */
+  read(unit: UnitId, run: Execution<Stop>): Uint8Array | null;
+  /** Records a read whose value is not needed. */
+  touch(unit: UnitId, run: Execution<Stop>): void;
+  /** Records a write, before it is buffered. */
+  write(unit: UnitId, run: Execution<Stop>): void;
+}
+
+/** How a run ended: by itself, or because `stop` was called. */
+export type Ending<Stop> =
+  | { readonly kind: "ended"; readonly outcome: Outcome }
+  | { readonly kind: "stopped"; readonly stop: Stop };
+
+/** Name of the export that runs module-level code, called before the handler. */
+const START = "_start";
+
+/**
+ * Accesses of the same items count too, so that a read/write-set function in an endless loop ends: this many
+ * times the limit.
+ */
+const REPEATED_ACCESSES = 16;
+
+/** An encoded null: the result of a handler that returns nothing. */
+const NULL_RESULT = Uint8Array.of(0xf6);
+
+/**
+ * Unwinds a run: handlers can't catch, so what a host function throws always reaches `run`. Why is in the
+ * execution; the error itself says nothing and never leaves this file.
+ */
+const UNWIND = new Error("a run was ended");
+
+export class Execution<Stop> {
+  /** Buffered writes in order of first write; null deletes. */
+  readonly writes = new Map<UnitId, Uint8Array | null>();
+  readonly #invocation: Invocation;
+  readonly #limits: Limits;
+  readonly #items: Items<Stop>;
+  readonly #draws: Draws;
+  readonly #touched = new Set<UnitId>();
+  #accesses = 0;
+  #exhausted = false;
+  #memory: Memory | null = null;
+  /** The value that `take` copies. */
+  #held: Uint8Array | null = null;
+  #result: Uint8Array | null = null;
+  #ending: Ending<Stop> | null = null;
+
+  constructor(invocation: Invocation, limits: Limits, items: Items<Stop>) {
+    this.#invocation = invocation;
+    this.#limits = limits;
+    this.#items = items;
+    this.#draws = new Draws(invocation.environment.seed);
+  }
+
+  /**
+   * Runs the invocation's handler in a fresh instance of the module. Null if the module has no such function.
+   * Throws only what is not the handler's doing: the engine's errors for a module that can't be instantiated, and
+   * whatever the items throw.
+   */
+  run(module: CompiledModule): Ending<Stop> | null {
+    const instance = new Instance(module, {
+      [ASSEMBLYSCRIPT_ABORT.module]: { [ASSEMBLYSCRIPT_ABORT.name]: this.#assertionFailed.bind(this) },
+      [HOST_NAMESPACE]: this.#hostFunctions(),
+    });
+    const handler = instance.function(this.#invocation.handler);
+    if (handler === null) return null;
+    this.#memory = instance.memory;
+    try {
+      instance.function(START)?.();
+      handler();
+    } catch (error) {
+      if (this.#ending !== null) return this.#ending;
+      const trap = trapOf(error);
+      if (trap === null) throw error;
+      return { kind: "ended", outcome: { kind: "trap", ...trap } };
+    }
+    return { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
+  }
+
+  /** Whether the run ended because it made more accesses than the limits allow. */
+  get exhausted(): boolean {
+    return this.#exhausted;
+  }
+
+  /** Ends the run. */
+  stop(stop: Stop): never {
+    this.#ending = { kind: "stopped", stop };
+    throw UNWIND;
+  }
+
+  #end(outcome: Outcome): never {
+    this.#ending = { kind: "ended", outcome };
+    throw UNWIND;
+  }
+
+  #trap(code: TrapCode, message: string): never {
+    return this.#end({ kind: "trap", code, message });
+  }
+
+  #hostFunctions(): Record<HostFunctionName, (...operands: never[]) => unknown> {
+    return {
+      args_size: () => this.#invocation.args.length,
+      args_read: (destination: number) => this.#copyIn(destination, this.#invocation.args),
+      result: (pointer: number, length: number) => {
+        this.#result = this.#copyOut(pointer, length);
+      },
+      get: (table: number, key: number) => {
+        this.#held = this.#value(this.#access(table, key));
+        return this.#held === null ? -1 : this.#held.length;
+      },
+      take: (destination: number) => {
+        if (this.#held === null) this.#trap("invalid_access", "there is no value to take");
+        this.#copyIn(destination, this.#held);
+      },
+      has: (table: number, key: number) => (this.#value(this.#access(table, key)) === null ? 0 : 1),
+      put: (table: number, key: number, pointer: number, length: number) => {
+        this.#write(this.#access(table, key), this.#copyOut(pointer, length));
+      },
+      delete: (table: number, key: number) => this.#write(this.#access(table, key), null),
+      now: () => BigInt(this.#invocation.environment.timeMs),
+      random: () => this.#draws.number(),
+      uuid: (destination: number) => {
+        const text = this.#draws.uuid();
+        this.#copyIn(
+          destination,
+          Uint8Array.from(text, (character) => character.charCodeAt(0)),
+        );
+      },
+      abort: (status: number, code: number, message: number) => {
+        if (status < 400 || status > 599) {
+          this.#trap("assertion_failed", `abort with status ${status}: a status is 400 to 599`);
+        }
+        this.#end({ kind: "abort", status, code: tidy(this.#text(code)), message: tidy(this.#text(message)) });
+      },
+      touch: (table: number, key: number) => this.#items.touch(this.#access(table, key), this),
+      will_write: (table: number, key: number) => this.#items.write(this.#access(table, key), this),
+    };
+  }
+
+  #assertionFailed(message: number, file: number, line: number, column: number): never {
+    const trap = assertionTrap(this.#text(message), this.#text(file), line >>> 0, column >>> 0);
+    return this.#trap(trap.code, trap.message);
+  }
+
+  /** The unit of an access, after the checks that every access passes. */
+  #access(table: number, key: number): UnitId {
+    let unit: UnitId;
+    try {
+      unit = unitId(this.#text(table), this.#text(key));
+    } catch (error) {
+      if (error instanceof RangeError) this.#trap("invalid_access", tidy(error.message));
+      throw error;
+    }
+    this.#touched.add(unit);
+    const { accesses } = this.#limits;
+    if (this.#touched.size > accesses) this.#exhaust(`more than ${accesses} items in one execution`);
+    const most = accesses * REPEATED_ACCESSES;
+    if (++this.#accesses > most) this.#exhaust(`more than ${most} accesses in one execution`);
+    return unit;
+  }
+
+  #exhaust(message: string): never {
+    this.#exhausted = true;
+    return this.#trap("invalid_access", message);
+  }
+
+  /** Read your writes: a buffered write is seen, and is no read of the item. */
+  #value(unit: UnitId): Uint8Array | null {
+    const buffered = this.writes.get(unit);
+    return buffered === undefined ? this.#items.read(unit, this) : buffered;
+  }
+
+  #write(unit: UnitId, value: Uint8Array | null): void {
+    this.#items.write(unit, this);
+    this.writes.set(unit, value);
+  }
+
+  /** An AssemblyScript string: UTF-16, its byte length before it; empty for a null pointer. */
+  #text(pointer: number): string {
+    if (pointer === 0) return "";
+    const bytes = this.#bytes((pointer >>> 0) - 4, 4);
+    const length = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
+    const units = this.#bytes(pointer, length & ~1);
+    let text = "";
+    for (let at = 0; at < units.length; at += 2) text += String.fromCharCode(units[at]! | (units[at + 1]! << 8));
+    return text;
+  }
+
+  #copyIn(destination: number, bytes: Uint8Array): void {
+    this.#bytes(destination, bytes.length).set(bytes);
+  }
+
+  #copyOut(pointer: number, length: number): Uint8Array {
+    return this.#bytes(pointer, length).slice();
+  }
+
+  /** A view of the instance's memory, which moves when it grows: not to be kept. */
+  #bytes(pointer: number, length: number): Uint8Array {
+    const start = pointer >>> 0;
+    const size = length >>> 0;
+    const buffer = this.#memory!.buffer;
+    if (start + size > buffer.byteLength) this.#trap("memory_out_of_bounds", "access outside of memory");
+    return new Uint8Array(buffer, start, size);
+  }
+}

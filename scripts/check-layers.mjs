@@ -232,10 +232,17 @@ function checkProjects(root, layer, rule) {
       problems.push(`${own}: does not reference its core; add { "path": "src/core" } to "references"`);
     }
   }
-  for (const file of ["tsconfig.json", "tsconfig.tests.json"]) {
+  const ownTests = `packages/${layer}/tsconfig.tests.json`;
+  const hasOwnTests = existsSync(path.join(root, ownTests));
+  /** @type {[file: string, target: string][]} */
+  const built = [
+    ["tsconfig.json", `packages/${layer}`],
+    hasOwnTests ? ["tsconfig.json", ownTests] : ["tsconfig.tests.json", `packages/${layer}`],
+  ];
+  for (const [file, target] of built) {
     const references = readTsconfig(path.join(root, file)).references ?? [];
-    if (!references.some((reference) => path.join(reference.path) === path.join("packages", layer))) {
-      problems.push(`${file}: does not build packages/${layer}; add { "path": "packages/${layer}" } to "references"`);
+    if (!references.some((reference) => path.join(reference.path) === path.join(target))) {
+      problems.push(`${file}: does not build ${target}; add { "path": "${target}" } to "references"`);
     }
   }
   return problems;

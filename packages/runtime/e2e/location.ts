@@ -1,5 +1,4 @@
 /** A location in workerd: the Worker bundled as an application would, with its Durable Object cache. */
-import path from "node:path";
 import type { Manifest } from "@radical/protocol";
 import { build } from "esbuild";
 import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
@@ -10,9 +9,8 @@ import { KEY, KEY_ID } from "./primary.ts";
 const COMPATIBILITY_DATE = "2026-11-01";
 const NAME = "location";
 
-/** Adds to the cache what lets a test damage it, and to the Worker a door to the cache itself. */
+/** What a build writes, but for a cache that lets a test damage it. */
 const ENTRY = `
-  import { DurableObjectCache } from "../src/cache/durable-object-cache.ts";
   import { RadicalCache as Base } from "../src/cache/radical-cache.ts";
   import { createWorker } from "../src/worker.ts";
   import f from "./module.wasm";
@@ -24,12 +22,7 @@ const ENTRY = `
     breakDown() { this.ctx.abort("broken by the test"); }
   }
 
-  const worker = createWorker({ manifest, f, rw });
-  export default {
-    fetch(request, env, context) {
-      return worker.fetch(request, env, context);
-    },
-  };
+  export default createWorker({ manifest, f, rw });
 `;
 
 export async function bundle(entry: string): Promise<string> {
@@ -135,11 +128,9 @@ export class Location {
     return fetch(new URL(target, this.url), init);
   }
 
-  /** The Durable Object of the cache. */
-  async cache(): Promise<CacheDoor> {
+  /** The Durable Object of the cache of this location, or of another one by name. */
+  async cache(name = this.#name): Promise<CacheDoor> {
     const namespace = await this.#miniflare.getDurableObjectNamespace("RADICAL_CACHE", NAME);
-    return namespace.get(namespace.idFromName(`${this.#application}/${this.#name}`)) as unknown as CacheDoor;
+    return namespace.get(namespace.idFromName(`${this.#application}/${name}`)) as unknown as CacheDoor;
   }
 }
-
-export const FIXTURE_FOLDER = path.join(import.meta.dirname, "fixture");

@@ -5,7 +5,7 @@
 import { as, CommonFlags, ElementKind, TypeKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Facts } from "../parse/facts.ts";
-import { spanOf as spanOfText, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
+import { spanOf as spanOfText, type Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
   STRING,
@@ -13,6 +13,7 @@ import {
   walkExpression,
   walkFunction,
   type ClassDeclaration,
+  type Expression,
   type FieldDeclaration,
   type FunctionDeclaration,
   type Global,
@@ -30,13 +31,9 @@ export interface ResolvedApplication {
   readonly facts: Facts;
 }
 
-export function lowerHandler(application: ResolvedApplication, handler: as.Function): Program | { readonly unsupported: Diagnostic } {
-  try {
-    return new Lowering(application).run(handler);
-  } catch (thrown) {
-    if (thrown instanceof Refusal) return { unsupported: thrown.diagnostic };
-    throw thrown;
-  }
+/** Throws a `Refusal` for what has no rule. */
+export function lowerHandler(application: ResolvedApplication, handler: as.Function): Program {
+  return new Lowering(application).run(handler);
 }
 
 export class Lowering {
@@ -47,8 +44,6 @@ export class Lowering {
   private readonly globals = new Map<as.Global, Global>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
-  /** Global initializers that are being lowered, outermost first. */
-  private readonly globalOrder: Global[] = [];
 
   constructor(application: ResolvedApplication) {
     this.facts = application.facts;
@@ -59,7 +54,7 @@ export class Lowering {
     const declaration = this.function(handler);
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
     this.refuseModuleEffects();
-    return { handler: declaration, globals: this.globalOrder, functions: [...this.functions.values()] };
+    return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
   }
 
   // ------------------------------------------------------------------------------------------------------ declarations
@@ -104,7 +99,11 @@ export class Lowering {
     const known = this.classes.get(source);
     if (known !== undefined) return known;
     if (source.kind === ElementKind.Interface) {
-      throw new Refusal("not_sliced_interface", `The read/write set can't be derived through the interface ${source.name} yet.`, span, "Use the class, or a common base class.");
+      throw new Refusal("not_sliced_interface", {
+        message: `What the interface ${source.name} reaches can't be followed yet.`,
+        primary: span,
+        help: "Use the class itself, or a common base class.",
+      });
     }
     const base = source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
@@ -123,7 +122,7 @@ export class Lowering {
     for (const field of ownFields(source)) {
       if (field.initializerNode === null) continue;
       const lowered = fields.find((candidate) => candidate.name === field.name);
-      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance);
+      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);
     }
     return declaration;
   }
@@ -149,9 +148,12 @@ export class Lowering {
     };
     this.globals.set(source, global);
     const node = source.initializerNode;
-    if (node !== null) global.initializer = lowerInitializer(this, node, null);
-    this.globalOrder.push(global);
+    if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
     return global;
+  }
+
+  private globalsInOrder(): Global[] {
+    return this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? []);
   }
 
   // ------------------------------------------------------------------------------------------------------------- types
@@ -166,7 +168,9 @@ export class Lowering {
     if (instance !== null) return this.classType(instance, span);
     const signature = source.getSignature();
     if (signature !== null) {
-      if (signature.thisType !== null) throw new Refusal("not_sliced_method_value", "Methods used as values are not supported yet.", span, "Pass a function instead.");
+      if (signature.thisType !== null) {
+        throw new Refusal("not_sliced_method_value", { message: "A method used as a value can't be followed yet.", primary: span, help: "Use a function." });
+      }
       return {
         kind: "function",
         parameters: signature.parameterTypes.map((parameter) => this.type(parameter, span)),
@@ -177,7 +181,11 @@ export class Lowering {
     if (name !== undefined) return { kind: "number", name };
     if (source.kind === TypeKind.Void) return VOID;
     if (source.kind === TypeKind.Bool) return BOOL;
-    throw new Refusal("not_sliced_type", `The type ${source.toString()} is not supported in handlers yet.`, span, "Use numbers, booleans, strings, arrays, maps and classes.");
+    throw new Refusal("not_sliced_type", {
+      message: `Values of type ${source.toString()} can't be followed yet.`,
+      primary: span,
+      help: "Use numbers, booleans, strings, arrays, maps and classes.",
+    });
   }
 
   private classType(instance: as.Class, span: Span): Type {
@@ -193,7 +201,11 @@ export class Lowering {
     } else if (name === "Error" || CONTAINERS.has(name)) {
       return { kind: "library", name, arguments: typeArguments };
     }
-    throw new Refusal("not_sliced_library", `The class ${name} is not supported in handlers yet.`, span, "Use arrays, Map, Set, typed arrays and your own classes.");
+    throw new Refusal("not_sliced_library", {
+      message: `What the class ${name} does can't be followed yet.`,
+      primary: span,
+      help: "Use arrays, Map, Set, typed arrays and your own classes.",
+    });
   }
 
   // ----------------------------------------------------------------------------------------------------------- private
@@ -215,12 +227,15 @@ export class Lowering {
   /** Module-level code runs before every handler; effects there would have to be part of every read/write set. */
   private refuseModuleEffects(): void {
     const seen = new Set<FunctionDeclaration>();
-    for (const global of this.globalOrder) {
-      const check = (expression: import("./ir.ts").Expression): void => {
+    for (const global of this.globalsInOrder()) {
+      const check = (expression: Expression): void => {
         if (expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort") {
-          throw new Refusal("not_sliced_module_code", "Module-level code may not use tables, random(), uuid() or abort().", global.span, "Do this inside the handler.", [
-            { span: expression.span, label: "used here" },
-          ]);
+          throw new Refusal("not_sliced_module_code", {
+            message: `The initial value of ${global.name} uses tables, random(), uuid() or abort().`,
+            primary: global.span,
+            related: [{ span: expression.span, label: "used here" }],
+            help: "Do this inside the handler.",
+          });
         }
         if (expression.kind === "call" || expression.kind === "construction") {
           for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {

@@ -32,7 +32,6 @@ const SCHEMA = `
 interface Row {
   readonly sequence: number;
   readonly bytes: number;
-  readonly unit: UnitId;
   /** Null: what is stored is not what was put. */
   readonly entry: Entry | null;
 }
@@ -59,64 +58,71 @@ export class RadicalCache extends DurableObject<RadicalCacheVars> {
 
   /** The intact entries; a damaged one is removed, so that its repair finds the place free. */
   getMany(application: string, units: readonly UnitId[]): readonly CachePut[] {
-    const found: CachePut[] = [];
-    const damaged: Row[] = [];
-    for (const row of this.#rows(application, units)) {
-      if (row.entry === null) damaged.push(row);
-      else found.push({ unit: row.unit, entry: row.entry });
-    }
-    this.#remove(damaged);
-    return found;
+    return this.#withTables(() => {
+      const found: CachePut[] = [];
+      for (const unit of units) {
+        const row = this.#row(application, unit);
+        if (row === null) continue;
+        if (row.entry === null) this.#remove(row);
+        else found.push({ unit, entry: row.entry });
+      }
+      return found;
+    });
   }
 
   putMany(application: string, puts: readonly CachePut[]): void {
-    const units = puts.map(({ unit }) => unit);
-    const held = new Map([...this.#rows(application, units)].map((row) => [row.unit, row]));
-    let added = 0;
-    for (const put of puts) {
-      const { unit, entry } = put;
-      const row = held.get(unit);
-      if (!takes(row?.entry?.version, put) || (entry.value?.length ?? 0) > MAX_VALUE_BYTES) continue;
-      if (row !== undefined) this.#remove([row]);
-      const bytes = ROW_OVERHEAD_BYTES + 2 * unit.length + (entry.value?.length ?? 0);
-      const { sequence } = this.#sql
-        .exec(
-          `INSERT INTO entries_1 (application, unit, commit_id, hash, bytes, value) VALUES (?, ?, ?, ?, ?, ?)
-           RETURNING sequence`,
-          application,
-          unit,
-          entry.version.commitId,
-          entry.version.hash,
-          bytes,
-          entry.value,
-        )
-        .one();
-      held.set(unit, { sequence: Number(sequence), bytes, unit, entry });
-      added += bytes;
-    }
-    this.#count(added);
-    this.#evict();
+    this.#withTables(() => {
+      for (const put of puts) this.#put(application, put);
+      this.#evict();
+    });
   }
 
-  *#rows(application: string, units: readonly UnitId[]): Iterable<Row> {
-    const rows = this.#sql.exec<Record<string, SqlStorageValue>>(
-      `SELECT sequence, bytes, unit, commit_id, hash, value FROM entries_1
-       WHERE application = ? AND unit IN (SELECT value FROM json_each(?))`,
+  #put(application: string, put: CachePut): void {
+    const { unit, entry } = put;
+    const held = this.#row(application, unit);
+    const length = entry.value?.length ?? 0;
+    if (!takes(held?.entry?.version, put) || length > MAX_VALUE_BYTES) return;
+    if (held !== null) this.#remove(held);
+    const bytes = ROW_OVERHEAD_BYTES + 2 * unit.length + length;
+    this.#sql.exec(
+      "INSERT INTO entries_1 (application, unit, commit_id, hash, bytes, value) VALUES (?, ?, ?, ?, ?, ?)",
       application,
-      JSON.stringify(units),
+      unit,
+      entry.version.commitId,
+      entry.version.hash,
+      bytes,
+      entry.value,
     );
-    for (const { sequence, bytes, unit, commit_id: commitId, hash, value } of rows) {
-      yield { sequence: Number(sequence), bytes: Number(bytes), unit: String(unit) as UnitId, entry: entryFrom(commitId, hash, value) };
+    this.#count(bytes);
+  }
+
+  /** One query for each unit: the database is in the same process, and the statement stays prepared. */
+  #row(application: string, unit: UnitId): Row | null {
+    const [row] = this.#sql
+      .exec("SELECT sequence, bytes, commit_id, hash, value FROM entries_1 WHERE application = ? AND unit = ?", application, unit)
+      .toArray();
+    if (row === undefined) return null;
+    const { sequence, bytes, commit_id: commitId, hash, value } = row;
+    return { sequence: Number(sequence), bytes: Number(bytes), entry: entryFrom(commitId, hash, value) };
+  }
+
+  /** A failure leaves the tables there for the next call, also when somebody has wiped the object. */
+  #withTables<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#sql.exec(SCHEMA);
+      throw error;
     }
   }
 
-  #remove(rows: readonly Row[]): void {
-    for (const { sequence } of rows) this.#sql.exec("DELETE FROM entries_1 WHERE sequence = ?", sequence);
-    this.#count(-rows.reduce((sum, { bytes }) => sum + bytes, 0));
+  #remove({ sequence, bytes }: Row): void {
+    this.#sql.exec("DELETE FROM entries_1 WHERE sequence = ?", sequence);
+    this.#count(-bytes);
   }
 
   #count(bytes: number): void {
-    if (bytes !== 0) this.#sql.exec("UPDATE totals_1 SET bytes = bytes + ?", bytes);
+    this.#sql.exec("UPDATE totals_1 SET bytes = bytes + ?", bytes);
   }
 
   #evict(): void {

@@ -1,23 +1,11 @@
 /**
  * The back half of the analyzer as the pipeline uses it.
  */
-import { diagnostic } from "./diagnostics/catalogue.ts";
-import { RadicalCompiler } from "./parse/compile.ts";
-import { spanOfRange } from "./parse/span.ts";
+import { FactsCompiler } from "./parse/facts.ts";
 import type { Slicer } from "./pipeline.ts";
+import { deriveReadWriteSets } from "./slice/derive.ts";
 
-export const slicer: Slicer<RadicalCompiler> = {
-  createCompiler: (program) => new RadicalCompiler(program),
-  deriveReadWriteSets: (front) =>
-    front.handlers.map(({ name, declaration }) => ({
-      kind: "near-storage",
-      handler: name,
-      reason: diagnostic("read_write_set_not_derived", {
-        message: `the read/write set of ${name} can't be derived`,
-        primary: spanOfRange(declaration.name.range),
-      }),
-      readOnly: false,
-      reads: [],
-      writes: [],
-    })),
+export const slicer: Slicer<FactsCompiler> = {
+  createCompiler: (program) => new FactsCompiler(program),
+  deriveReadWriteSets,
 };

@@ -93,9 +93,10 @@ const UNREACHABLE: Refusal = {
 
 /** AssemblyScript's builtins that are refused, by name. */
 const BUILTINS: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
-  [/^(reinterpret|copysign)$/, FLOAT_BITS],
+  [/^(reinterpret|copysign)/, FLOAT_BITS],
   [/^unreachable$/, UNREACHABLE],
-  [/^(load|store|changetype|unchecked|call_indirect|size|grow|copy|fill|init|drop|data|alloc|realloc|free|i31|externref)$/, RAW_MEMORY],
+  [/^(load|store)/, RAW_MEMORY],
+  [/^(changetype|unchecked|call_indirect|size|grow|copy|fill|init|drop|data|alloc|realloc|free|i31|externref)$/, RAW_MEMORY],
   [/^(v128|[if]\d+x\d+|atomic|memory|__)/, RAW_MEMORY],
 ];
 

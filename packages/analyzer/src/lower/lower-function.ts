@@ -59,7 +59,7 @@ class FunctionLowering {
       if (node.parameterKind === ParameterKind.Rest) {
         throw new Refusal("not_sliced_syntax", { message: "Rest parameters can't be followed yet.", primary: spanOf(node), help: "Take an array." });
       }
-      const local = this.declare(node.name.text, this.lowering.type(type, spanOf(node)), node);
+      const local = this.addLocal(node.name.text, this.lowering.type(type, spanOf(node)), node);
       parameters.push({ local, defaultValue: node.initializer === null ? null : lowerInitializer(this.lowering, node.initializer, null, local.type) });
     }
     declaration.parameters = parameters;
@@ -143,7 +143,7 @@ class FunctionLowering {
     return result;
   }
 
-  private declare(name: string, type: Type, node: as.Node): Local {
+  private addLocal(name: string, type: Type, node: as.Node): Local {
     const local: Local = { name, type, span: spanOf(node) };
     this.scopes.at(-1)!.set(name, local);
     return local;
@@ -234,7 +234,7 @@ class FunctionLowering {
     if (type === undefined) throw new Error(`no type for variable ${node.name.text}`);
     const lowered = this.lowering.type(type, spanOf(node));
     const initializer = node.initializer === null ? null : this.expression(node.initializer, lowered);
-    const local = this.declare(node.name.text, lowered, node.name);
+    const local = this.addLocal(node.name.text, lowered, node.name);
     return { kind: "variable", local, initializer, annotated: node.type !== null, constant: node.is(CommonFlags.Const), span: spanOf(node) };
   }
 

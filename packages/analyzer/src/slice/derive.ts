@@ -9,7 +9,7 @@ import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
-import { relevanceWithGuards, splitGuards } from "./guards.ts";
+import { relevanceWithGuards } from "./guards.ts";
 import { buildResidual } from "./residual.ts";
 
 export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
@@ -21,7 +21,6 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     const { program, compiler, sources } = front;
     const instance = handlerInstance(program, handler);
     const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
-    splitGuards(lowered.functions);
     const pointsTo = new PointsTo(lowered);
     const relevance = relevanceWithGuards(lowered, pointsTo);
     const residual = buildResidual(lowered, relevance);
@@ -50,12 +49,17 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
   }
 }
 
+/** The declaration may come from another load of the same sources, so the place decides. */
 function handlerInstance(program: as.Program, handler: HandlerDeclaration): as.Function {
-  const element = program.elementsByDeclaration.get(handler.declaration);
-  if (element?.kind !== ElementKind.FunctionPrototype) throw new Error(`${handler.name} is not a function of the program`);
-  const instance = program.resolver.resolveFunction(element as as.FunctionPrototype, null);
-  if (instance === null) throw new Error(`${handler.name} can't be resolved`);
-  return instance;
+  const { range } = handler.declaration;
+  for (const element of program.elementsByDeclaration.values()) {
+    const declared = element.declaration.range;
+    if (element.kind !== ElementKind.FunctionPrototype || declared.start !== range.start) continue;
+    if (declared.source.normalizedPath !== range.source.normalizedPath) continue;
+    const instance = program.resolver.resolveFunction(element as as.FunctionPrototype, null);
+    if (instance !== null) return instance;
+  }
+  throw new Error(`${handler.name} is not a function of the program`);
 }
 
 function bySpan(a: AccessPattern, b: AccessPattern): number {

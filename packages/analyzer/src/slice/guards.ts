@@ -16,67 +16,86 @@ import {
 } from "../lower/ir.ts";
 import { CostModel } from "../infer/cost.ts";
 import type { PointsTo } from "../infer/points-to.ts";
-import { computeRelevance, guardsOf, type Relevance } from "../infer/relevance.ts";
+import { computeRelevance, guardsOf, type Guard, type Relevance } from "../infer/relevance.ts";
 
 /** Estimated steps from which a loop counts as expensive. */
 const EXPENSIVE_STEPS = 20_000;
 
+/** Splits guards of the program in place where that keeps more of them. */
 export function relevanceWithGuards(program: Program, pointsTo: PointsTo): Relevance {
-  const all = computeRelevance(program, pointsTo, new Set());
-  const costs = new CostModel(pointsTo.reached);
-  const expensive = expensiveParts(pointsTo.reached, costs);
-  if (expensive.size === 0) return all;
+  const { relevance, ignored } = chooseGuards(program, pointsTo);
+  if (ignored.size === 0) return relevance;
+  let changed = false;
+  for (const declaration of pointsTo.reached) {
+    const body = split(declaration.body, ignored);
+    if (body.length === declaration.body.length && body.every((statement, index) => statement === declaration.body[index])) continue;
+    declaration.body = body;
+    changed = true;
+  }
+  return changed ? chooseGuards(program, pointsTo).relevance : relevance;
+}
+
+function chooseGuards(program: Program, pointsTo: PointsTo): { readonly relevance: Relevance; readonly ignored: ReadonlySet<Guard> } {
+  const nothingIgnored = new Set<Guard>();
+  const all = computeRelevance(program, pointsTo, nothingIgnored);
+  const expensive = expensiveParts(pointsTo.reached, new CostModel(pointsTo.reached));
+  if (expensive.size === 0) return { relevance: all, ignored: nothingIgnored };
   const guards = [...pointsTo.reached].flatMap((declaration) => guardsOf(declaration, declaration === program.handler));
   const none = computeRelevance(program, pointsTo, new Set(guards));
-  if (countKept(all, expensive) === countKept(none, expensive)) return all;
+  const unavoidable = countKept(none, expensive);
+  if (countKept(all, expensive) === unavoidable) return { relevance: all, ignored: nothingIgnored };
   const ignored = new Set(guards);
-  let best = none;
+  let relevance = none;
   for (const guard of guards) {
     ignored.delete(guard);
     const candidate = computeRelevance(program, pointsTo, ignored);
-    if (countKept(candidate, expensive) > countKept(none, expensive)) ignored.add(guard);
-    else best = candidate;
+    if (countKept(candidate, expensive) > unavoidable) ignored.add(guard);
+    else relevance = candidate;
   }
-  return best;
+  return { relevance, ignored };
 }
 
-/** Splits `if (a || b) end` into two, in place, so that each condition is judged on its own. */
-export function splitGuards(functions: Iterable<FunctionDeclaration>): void {
-  for (const declaration of functions) declaration.body = split(declaration.body);
-}
-
-function split(statements: readonly Statement[]): Statement[] {
-  return statements.flatMap((statement): Statement[] => {
+/** Makes `if (a) end; if (b) end` of each ignored `if (a || b) end`, so that each condition is judged on its own. */
+function split(statements: readonly Statement[], ignored: ReadonlySet<Guard>): readonly Statement[] {
+  const parts = statements.map((statement): readonly Statement[] => {
     switch (statement.kind) {
-      case "block":
-        return [{ ...statement, body: split(statement.body) }];
+      case "block": {
+        const body = split(statement.body, ignored);
+        return [body === statement.body ? statement : { ...statement, body }];
+      }
       case "if": {
         const { condition } = statement;
-        if (condition.kind === "logical" && condition.operator === "||" && statement.alternative.length === 0 && isGuard(statement.consequent)) {
-          const parts = [condition.left, condition.right].map((part): Statement => ({ ...statement, condition: part, consequent: structuredCopy(statement.consequent) }));
-          return split(parts);
+        if (condition.kind === "logical" && condition.operator === "||" && statement.alternative.length === 0 && isIgnored(statement.consequent, ignored)) {
+          return [condition.left, condition.right].map((part): Statement => ({ ...statement, condition: part, consequent: ownCopy(statement.consequent) }));
         }
-        return [{ ...statement, consequent: split(statement.consequent), alternative: split(statement.alternative) }];
+        const consequent = split(statement.consequent, ignored);
+        const alternative = split(statement.alternative, ignored);
+        return [consequent === statement.consequent && alternative === statement.alternative ? statement : { ...statement, consequent, alternative }];
       }
-      case "loop":
-        return [{ ...statement, body: split(statement.body) }];
+      case "loop": {
+        const body = split(statement.body, ignored);
+        return [body === statement.body ? statement : { ...statement, body }];
+      }
       case "switch":
-        return [{ ...statement, cases: statement.cases.map((choice) => ({ ...choice, body: split(choice.body) })) }];
+        return [{ ...statement, cases: statement.cases.map((choice) => ({ ...choice, body: split(choice.body, ignored) })) }];
       default:
         return [statement];
     }
   });
+  const result = parts.flat();
+  return result.length === statements.length && result.every((statement, index) => statement === statements[index]) ? statements : result;
 }
 
-/** One statement that ends the function or the execution. */
-function isGuard(statements: readonly Statement[]): boolean {
+/** Whether the only statement is a guard that is left out. */
+function isIgnored(statements: readonly Statement[], ignored: ReadonlySet<Guard>): boolean {
   const [only] = statements;
   if (statements.length !== 1 || only === undefined) return false;
-  return only.kind === "return" || only.kind === "throw" || (only.kind === "expression" && only.expression.kind === "abort");
+  if (only.kind === "return" || only.kind === "throw") return ignored.has(only);
+  return only.kind === "expression" && only.expression.kind === "abort" && ignored.has(only.expression);
 }
 
 /** A guard of its own: marks are by identity. Operands are shared, which only makes both keep what either needs. */
-function structuredCopy(statements: readonly Statement[]): Statement[] {
+function ownCopy(statements: readonly Statement[]): Statement[] {
   return statements.map((statement) => (statement.kind === "expression" ? { ...statement, expression: { ...statement.expression } } : { ...statement }));
 }
 

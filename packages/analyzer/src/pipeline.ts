@@ -124,7 +124,10 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
   if (f.wasm === null || compiler === null || hasErrors()) return failed();
 
-  const derived = derive(slicer, { sources: input.sources, program: f.program, compiler, ...declarations(schema) }, schema);
+  // The slicer works on the program that was compiled: its declarations, not those of the first one.
+  const compiled = extractSchema(f.program, input.handlerFiles, { uniqueNames: true });
+  const front = { sources: input.sources, program: f.program, compiler, ...declarations(compiled) };
+  const derived = derive(slicer, front, schema);
   const rw = compileReadWriteSets(derived, schema, request);
   diagnostics.push(...rw.diagnostics);
   return {

@@ -97,7 +97,8 @@ function sourceFiles(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const full = path.join(folder, entry.name);
-    if (entry.isDirectory()) return ["node_modules", "dist", "golden"].includes(entry.name) ? [] : sourceFiles(full);
+    if (entry.isDirectory())
+      return ["node_modules", "dist", "golden", "fixtures"].includes(entry.name) ? [] : sourceFiles(full);
     return /\.(?:ts|mts|js|mjs)$/.test(entry.name) && !entry.name.endsWith(".d.ts") ? [full] : [];
   });
 }
@@ -232,17 +233,10 @@ function checkProjects(root, layer, rule) {
       problems.push(`${own}: does not reference its core; add { "path": "src/core" } to "references"`);
     }
   }
-  const ownTests = `packages/${layer}/tsconfig.tests.json`;
-  const hasOwnTests = existsSync(path.join(root, ownTests));
-  /** @type {[file: string, target: string][]} */
-  const built = [
-    ["tsconfig.json", `packages/${layer}`],
-    hasOwnTests ? ["tsconfig.json", ownTests] : ["tsconfig.tests.json", `packages/${layer}`],
-  ];
-  for (const [file, target] of built) {
+  for (const file of ["tsconfig.json", "tsconfig.tests.json"]) {
     const references = readTsconfig(path.join(root, file)).references ?? [];
-    if (!references.some((reference) => path.join(reference.path) === path.join(target))) {
-      problems.push(`${file}: does not build ${target}; add { "path": "${target}" } to "references"`);
+    if (!references.some((reference) => path.join(reference.path) === path.join("packages", layer))) {
+      problems.push(`${file}: does not build packages/${layer}; add { "path": "packages/${layer}" } to "references"`);
     }
   }
   return problems;

@@ -45,6 +45,9 @@ describe("handlers of every parameter and result type", () => {
       export function remove(key: string): bool { posts.delete(key); return posts.has(key) || names.has(key); }
       export function environment(): string { return now().toString() + " " + random().toString() + " " + uuid(); }
       export function nan(zero: f64): f64 { return zero / zero; }
+      class Link { next: Link | null = null; }
+      function chain(n: i32): Link { const link = new Link(); if (n > 0) link.next = chain(n - 1); return link; }
+      export function deep(n: i32): bool { return chain(n).next == null; }
       export function index(values: i32[]): i32 { return values[3]; }
     `,
   });
@@ -119,6 +122,11 @@ describe("handlers of every parameter and result type", () => {
 
   test("traps name the developer's or the library's line", () => {
     expect(call(built, new Map(), "index", { values: [] }).outcome).toMatchObject({ kind: "trap", code: "assertion_failed", message: expect.stringMatching(/^Index out of range \(~lib\/array\.ts:/) });
+  });
+
+  test("calls that hold objects are nested to the same depth everywhere", () => {
+    expect(call(built, new Map(), "deep", { n: 1000 }).result).toBe(false);
+    expect(call(built, new Map(), "deep", { n: 1000000 }).outcome).toEqual({ kind: "trap", code: "stack_overflow", message: "the handler's calls are nested too deeply" });
   });
 
   test("the environment is the recorded one", () => {

@@ -5,8 +5,7 @@
  * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
  * diagnostics, in run-time assertions and for the slicer.
  */
-import { as, ASSEMBLYSCRIPT_VERSION, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
-import binaryen from "assemblyscript/binaryen";
+import { as, ASSEMBLYSCRIPT_VERSION, binaryen, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
@@ -138,6 +137,10 @@ export class RadicalCompiler extends as.Compiler {
 
   constructor(program: as.Program) {
     super(program);
+    // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
+    // that they would be missing in it.
+    this.ensureStaticString("stack overflow");
+    this.ensureStaticString(as.Source.native.normalizedPath);
     // Private in the compiler's typings.
     const internals = this as unknown as BuiltinCalls;
     const original = internals.compileCallExpressionBuiltin.bind(this);

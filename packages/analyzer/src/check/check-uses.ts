@@ -112,7 +112,6 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   ],
   [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
   [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
-  [/^~lib\/typedarray\/Float(32|64)Array#get:buffer$/, FLOAT_BITS],
   [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
 ];
 
@@ -176,6 +175,10 @@ function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): 
   for (const { name, site } of compiler.builtinCalls) {
     const refusal = BUILTINS.find(([names]) => names.test(name))?.[1];
     if (refusal !== undefined) refuse(refusal, site);
+  }
+  for (const { view, site } of compiler.bufferAccesses) {
+    if (view.endsWith(".dataStart")) refuse(RAW_MEMORY, site);
+    else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
   }
   // The schema is that of the program before code was generated: other nodes, the same places.
   const declared = new Set(tables.map((table) => placeOf(table.declaration.initializer!)));

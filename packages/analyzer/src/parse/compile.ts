@@ -5,7 +5,7 @@
  * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
  * diagnostics, in run-time assertions and for the slicer.
  */
-import { as, ASSEMBLYSCRIPT_VERSION, binaryen, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
+import { as, ASSEMBLYSCRIPT_VERSION, binaryen, FlowFlags, NodeKind, ReportMode, Runtime, Target } from "./assemblyscript.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
@@ -134,6 +134,8 @@ export class RadicalCompiler extends as.Compiler {
   readonly calls = new Map<as.Function, CallSite[]>();
   /** The calls of AssemblyScript's builtins by name: `load`. */
   readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
+  /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
+  readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
 
   constructor(program: as.Program) {
     super(program);
@@ -148,6 +150,24 @@ export class RadicalCompiler extends as.Compiler {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
       return original(prototype, call, context);
     };
+  }
+
+  override compileExpression(
+    expression: as.Expression,
+    contextualType: as.Type,
+    constraints?: as.Constraints,
+  ): as.ExpressionRef {
+    if (expression.kind === NodeKind.PropertyAccess && isDevelopers(expression.range.source)) {
+      const { expression: object, property } = expression as as.PropertyAccessExpression;
+      if (property.text === "buffer" || property.text === "dataStart") {
+        const type = this.resolver.resolveExpression(object, this.currentFlow, as.Type.auto, ReportMode.Swallow);
+        const view = type?.getClass()?.prototype;
+        if (view?.declaration.range.source.isLibrary === true) {
+          this.bufferAccesses.push({ view: `${view.name}.${property.text}`, site: this.#site(expression) });
+        }
+      }
+    }
+    return super.compileExpression(expression, contextualType, constraints);
   }
 
   override compileCallDirect(

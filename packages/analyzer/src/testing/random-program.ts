@@ -206,9 +206,9 @@ class FunctionWriter {
       case "Node":
         return random.pick(["shared", 'new Node(1, "x")']);
       case "Node | null":
-        return random.pick(["null", "shared", "shared.next"]);
+        return random.pick(["<Node | null>null", "shared", "shared.next"]);
       case "Item | null":
-        return random.pick(["null", 'new Item("q")']);
+        return random.pick(["<Item | null>null", 'new Item("q")']);
       case "i32[]":
         return random.pick(["limits", "[1]", "shared.numbers"]);
       case "string[]":
@@ -243,11 +243,11 @@ class FunctionWriter {
           () => `${this.value("i32[]", next)}.${random.pick(["length", `indexOf(${int()})`, `reduce<i32>((p, c) => p + c, 0)`])}`,
           () => `${this.value("string[]", next)}.${random.pick(["length", `indexOf(${text()})`])}`,
           () => `${random.pick(["min", "max"])}<i32>(${int()}, ${int()})`,
-          () => (random.chance(0.3) ? `slow(${text()})` : `<i32>(random() * 5)`),
+          () => (random.chance(0.3) ? `slow(${text()})` : `(<i32>(random() * 5))`),
           () => `same<i32>(${int()})`,
           () => `${this.value("Map<string, i32>", next)}.size`,
-          () => (integers.length === 0 ? int() : random.pick([`${random.pick(integers)}++`, `--${random.pick(integers)}`, `(${random.pick(integers)} = ${int()})`, `(${random.pick(integers)} += ${int()})`])),
-          () => `(${int()}, ${int()})`,
+          () => (integers.length === 0 ? int() : random.pick([`(${random.pick(integers)}++)`, `(--${random.pick(integers)})`, `(${random.pick(integers)} = ${int()})`, `(${random.pick(integers)} += ${int()})`])),
+          () => `((${int()}, ${int()}))`,
         ];
       case "string":
         return [

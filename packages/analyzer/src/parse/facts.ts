@@ -5,7 +5,7 @@
  * one compilation gives exactly the compiler's own answers; there is no second type checker that could be wrong.
  * A node without facts was never compiled: it is dead in that function instance.
  */
-import { as, ElementKind, NodeKind, ReportMode } from "./assemblyscript.ts";
+import { as, CommonFlags, ElementKind, NodeKind, ReportMode } from "./assemblyscript.ts";
 import { RadicalCompiler } from "./compile.ts";
 
 /** What is known about one syntax node inside one function instance. */
@@ -65,6 +65,7 @@ export class Facts {
 interface CompilerInternals {
   currentFlow: as.Flow;
   currentType: as.Type;
+  currentParent: as.Element | null;
   readonly resolver: as.Resolver;
   readonly program: as.Program;
   compileStatement(statement: as.Statement): as.ExpressionRef;
@@ -85,6 +86,7 @@ interface CompilerInternals {
   compileFunctionExpression(expression: as.FunctionExpression, context: as.Type, constraints: number): as.ExpressionRef;
   compileFunction(callee: as.Function, force?: boolean): boolean;
   compileGlobal(global: as.Global): boolean;
+  ensureConstructor(owner: as.Class, node: as.Node): as.Function;
 }
 
 /** A compiler that writes down what it resolves. */
@@ -119,7 +121,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   const lookUp = (node: as.Expression): void => {
     const { resolver, program } = compiler;
     const reported = program.diagnostics.length;
-    let target = resolver.lookupExpression(node, compiler.currentFlow, as.Type.auto, ReportMode.Swallow);
+    const flow = compiler.currentFlow;
+    // Inside an enum, its values are known by their own names.
+    let target =
+      node.kind === NodeKind.Identifier
+        ? resolver.lookupIdentifierExpression(node as as.IdentifierExpression, flow, compiler.currentParent ?? flow.sourceFunction, ReportMode.Swallow)
+        : resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     if (target !== null && target.kind === ElementKind.PropertyPrototype) {
       target = resolver.resolveProperty(target as as.PropertyPrototype, ReportMode.Swallow);
     }
@@ -231,7 +238,25 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     if (lambda !== undefined && (callee.declaration as as.FunctionDeclaration).signature === lambda.node.declaration.signature) {
       lambda.facts.lambda = callee;
     }
-    return original.compileFunction(callee, force);
+    const compiled = original.compileFunction(callee, force);
+    if (callee.is(CommonFlags.Instance)) compileInitializers(callee);
+    return compiled;
+  };
+
+  /**
+   * Records may only ever be decoded, never constructed: then nothing compiles the initializers of their fields, which
+   * the slicer needs. What is wrong with a constructor that nobody calls is not reported.
+   */
+  const compileInitializers = (method: as.Function): void => {
+    const owner = method.getBoundClassOrInterface();
+    if (owner === null || owner.kind !== ElementKind.Class || owner.constructorInstance?.is(CommonFlags.Compiled) === true) return;
+    if (owner.declaration.range.source.internalPath.startsWith("~lib/")) return;
+    const { diagnostics } = compiler.program;
+    const reported = diagnostics.length;
+    const type = compiler.currentType;
+    compiler.ensureConstructor(owner, method.declaration.name);
+    compiler.currentType = type;
+    diagnostics.length = reported;
   };
 
   compiler.compileGlobal = (global) => {

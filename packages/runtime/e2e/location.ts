@@ -3,6 +3,7 @@ import type { Manifest } from "@radical/protocol";
 import { build } from "esbuild";
 import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
 import type { LogLine } from "../src/log.ts";
+import { EventLog } from "./event-log.ts";
 import { buildFixture } from "./fixture/application.ts";
 import { KEY, KEY_ID } from "./primary.ts";
 
@@ -59,12 +60,12 @@ export class Location {
   readonly #name: string;
   readonly #application: string;
   readonly url: URL;
-  readonly log: LogLine[];
+  readonly #log: EventLog<LogLine>;
 
-  private constructor(miniflare: Miniflare, url: URL, log: LogLine[], name: string, application: string) {
+  private constructor(miniflare: Miniflare, url: URL, log: EventLog<LogLine>, name: string, application: string) {
     this.#miniflare = miniflare;
     this.url = url;
-    this.log = log;
+    this.#log = log;
     this.#name = name;
     this.#application = application;
   }
@@ -73,7 +74,7 @@ export class Location {
     const application = await buildFixture();
     const manifest: Manifest = { ...application.manifest, ...options.manifest };
     const location = options.location ?? "VA";
-    const log: LogLine[] = [];
+    const log = new EventLog<LogLine>();
     const miniflare = new Miniflare({
       ...convertV4MiniflareOptions({
         host: "127.0.0.1",
@@ -108,6 +109,15 @@ export class Location {
       },
     });
     return new Location(miniflare, await miniflare.ready, log, location, manifest.application);
+  }
+
+  /** Resolves with the first such line, logged already or later. */
+  logged<Event extends LogLine["event"]>(
+    event: Event,
+    test: (line: Extract<LogLine, { event: Event }>) => boolean = () => true,
+  ): Promise<LogLine> {
+    type Wanted = Extract<LogLine, { event: Event }>;
+    return this.#log.happened((line): line is LogLine => line.event === event && test(line as Wanted));
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@
 import { createHmac } from "node:crypto";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import {
   type CommitId,
   type Entry,
@@ -30,7 +31,8 @@ import {
   sameVersion,
   signedBytes,
 } from "@radical/protocol";
-import { type HandlerModule, compileModule, runHandler } from "@radical/wasm-host";
+import { type HandlerModule, type HandlerRun, compileModule, runHandler } from "@radical/wasm-host";
+import { EventLog } from "./event-log.ts";
 import type { Application } from "./fixture/application.ts";
 
 export const KEY_ID = "test";
@@ -43,15 +45,22 @@ export type PrimaryEvent =
 /** Returns what to answer instead of the primary's own reply: undefined for that, null for none at all. */
 export type Interceptor = (request: LviRequest, ownReply: () => LviReply) => Promise<LviReply | null | undefined>;
 
+interface Completed {
+  readonly outcome: Outcome;
+  readonly writes: readonly Write[];
+}
+
 interface Pending {
   readonly request: LviRequest;
   readonly commitId: CommitId;
 }
 
 export class TestPrimary {
-  readonly events: PrimaryEvent[] = [];
+  readonly #events = new EventLog<PrimaryEvent>();
   readonly items = new Map<UnitId, Entry>();
   readonly badSignatures: string[] = [];
+  /** Followups that differ from the primary's own run of the same request. */
+  readonly divergences: Followup[] = [];
   intercept: Interceptor | null = null;
   /** Called for every followup; false drops it unanswered. */
   acceptFollowup: (followup: Followup) => Promise<boolean> = async () => true;
@@ -60,8 +69,7 @@ export class TestPrimary {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #pending = new Map<string, Pending>();
-  readonly #stored = new Map<string, Outcome>();
-  readonly #waiting: { readonly matches: (event: PrimaryEvent) => boolean; readonly resolve: () => void }[] = [];
+  readonly #stored = new Map<string, Completed>();
   #sequence = 0;
 
   constructor({ manifest, wasm, rwWasm }: Application) {
@@ -96,9 +104,13 @@ export class TestPrimary {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  get events(): readonly PrimaryEvent[] {
+    return this.#events.all;
+  }
+
   /** Forgets what happened, keeps the items. */
   reset(): void {
-    this.events.length = 0;
+    this.#events.clear();
     this.intercept = null;
     this.acceptFollowup = async () => true;
   }
@@ -114,17 +126,12 @@ export class TestPrimary {
   }
 
   /** Resolves when such an event has happened, now or later. */
-  async happened<Kind extends PrimaryEvent["kind"]>(
+  happened<Kind extends PrimaryEvent["kind"]>(
     kind: Kind,
     test: (event: Extract<PrimaryEvent, { kind: Kind }>) => boolean = () => true,
   ): Promise<Extract<PrimaryEvent, { kind: Kind }>> {
-    const matches = (event: PrimaryEvent): boolean => event.kind === kind && test(event as Extract<PrimaryEvent, { kind: Kind }>);
-    if (!this.events.some(matches)) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push({ matches, resolve });
-      });
-    }
-    return this.events.find(matches) as Extract<PrimaryEvent, { kind: Kind }>;
+    type Wanted = Extract<PrimaryEvent, { kind: Kind }>;
+    return this.#events.happened((event): event is Wanted => event.kind === kind && test(event as Wanted));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -151,7 +158,7 @@ export class TestPrimary {
 
   async #onLvi(body: Uint8Array): Promise<Uint8Array | null> {
     const request = decodeLviRequest(body);
-    this.#record({ kind: "lvi", request });
+    this.#events.push({ kind: "lvi", request });
     let own: LviReply | null = null;
     const ownReply = (): LviReply => (own ??= this.reply(request));
     const reply = await this.intercept?.(request, ownReply);
@@ -162,29 +169,35 @@ export class TestPrimary {
     const followup = decodeFollowup(body);
     if (!(await this.acceptFollowup(followup))) return null;
     const pending = this.#pending.get(followup.executionId);
-    const result: FollowupResult =
-      pending !== undefined ? "applied" : this.#stored.has(followup.executionId) ? "completed_before" : "unknown_intent";
-    if (pending !== undefined) this.#apply(pending, followup.outcome, followup.writes);
-    this.#record({ kind: "followup", followup, result });
+    const stored = this.#stored.get(followup.executionId);
+    const result: FollowupResult = pending !== undefined ? "applied" : stored !== undefined ? "completed_before" : "unknown_intent";
+    if (pending !== undefined) {
+      const own = this.#run(pending.request);
+      this.#compare(followup, { outcome: own.outcome, writes: own.writes });
+      this.#apply(pending, followup.outcome, followup.writes);
+    } else if (stored !== undefined) this.#compare(followup, stored);
+    this.#events.push({ kind: "followup", followup, result });
     return encodeFollowupReply(result);
   }
 
-  /** The reply of a correct primary. */
+  /** The reply of a correct primary; every step is synchronous, so it needs no locks. */
   reply(request: LviRequest): LviReply {
     const times = { receivedAtMs: 0, sentAtMs: 0 };
-    const pending = this.#pending.get(request.executionId);
-    if (pending !== undefined) this.#execute(pending);
+    // Asked again, or somebody wants what a pending intent holds: re-execution at once.
+    for (const pending of this.#pending.values()) {
+      if (pending.request.executionId === request.executionId || overlap(pending.request, request)) this.#execute(pending);
+    }
     const stored = this.#stored.get(request.executionId);
-    if (stored !== undefined) return { kind: "executed", cause: "stored", outcome: stored, repairs: [], times };
+    if (stored !== undefined) return { kind: "executed", cause: "stored", outcome: stored.outcome, repairs: [], times };
     const commit = this.#nextCommit();
     const reads = (request.units ?? []).filter((accessed) => accessed.mode !== "write");
     const valid =
       request.units !== null &&
       reads.every(({ unit, version }) => version !== null && sameVersion(version, this.entry(unit).version));
     if (valid) {
-      const writes = request.units.some(({ mode }) => mode !== "read");
-      if (writes || request.retained) this.#pending.set(request.executionId, { request, commitId: commit });
-      return { kind: "valid", commitId: writes || request.retained ? commit : null, times };
+      const intent = request.retained || request.units.some(({ mode }) => mode !== "read");
+      if (intent) this.#pending.set(request.executionId, { request, commitId: commit });
+      return { kind: "valid", commitId: intent ? commit : null, times };
     }
     const { outcome, touched } = this.#execute({ request, commitId: commit });
     const units = new Set([...reads.map(({ unit }) => unit), ...touched]);
@@ -192,30 +205,40 @@ export class TestPrimary {
       kind: "executed",
       cause: request.units === null ? "requested" : "stale",
       outcome,
-      repairs: [...units].map((unit) => ({ unit, entry: this.entry(unit) })),
+      repairs: Array.from(units, (unit) => ({ unit, entry: this.entry(unit) })),
       times,
     };
   }
 
-  #execute(pending: Pending): { outcome: Outcome; touched: readonly UnitId[] } {
-    const run = runHandler(this.#module, pending.request, (unit) => this.entry(unit), null);
-    if (run.kind !== "completed") throw new Error(`near-storage run ended as ${run.kind}`);
-    this.#apply(pending, run.outcome, run.writes);
-    return { outcome: run.outcome, touched: [...run.reads, ...run.writes.map(({ unit }) => unit)] };
+  #execute(pending: Pending): { readonly outcome: Outcome; readonly touched: readonly UnitId[] } {
+    const { outcome, reads, writes } = this.#run(pending.request);
+    this.#apply(pending, outcome, writes);
+    return { outcome, touched: [...reads, ...writes.map(({ unit }) => unit)] };
+  }
+
+  #run(request: LviRequest): Extract<HandlerRun, { kind: "completed" }> {
+    const run = runHandler(this.#module, request, (unit) => this.entry(unit), null);
+    if (run.kind !== "completed") throw new Error(`the primary's run ended as ${run.kind}`);
+    return run;
   }
 
   #apply({ request, commitId: commit }: Pending, outcome: Outcome, writes: readonly Write[]): void {
     for (const { unit, value } of writes) this.items.set(unit, entryOf(commit, value));
     this.#pending.delete(request.executionId);
-    if (writes.length > 0 || request.retained) this.#stored.set(request.executionId, outcome);
+    if (writes.length > 0 || request.retained) this.#stored.set(request.executionId, { outcome, writes });
+  }
+
+  #compare(followup: Followup, own: Completed): void {
+    if (!isDeepStrictEqual({ outcome: followup.outcome, writes: followup.writes }, own)) this.divergences.push(followup);
   }
 
   #nextCommit(): CommitId {
     return commitId(1, ++this.#sequence);
   }
+}
 
-  #record(event: PrimaryEvent): void {
-    this.events.push(event);
-    for (const waiting of this.#waiting) if (waiting.matches(event)) waiting.resolve();
-  }
+function overlap(a: LviRequest, b: LviRequest): boolean {
+  if (a.units === null || b.units === null) return true;
+  const units = new Set(a.units.map(({ unit }) => unit));
+  return b.units.some(({ unit }) => units.has(unit));
 }

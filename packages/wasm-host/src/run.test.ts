@@ -1,5 +1,5 @@
 import { commitId, entryOf, unitId, type Entry, type Outcome, type UnitId } from "@radical/protocol";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Invocation } from "./execution.ts";
 import { moduleHash, type HandlerModule } from "./module.ts";
 import { deriveAccessSet, runHandler, type AccessSet, type HandlerRun } from "./run.ts";
@@ -35,7 +35,7 @@ describe("host functions", () => {
   const run = (handler: string, items: Readonly<Record<string, number | null>> = {}, args?: Uint8Array): HandlerRun =>
     runHandler(module, invoke(handler, args), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), null);
 
-  test("compiles", async () => {
+  beforeAll(async () => {
     module = await programs({
       f: `
         export function echo(): void { const n = host_args_size(); const b = new ArrayBuffer(n); host_args_read(changetype<usize>(b)); host_result(changetype<usize>(b), n); }
@@ -118,8 +118,17 @@ describe("host functions", () => {
   });
 
   test("reads are recorded", () => {
-    expect(run("lookUp", { "t/a": 9 })).toEqual({ kind: "completed", outcome: { kind: "result", value: Uint8Array.of(9) }, reads: ["t/a"], writes: [] });
-    expect(run("exists", { "t/b": 1 })).toMatchObject({ outcome: { value: Uint8Array.of(1) }, reads: ["t/a", "t/b"], writes: [] });
+    expect(run("lookUp", { "t/a": 9 })).toEqual({
+      kind: "completed",
+      outcome: { kind: "result", value: Uint8Array.of(9) },
+      reads: ["t/a"],
+      writes: [],
+    });
+    expect(run("exists", { "t/b": 1 })).toMatchObject({
+      outcome: { value: Uint8Array.of(1) },
+      reads: ["t/a", "t/b"],
+      writes: [],
+    });
   });
 
   test("own writes are seen and are not reads", () => {
@@ -151,8 +160,17 @@ describe("host functions", () => {
   });
 
   test("abort: no writes", () => {
-    expect(run("refuse")).toEqual({ kind: "completed", outcome: { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" }, reads: [], writes: [] });
-    expect(outcomeOf(run("badStatus"))).toEqual({ kind: "trap", code: "assertion_failed", message: "abort with status 200: a status is 400 to 599" });
+    expect(run("refuse")).toEqual({
+      kind: "completed",
+      outcome: { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" },
+      reads: [],
+      writes: [],
+    });
+    expect(outcomeOf(run("badStatus"))).toEqual({
+      kind: "trap",
+      code: "assertion_failed",
+      message: "abort with status 200: a status is 400 to 599",
+    });
     expect(outcomeOf(run("loneSurrogate"))).toEqual({ kind: "abort", status: 400, code: "bad", message: "\ufffd" });
   });
 
@@ -163,7 +181,11 @@ describe("host functions", () => {
     ["badTable", 'invalid table name "no table"'],
     ["takeNothing", "no value to take"],
   ])("%s is an invalid access", (handler, words) => {
-    expect(outcomeOf(run(handler))).toMatchObject({ kind: "trap", code: "invalid_access", message: expect.stringContaining(words) as unknown });
+    expect(outcomeOf(run(handler))).toMatchObject({
+      kind: "trap",
+      code: "invalid_access",
+      message: expect.stringContaining(words) as unknown,
+    });
   });
 
   test("a pointer outside of memory traps and reaches nothing", () => {
@@ -193,7 +215,7 @@ describe("traps", () => {
   let module: HandlerModule;
   const trap = (handler: string): Outcome => outcomeOf(runHandler(module, invoke(handler), everythingAbsent, null));
 
-  test("compiles", async () => {
+  beforeAll(async () => {
     module = await programs({ f: source, rw: source, limits: { accesses: 100 } });
   });
 
@@ -235,7 +257,7 @@ describe("traps", () => {
 describe("sets", () => {
   let module: HandlerModule;
 
-  test("compiles", async () => {
+  beforeAll(async () => {
     module = await programs({
       f: `
         export function chase(): void { const a = get("t", "a"); const b = get("t", "b" + a.toString()); get("t", "c" + b.toString()); get("u", "x"); put("t", "w" + a.toString(), 1); }
@@ -255,7 +277,11 @@ describe("sets", () => {
 
   test("dependent reads are found in rounds", () => {
     const first = deriveAccessSet(module, invoke("chase"), snapshot({ "start/up": null }));
-    expect(first).toMatchObject({ kind: "derived", missing: ["t/a", "t/b-1"], dependent: ["start/up", "t/a", "t/b-1"] });
+    expect(first).toMatchObject({
+      kind: "derived",
+      missing: ["t/a", "t/b-1"],
+      dependent: ["start/up", "t/a", "t/b-1"],
+    });
     const second = deriveAccessSet(module, invoke("chase"), snapshot({ "start/up": null, "t/a": 4, "t/b-1": null }));
     expect(second).toMatchObject({ missing: ["t/b4"] });
     const items = { "start/up": null, "t/a": 4, "t/b4": 7 };
@@ -268,11 +294,17 @@ describe("sets", () => {
     });
     if (last.kind !== "derived") throw new Error(last.reason);
     const all = { ...items, "t/c7": null, "u/x": 1 };
-    expect(runHandler(module, invoke("chase"), snapshot(all), last.set)).toMatchObject({ kind: "completed", writes: [{ unit: "t/w4" }] });
+    expect(runHandler(module, invoke("chase"), snapshot(all), last.set)).toMatchObject({
+      kind: "completed",
+      writes: [{ unit: "t/w4" }],
+    });
   });
 
   test("a run on invented absences is provisional, whatever it comes to", () => {
-    expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1 }))).toMatchObject({ kind: "derived", missing: ["t/a"] });
+    expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1 }))).toMatchObject({
+      kind: "derived",
+      missing: ["t/a"],
+    });
     expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1, "t/a": 2 }))).toMatchObject({
       kind: "derived",
       set: access(["start/up", "t/a"], []),
@@ -298,7 +330,10 @@ describe("sets", () => {
   });
 
   test("no read/write-set function: no set", () => {
-    expect(deriveAccessSet(module, invoke("nobody"), everythingAbsent)).toEqual({ kind: "failed", reason: "there is no read/write-set function of nobody" });
+    expect(deriveAccessSet(module, invoke("nobody"), everythingAbsent)).toEqual({
+      kind: "failed",
+      reason: "there is no read/write-set function of nobody",
+    });
   });
 
   test("an undeclared access ends the run", () => {
@@ -308,7 +343,11 @@ describe("sets", () => {
     expect(run(access(reads.slice(0, 4), ["t/w-1"]))).toEqual({ kind: "undeclared", unit: "u/x", mode: "read" });
     expect(run(access(reads, []))).toEqual({ kind: "undeclared", unit: "t/w-1", mode: "write" });
     // To write an item is not to be allowed to read it, nor the other way round.
-    expect(run(access([...reads.slice(0, 4), "t/w-1"], ["u/x"]))).toEqual({ kind: "undeclared", unit: "u/x", mode: "read" });
+    expect(run(access([...reads.slice(0, 4), "t/w-1"], ["u/x"]))).toEqual({
+      kind: "undeclared",
+      unit: "u/x",
+      mode: "read",
+    });
   });
 
   test("a unit outside the snapshot ends the run", () => {

@@ -41,7 +41,8 @@ export function trapOf(error: unknown): Trap | null {
 
 /** The trap for a call of AssemblyScript's own `abort`: a failed assertion or a `throw`. */
 export function assertionTrap(message: string, file: string, line: number, column: number): Trap {
-  if (message === "stack overflow") return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
+  if (message === "stack overflow")
+    return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
   if (message === "Allocation too large") return { code: "out_of_memory", message: "the handler used up its memory" };
   const place = file === "" ? "" : ` (${file}:${line}:${column})`;
   return { code: "assertion_failed", message: `${tidy(message === "" ? "assertion failed" : message)}${place}` };

@@ -58,7 +58,7 @@ export function scan(text: string): ScannedToken[] {
   const template = (): void => {
     while (at < text.length) {
       const unit = text[at]!;
-      if (unit === "\\") at += 2;
+      if (unit === "\\") at = Math.min(at + 2, text.length);
       else if (unit === "`") {
         at++;
         return;

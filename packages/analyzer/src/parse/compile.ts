@@ -20,7 +20,7 @@ import {
 export const SDK_LIBRARY = "~lib/@radical/sdk";
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
-export const START_EXPORT = "_start";
+const START_EXPORT = "_start";
 
 /** Code added to a file that the developer wrote. */
 export interface Graft {

@@ -74,10 +74,20 @@ export const CATALOGUE = {
 
   // Read/write sets
   read_write_set_not_derived: NEAR_STORAGE,
+  not_sliced_interface: NEAR_STORAGE,
+  not_sliced_library: NEAR_STORAGE,
+  not_sliced_method_value: NEAR_STORAGE,
+  not_sliced_module_code: NEAR_STORAGE,
+  not_sliced_operator_overload: NEAR_STORAGE,
+  not_sliced_syntax: NEAR_STORAGE,
+  not_sliced_table_value: NEAR_STORAGE,
+  not_sliced_type: NEAR_STORAGE,
+  not_sliced_update_order: NEAR_STORAGE,
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,
-  analyzer_crash: INTERNAL,
+  /** The handlers concerned run near storage. */
+  analyzer_crash: { severity: "warning", class: "internal" },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type DiagnosticCode = keyof typeof CATALOGUE;

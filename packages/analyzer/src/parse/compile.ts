@@ -49,17 +49,24 @@ export interface LoadedProgram {
   /** The compiler's messages so far; errors among them if `ok` is false. */
   readonly messages: readonly as.DiagnosticMessage[];
   readonly ok: boolean;
+  readonly crash: Crash | null;
+}
+
+/** The compiler threw: a mistake of its own, or of ours. */
+export interface Crash {
+  readonly error: unknown;
+  /** The function that was being compiled, if one was. */
+  readonly within: as.Function | null;
 }
 
 export interface CompiledProgram extends LoadedProgram {
   /** Null if there were errors. */
   readonly wasm: Uint8Array | null;
-  /** What the compiler threw, if it crashed. */
-  readonly crash: unknown;
+  readonly compiler: as.Compiler | null;
 }
 
 /** Parses the entry file and everything it imports, and declares all elements. Never throws for bad sources. */
-export function loadProgram(request: CompileRequest): LoadedProgram & { readonly crash: unknown } {
+export function loadProgram(request: CompileRequest): LoadedProgram {
   const options = as.newOptions();
   as.setTarget(options, Target.Wasm32);
   as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
@@ -76,30 +83,33 @@ export function loadProgram(request: CompileRequest): LoadedProgram & { readonly
       for (const graft of request.grafts ?? []) applyGraft(program, graft);
       as.initializeProgram(program);
     }
-  } catch (crash) {
-    return { program, messages: program.diagnostics, ok: false, crash };
+  } catch (error) {
+    return { program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
   }
   return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
 
 /** Compiles to WebAssembly. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(request: CompileRequest): CompiledProgram {
-  const { program, ok, crash } = loadProgram(request);
-  if (!ok) return { program, messages: program.diagnostics, ok, wasm: null, crash };
-  let module: as.Module | null = null;
+  const loaded = loadProgram(request);
+  const { program, messages } = loaded;
+  if (!loaded.ok) return { ...loaded, wasm: null, compiler: null };
   let compiler: as.Compiler | null = null;
+  let module: as.Module | null = null;
   try {
     compiler = request.createCompiler?.(program) ?? new RadicalCompiler(program);
-    module = compiler.compile();
-    if (hasErrors(program)) return { program, messages: program.diagnostics, ok: false, wasm: null, crash: null };
+    module = compiler.module;
+    compiler.compile();
+    if (hasErrors(program)) return { program, messages, ok: false, wasm: null, crash: null, compiler };
     if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
     const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
-    return { program, messages: program.diagnostics, ok: true, wasm, crash: null };
-  } catch (thrown) {
-    return { program, messages: program.diagnostics, ok: false, wasm: null, crash: thrown };
+    return { program, messages, ok: true, wasm, crash: null, compiler };
+  } catch (error) {
+    const within = compiler?.currentFlow.sourceFunction ?? null;
+    return { program, messages, ok: false, wasm: null, crash: { error, within }, compiler };
   } finally {
     // Binaryen's memory is outside the garbage collector.
-    (module ?? compiler?.module)?.dispose();
+    module?.dispose();
   }
 }
 
@@ -110,8 +120,17 @@ export function parseFile(path: string, text: string): { readonly source: as.Sou
   return { source: parser.sources[0]!, messages: parser.diagnostics };
 }
 
-/** The compiler, taught that the SDK's `abort` does not return. */
+/** Where a function was called for the first time. */
+export interface CallSite {
+  readonly caller: as.Function;
+  readonly node: as.Node;
+}
+
+/** The compiler, taught that the SDK's `abort` does not return, and remembering who calls whom. */
 export class RadicalCompiler extends as.Compiler {
+  /** The first call of each function that is called. */
+  readonly firstCalls = new Map<as.Function, CallSite>();
+
   override compileCallDirect(
     instance: as.Function,
     args: as.Expression[],
@@ -119,11 +138,26 @@ export class RadicalCompiler extends as.Compiler {
     thisArg?: as.ExpressionRef,
     constraints?: as.Constraints,
   ): as.ExpressionRef {
+    if (!this.firstCalls.has(instance)) {
+      this.firstCalls.set(instance, { caller: this.currentFlow.sourceFunction, node: reportNode });
+    }
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
     return this.module.block(null, [call, this.module.unreachable()], as.Type.void.toRef());
   }
+}
+
+const GENERATED = "~generated.ts";
+
+/** Path under which the grafts of a file appear: in the same folder, so that relative imports are the same. */
+function generatedPath(file: string): string {
+  return file.replace(/\.ts$/, GENERATED);
+}
+
+/** Whether a syntax node with this source is generated code. */
+export function isGenerated(source: as.Source): boolean {
+  return source.normalizedPath.endsWith(GENERATED);
 }
 
 function hasErrors(program: as.Program): boolean {
@@ -168,9 +202,11 @@ function applyGraft(program: as.Program, graft: Graft): void {
   const target = program.sources.find((source) => source.normalizedPath === graft.file);
   // A file that nothing imports is not part of the program.
   if (target === undefined) return;
-  const { source, messages } = parseFile(graft.file, graft.text);
+  const { source, messages } = parseFile(generatedPath(graft.file), graft.text);
   const problem = messages[0];
   if (problem !== undefined) throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  // The compiler looks up the file of a declaration by its source's path.
+  source.internalPath = target.internalPath;
   for (const statement of source.statements) {
     if (statement.kind !== NodeKind.ClassDeclaration) {
       target.statements.push(statement);

@@ -1,0 +1,147 @@
+/**
+ * What the members of AssemblyScript's library do to the heap. The library itself works on raw memory and is never
+ * analyzed; a member without an entry here is refused, never guessed.
+ *
+ * A container has one content: elements, keys, values and length together. Views (`Uint8Array.wrap`, `subarray`,
+ * `DataView`) are the same object as the buffer they look at. Strings and numbers have no content.
+ */
+
+export interface LibraryMember {
+  /** Class of the member; "" for functions of the language. */
+  readonly owner: string;
+  /** As in source; "[]" for the element, "new" for the constructor. */
+  readonly name: string;
+  readonly form: "method" | "property" | "element" | "function" | "constructor";
+  /** The receiver's content decides the result or the new content. */
+  readonly reads: boolean;
+  readonly writes: boolean;
+  /** Containers among the arguments are read. */
+  readonly readsArguments: boolean;
+  /** References among the arguments (not callbacks) become elements of the receiver. */
+  readonly storesArguments: boolean;
+  readonly result: LibraryResult;
+  /** For each parameter of the callback what it is given. */
+  readonly callback: readonly CallbackParameter[] | null;
+}
+
+/**
+ * `plain`: a number, a string, nothing. `element`: one of the receiver's elements. `copy`: a new container with the
+ * elements of the receiver and of container arguments. `mapped`: a new container with what the callback returns.
+ * `accumulator`: the callback's last result or the second argument. `argument`: the first argument itself.
+ */
+export type LibraryResult = "plain" | "element" | "copy" | "receiver" | "mapped" | "accumulator" | "argument";
+export type CallbackParameter = "accumulator" | "element" | "plain" | "receiver";
+
+type Traits = Partial<Omit<LibraryMember, "owner" | "name">>;
+
+const PURE: Traits = { result: "plain" };
+const READ: Traits = { reads: true, result: "plain" };
+const COPY: Traits = { reads: true, readsArguments: true, result: "copy" };
+const ITERATION: readonly CallbackParameter[] = ["element", "plain", "receiver"];
+
+const members = new Map<string, LibraryMember>();
+
+function define(owners: string, names: string, traits: Traits): void {
+  for (const owner of owners.split(" ")) {
+    for (const name of names.split(" ")) {
+      members.set(`${owner === "-" ? "" : owner}.${name}`, {
+        form: "method",
+        reads: false,
+        writes: false,
+        readsArguments: false,
+        storesArguments: false,
+        result: "plain",
+        callback: null,
+        ...traits,
+        owner: owner === "-" ? "" : owner,
+        name,
+      });
+    }
+  }
+}
+
+const TYPED_ARRAYS =
+  "Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Int64Array Uint64Array Float32Array Float64Array";
+const INDEXED = `Array StaticArray ${TYPED_ARRAYS}`;
+
+// Strings and numbers.
+define(
+  "String",
+  "charAt charCodeAt codePointAt at concat endsWith startsWith includes indexOf lastIndexOf localeCompare padEnd padStart repeat replace replaceAll slice substr substring toLowerCase toUpperCase trim trimEnd trimStart trimLeft trimRight toString == != < > <= >= + [] isWellFormed",
+  PURE,
+);
+define("String", "split", { result: "copy" });
+define("String", "[]", { form: "element" });
+define("String", "length", { form: "property" });
+define("String", "fromCharCode fromCharCodes fromCodePoint", { form: "function", readsArguments: true });
+define("UTF8 UTF16", "byteLength", { form: "function" });
+define("UTF8 UTF16", "encode", { form: "function", result: "copy" });
+define("UTF8 UTF16", "decode", { form: "function", readsArguments: true });
+define("Bool I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize F32 F64", "toString", PURE);
+define("F32 F64", "isNaN isFinite isInteger isSafeInteger parseInt parseFloat", { form: "function" });
+define("I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize", "parseInt", { form: "function" });
+define(
+  "NativeMath NativeMathf",
+  "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp exp2 expm1 floor fround hypot imul log log10 log1p log2 max min mod pow rem round scalbn sign sin sinh sqrt tan tanh trunc signbit",
+  { form: "function" },
+);
+define(
+  "-",
+  "abs add and ceil clz copysign ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isNullable isDefined nameof",
+  { form: "function" },
+);
+
+// Containers.
+define(INDEXED, "[]", { form: "element", ...READ, result: "element" });
+define(INDEXED, "at", { ...READ, result: "element" });
+define(INDEXED, "length", { form: "property", ...READ });
+define(INDEXED, "includes indexOf lastIndexOf join toString", READ);
+define(INDEXED, "fill", { reads: true, writes: true, storesArguments: true, result: "receiver" });
+define(INDEXED, "reverse copyWithin", { reads: true, writes: true, result: "receiver" });
+define(INDEXED, "sort", { reads: true, writes: true, result: "receiver", callback: ["element", "element"] });
+define(INDEXED, "slice", COPY);
+define("Array StaticArray", "concat", COPY);
+define("Array", "push unshift", { reads: true, writes: true, storesArguments: true, result: "plain" });
+define("Array", "pop shift", { reads: true, writes: true, result: "element" });
+define("Array", "splice", { reads: true, writes: true, result: "copy" });
+define("Array", "new", { form: "constructor", result: "copy" });
+define("StaticArray", "new", { form: "constructor", result: "copy" });
+define("StaticArray", "fromArray", { form: "function", ...COPY });
+define(INDEXED, "forEach", { reads: true, callback: ITERATION });
+define(INDEXED, "some every findIndex findLastIndex", { reads: true, callback: ITERATION });
+define(INDEXED, "filter", { reads: true, result: "copy", callback: ITERATION });
+define(INDEXED, "map", { reads: true, result: "mapped", callback: ITERATION });
+define(INDEXED, "reduce reduceRight", { reads: true, result: "accumulator", callback: ["accumulator", ...ITERATION] });
+define("Map", "get", { ...READ, result: "element" });
+define("Map Set", "has", READ);
+define("Map", "set", { reads: true, writes: true, storesArguments: true, result: "receiver" });
+define("Set", "add", { reads: true, writes: true, storesArguments: true, result: "receiver" });
+define("Map Set", "delete", { reads: true, writes: true });
+define("Map Set", "clear", { reads: true, writes: true });
+define("Map Set", "size", { form: "property", ...READ });
+define("Map", "keys", COPY);
+define("Map Set", "values", COPY);
+define("Map Set", "new", { form: "constructor", result: "copy" });
+
+// Bytes.
+define(TYPED_ARRAYS, "new", { form: "constructor", result: "copy" });
+define(TYPED_ARRAYS, "subarray", { reads: true, result: "receiver" });
+define(TYPED_ARRAYS, "set", { reads: true, writes: true, readsArguments: true });
+define(TYPED_ARRAYS, "wrap", { form: "function", result: "argument" });
+define(TYPED_ARRAYS, "buffer", { form: "property", reads: true, result: "receiver" });
+define(`${TYPED_ARRAYS} ArrayBuffer DataView`, "byteLength byteOffset", { form: "property", ...READ });
+define("ArrayBuffer", "new", { form: "constructor", result: "copy" });
+define("ArrayBuffer", "slice", COPY);
+define("DataView", "new", { form: "constructor", result: "argument" });
+define("DataView", "buffer", { form: "property", reads: true, result: "receiver" });
+for (const kind of ["Float32", "Float64", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64"]) {
+  define("DataView", `get${kind}`, READ);
+  define("DataView", `set${kind}`, { reads: true, writes: true });
+}
+
+/** Library classes with a content. */
+export const CONTAINERS: ReadonlySet<string> = new Set(`${INDEXED} Map Set ArrayBuffer DataView`.split(" "));
+
+export function libraryMember(owner: string, name: string): LibraryMember | null {
+  return members.get(`${owner}.${name}`) ?? null;
+}

@@ -1,0 +1,310 @@
+/**
+ * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
+ * function bodies in `lower-function.ts`.
+ */
+import { as, CommonFlags, ElementKind, TypeKind } from "../parse/assemblyscript.ts";
+import { SDK_LIBRARY } from "../parse/compile.ts";
+import type { Facts } from "../parse/facts.ts";
+import { spanOf as spanOfText, type Span } from "../diagnostics/diagnostic.ts";
+import {
+  BOOL,
+  STRING,
+  VOID,
+  walkExpression,
+  walkFunction,
+  type ClassDeclaration,
+  type Expression,
+  type FieldDeclaration,
+  type FunctionDeclaration,
+  type Global,
+  type NumberName,
+  type Program,
+  type Type,
+} from "./ir.ts";
+import { CONTAINERS } from "./library.ts";
+import { lowerBody, lowerInitializer } from "./lower-function.ts";
+import { Refusal } from "./refusal.ts";
+
+/** A type-checked application and what the compiler resolved in it. */
+export interface ResolvedApplication {
+  readonly program: as.Program;
+  readonly facts: Facts;
+}
+
+/** Throws a `Refusal` for what has no rule. */
+export function lowerHandler(application: ResolvedApplication, handler: as.Function): Program {
+  return new Lowering(application).run(handler);
+}
+
+export class Lowering {
+  readonly facts: Facts;
+  readonly program: as.Program;
+  private readonly functions = new Map<as.Function, FunctionDeclaration>();
+  private readonly classes = new Map<as.Class, ClassDeclaration>();
+  private readonly globals = new Map<as.Global, Global>();
+  /** Declared, body not lowered yet. */
+  private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
+
+  constructor(application: ResolvedApplication) {
+    this.facts = application.facts;
+    this.program = application.program;
+  }
+
+  run(handler: as.Function): Program {
+    const declaration = this.function(handler);
+    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
+    this.refuseModuleEffects();
+    return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
+  }
+
+  // ------------------------------------------------------------------------------------------------------ declarations
+
+  function(source: as.Function): FunctionDeclaration {
+    const known = this.functions.get(source);
+    if (known !== undefined) return known;
+    const span = spanOf(source.declaration.name);
+    const owner = source.is(CommonFlags.Instance) ? this.classOf(source, span) : null;
+    const declaration: FunctionDeclaration = {
+      name: this.functionName(source),
+      kind: functionKind(source),
+      owner,
+      self: owner === null ? null : { name: "this", type: { kind: "class", declaration: owner }, span },
+      parameters: [],
+      result: VOID,
+      initializers: [],
+      body: [],
+      implicit: source.is(CommonFlags.Constructor) && source.prototype.bodyNode === null,
+      overridable: false,
+      escapes: false,
+      isAbstract: source.is(CommonFlags.Abstract),
+      span,
+    };
+    this.functions.set(source, declaration);
+    if (!source.is(CommonFlags.Constructor)) declaration.result = this.type(source.signature.returnType, span);
+    this.pending.push({ source, declaration });
+    return declaration;
+  }
+
+  /** The functions that a call of this instance may reach: itself and its overrides. */
+  callees(source: as.Function): FunctionDeclaration[] {
+    const overrides = source.is(CommonFlags.Overridden) ? (this.program.resolver.resolveOverrides(source) ?? []) : [];
+    const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) => this.function(callee));
+    if (callees.length > 1 || source.is(CommonFlags.Abstract) || source.is(CommonFlags.Override)) {
+      for (const callee of callees) callee.overridable = true;
+    }
+    return callees;
+  }
+
+  class(source: as.Class, span: Span): ClassDeclaration {
+    const known = this.classes.get(source);
+    if (known !== undefined) return known;
+    if (source.kind === ElementKind.Interface) {
+      throw new Refusal("not_sliced_interface", {
+        message: `What the interface ${source.name} reaches can't be followed yet.`,
+        primary: span,
+        help: "Use the class itself, or a common base class.",
+      });
+    }
+    const base = source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
+    const fields: FieldDeclaration[] = [];
+    const declaration: ClassDeclaration = {
+      name: printableName(source.prototype.name, source.typeArguments),
+      base,
+      fields,
+      isAbstract: source.is(CommonFlags.Abstract),
+      span: spanOf(source.declaration.name),
+    };
+    // Before its fields, as they may refer to it.
+    this.classes.set(source, declaration);
+    for (const field of ownFields(source)) {
+      fields.push({ name: field.name, type: this.type(field.type, spanOf(field.declaration.name)), initializer: null, owner: declaration });
+    }
+    for (const field of ownFields(source)) {
+      if (field.initializerNode === null) continue;
+      const lowered = fields.find((candidate) => candidate.name === field.name);
+      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);
+    }
+    return declaration;
+  }
+
+  field(property: as.Property, span: Span): FieldDeclaration {
+    const owner = this.class(property.parent as as.Class, span);
+    for (let declaration: ClassDeclaration | null = owner; declaration !== null; declaration = declaration.base) {
+      const field = declaration.fields.find((candidate) => candidate.name === property.name);
+      if (field !== undefined) return field;
+    }
+    throw new Error(`class ${owner.name} has no field ${property.name}`);
+  }
+
+  global(source: as.Global, span: Span): Global {
+    const known = this.globals.get(source);
+    if (known !== undefined) return known;
+    const global: Global = {
+      name: source.parent.kind === ElementKind.File ? source.name : `${source.parent.name}_${source.name}`,
+      type: this.type(source.type, span),
+      mutable: !source.isAny(CommonFlags.Const | CommonFlags.Readonly),
+      initializer: null,
+      span: spanOf(source.declaration.name),
+    };
+    this.globals.set(source, global);
+    const node = source.initializerNode;
+    if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
+    return global;
+  }
+
+  private globalsInOrder(): Global[] {
+    return this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? []);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- types
+
+  type(source: as.Type, span: Span): Type {
+    const type = this.typeWithoutNull(source, span);
+    return source.isNullableReference ? { kind: "nullable", inner: type } : type;
+  }
+
+  private typeWithoutNull(source: as.Type, span: Span): Type {
+    const instance = source.getClass();
+    if (instance !== null) return this.classType(instance, span);
+    const signature = source.getSignature();
+    if (signature !== null) {
+      if (signature.thisType !== null) {
+        throw new Refusal("not_sliced_method_value", { message: "A method used as a value can't be followed yet.", primary: span, help: "Use a function." });
+      }
+      return {
+        kind: "function",
+        parameters: signature.parameterTypes.map((parameter) => this.type(parameter, span)),
+        result: this.type(signature.returnType, span),
+      };
+    }
+    const name = NUMBERS.get(source.kind);
+    if (name !== undefined) return { kind: "number", name };
+    if (source.kind === TypeKind.Void) return VOID;
+    if (source.kind === TypeKind.Bool) return BOOL;
+    throw new Refusal("not_sliced_type", {
+      message: `Values of type ${source.toString()} can't be followed yet.`,
+      primary: span,
+      help: "Use numbers, booleans, strings, arrays, maps and classes.",
+    });
+  }
+
+  private classType(instance: as.Class, span: Span): Type {
+    const path = sourcePath(instance);
+    const name = instance.prototype.name;
+    if (isApplication(path)) return { kind: "class", declaration: this.class(instance, span) };
+    const typeArguments = (instance.typeArguments ?? []).map((argument) => this.type(argument, span));
+    if (path.startsWith(SDK_LIBRARY)) {
+      const [record] = typeArguments;
+      if (name === "Table" && record !== undefined) return { kind: "table", record };
+    } else if (name === "String") {
+      return STRING;
+    } else if (name === "Error" || CONTAINERS.has(name)) {
+      return { kind: "library", name, arguments: typeArguments };
+    }
+    throw new Refusal("not_sliced_library", {
+      message: `What the class ${name} does can't be followed yet.`,
+      primary: span,
+      help: "Use arrays, Map, Set, typed arrays and your own classes.",
+    });
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- private
+
+  private classOf(source: as.Function, span: Span): ClassDeclaration {
+    const owner = source.getBoundClassOrInterface();
+    if (owner === null) throw new Error(`${source.internalName} has no class`);
+    return this.class(owner, span);
+  }
+
+  private functionName(source: as.Function): string {
+    const name = printableName(source.prototype.name, source.typeArguments);
+    if (source.is(CommonFlags.Instance)) return name;
+    const parent = source.parent;
+    const qualified = parent.kind === ElementKind.File || parent.kind === ElementKind.Function ? name : `${printableName(parent.name, null)}_${name}`;
+    return qualified === "default" ? "main" : qualified;
+  }
+
+  /** Module-level code runs before every handler; effects there would have to be part of every read/write set. */
+  private refuseModuleEffects(): void {
+    const seen = new Set<FunctionDeclaration>();
+    for (const global of this.globalsInOrder()) {
+      const check = (expression: Expression): void => {
+        if (expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort") {
+          throw new Refusal("not_sliced_module_code", {
+            message: `The initial value of ${global.name} uses tables, random(), uuid() or abort().`,
+            primary: global.span,
+            related: [{ span: expression.span, label: "used here" }],
+            help: "Do this inside the handler.",
+          });
+        }
+        if (expression.kind === "call" || expression.kind === "construction") {
+          for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
+            if (seen.has(callee)) continue;
+            seen.add(callee);
+            walkFunction(callee, check);
+          }
+        }
+      };
+      if (global.initializer !== null) walkExpression(global.initializer, check);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- names
+
+export function spanOf(node: as.Node): Span {
+  const { source, start, end } = node.range;
+  return spanOfText({ path: source.normalizedPath, text: source.text }, start, end);
+}
+
+export function sourceText(node: as.Node): string {
+  return node.range.source.text.slice(node.range.start, node.range.end);
+}
+
+export function sourcePath(element: as.DeclaredElement): string {
+  return element.declaration.range.source.internalPath;
+}
+
+/** Written by the developer, not part of AssemblyScript's library or the SDK. */
+export function isApplication(path: string): boolean {
+  return !path.startsWith("~lib/");
+}
+
+function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
+  const base = name.replace(/[^A-Za-z0-9_$]+/g, "_");
+  if (typeArguments === null || typeArguments.length === 0) return base;
+  return `${base}_${typeArguments.map((argument) => argument.toString().replace(/~lib\/[\w/]*\//g, "").replace(/[^A-Za-z0-9]+/g, "_")).join("_")}`.replace(/_+$/, "");
+}
+
+function functionKind(source: as.Function): FunctionDeclaration["kind"] {
+  if (source.is(CommonFlags.Constructor)) return "constructor";
+  if (source.parent.kind === ElementKind.Function) return "lambda";
+  if (!source.is(CommonFlags.Instance)) return "function";
+  if (source.is(CommonFlags.Get)) return "getter";
+  return source.is(CommonFlags.Set) ? "setter" : "method";
+}
+
+function ownFields(source: as.Class): as.Property[] {
+  const fields: as.Property[] = [];
+  for (const member of source.members?.values() ?? []) {
+    if (member.kind !== ElementKind.PropertyPrototype) continue;
+    const property = (member as as.PropertyPrototype).instance;
+    if (property !== null && property.isField && property.is(CommonFlags.Instance) && property.getBoundClassOrInterface() === source) fields.push(property);
+  }
+  return fields;
+}
+
+const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
+  [TypeKind.I8, "i8"],
+  [TypeKind.U8, "u8"],
+  [TypeKind.I16, "i16"],
+  [TypeKind.U16, "u16"],
+  [TypeKind.I32, "i32"],
+  [TypeKind.U32, "u32"],
+  [TypeKind.I64, "i64"],
+  [TypeKind.U64, "u64"],
+  [TypeKind.Isize, "isize"],
+  [TypeKind.Usize, "usize"],
+  [TypeKind.F32, "f32"],
+  [TypeKind.F64, "f64"],
+] as const);

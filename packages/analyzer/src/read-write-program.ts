@@ -62,7 +62,7 @@ function compile(sliced: readonly Sliced[], base: CompileRequest): Attempt {
     ...base,
     sources: new Map([...files, [ENTRY_FILE, loadingEntry(paths)]]),
     runtime: "stub",
-    optimizeLevel: 3,
+    optimizeLevel: base.optimizeLevel === 0 ? 0 : 3,
   };
   const loaded = loadProgram(request);
   if (!loaded.ok) return { wasm: null, problem: problemOf(loaded.crash?.error, loaded.messages) };

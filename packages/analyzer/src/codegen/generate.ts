@@ -5,7 +5,7 @@
  * It enters as grafts (see parse/compile.ts). Names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
-import { SDK_LIBRARY, type Graft } from "../parse/compile.ts";
+import { GENERATED_SUFFIX, SDK_LIBRARY, type Graft } from "../parse/compile.ts";
 import {
   RESERVED_PREFIX,
   type HandlerParameter,
@@ -17,7 +17,7 @@ import {
 import type { ValueType } from "@radical/protocol";
 
 /** Path of the generated entry file. */
-export const ENTRY_FILE = `${RESERVED_PREFIX}.ts`;
+export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
 
 const CODEC_LIBRARY = `${SDK_LIBRARY.slice("~lib/".length)}/codec`;
 /** What generated code uses of the SDK's codec, under names that are not the developer's. */

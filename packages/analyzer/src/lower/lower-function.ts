@@ -2,7 +2,7 @@
  * Function bodies: one rule per syntax node of AssemblyScript, and a refusal for every other. Code that the compiler
  * never compiled (behind a `return`, in a static branch of a generic function) is dead and left out.
  */
-import { as, AssertionKind, CommonFlags, ElementKind, LiteralKind, NodeKind, ParameterKind, Token } from "../parse/assemblyscript.ts";
+import { as, AssertionKind, CommonFlags, ElementKind, LiteralKind, NodeKind, OperatorKind, ParameterKind, Token } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses, type NodeFacts } from "../parse/facts.ts";
 import {
@@ -65,7 +65,7 @@ class FunctionLowering {
     declaration.parameters = parameters;
     if (declaration.kind === "constructor") this.constructorParts(source, declaration);
     const body = prototype.bodyNode;
-    if (body === null) return;
+    if (body === null || declaration.implicit) return;
     if (body.kind === NodeKind.Block) {
       declaration.body = this.statements((body as as.BlockStatement).statements);
     } else {
@@ -244,16 +244,10 @@ class FunctionLowering {
     return label;
   }
 
-  /** `throw new Error(message)`; only the message matters. */
+  /** `throw new Error(message)`: AssemblyScript evaluates the first argument and nothing else. */
   private thrown(node: as.Expression): Expression {
-    const value = withoutParentheses(node);
-    if (value.kind === NodeKind.New) {
-      const { args } = value as as.NewExpression;
-      const [message] = args;
-      if (args.length === 0) return { kind: "constant", text: '""', type: STRING, span: spanOf(value) };
-      if (args.length === 1 && message !== undefined && this.typeOf(value).kind === "library") return this.expression(message);
-    }
-    throw new Refusal("not_sliced_syntax", { message: "This throw can't be followed yet.", primary: spanOf(node), help: "Write `throw new Error(message)`, or use abort()." });
+    const message = node.kind === NodeKind.New ? (node as as.NewExpression).args[0] : undefined;
+    return message === undefined ? { kind: "constant", text: '""', type: STRING, span: spanOf(node) } : this.expression(message);
   }
 
   // ------------------------------------------------------------------------------------------------------- expressions
@@ -431,7 +425,8 @@ class FunctionLowering {
     const operator = UNARY_OPERATORS.get(node.operator);
     if (operator === undefined) throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
     const type = this.typeOf(node, expected);
-    return { kind: "operation", operator, operands: [this.expression(node.operand, expected)], type, span };
+    // The compiler takes the sign of a literal for a part of it.
+    return { kind: "operation", operator, operands: [this.expression(node.operand, type)], type, span };
   }
 
   private binary(node: as.BinaryExpression): Expression {
@@ -453,7 +448,7 @@ class FunctionLowering {
   }
 
   private refuseOverload(node: as.Expression): void {
-    const overload = this.factsOf(node).calls?.find((callee) => isApplication(sourcePath(callee)));
+    const overload = this.factsOf(node).calls?.find((callee) => isApplication(sourcePath(callee)) && callee.prototype.operatorKind !== OperatorKind.Invalid);
     if (overload === undefined) return;
     throw new Refusal("not_sliced_operator_overload", {
       message: "An operator of a class can't be followed yet.",
@@ -539,12 +534,8 @@ class FunctionLowering {
         return { kind: "global", global: lowered, type: lowered.type, span };
       }
       case ElementKind.EnumValue: {
-        const value = target as as.EnumValue;
-        if (!value.is(CommonFlags.Inlined)) {
-          throw new Refusal("not_sliced_syntax", { message: "An enum value that is not constant can't be followed.", primary: span });
-        }
-        const number = Number(value.constantIntegerValue);
-        return { kind: "constant", text: `${number} /* ${sourceText(node)} */`, type: { kind: "number", name: "i32" }, span };
+        const global = this.lowering.enumValue(target as as.EnumValue);
+        return { kind: "global", global, type: global.type, span };
       }
       case ElementKind.FunctionPrototype:
       case ElementKind.Function: {

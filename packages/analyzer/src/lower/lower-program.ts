@@ -2,7 +2,7 @@
  * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
  * function bodies in `lower-function.ts`.
  */
-import { as, CommonFlags, ElementKind, TypeKind } from "../parse/assemblyscript.ts";
+import { as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Facts } from "../parse/facts.ts";
 import { spanOf as spanOfText, type Span } from "../diagnostics/diagnostic.ts";
@@ -42,6 +42,7 @@ export class Lowering {
   private readonly functions = new Map<as.Function, FunctionDeclaration>();
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
+  private readonly enumValues = new Map<as.EnumValue, Global>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
 
@@ -51,6 +52,7 @@ export class Lowering {
   }
 
   run(handler: as.Function): Program {
+    this.refuseModuleStatements();
     const declaration = this.function(handler);
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
     this.refuseModuleEffects();
@@ -73,7 +75,8 @@ export class Lowering {
       result: VOID,
       initializers: [],
       body: [],
-      implicit: source.is(CommonFlags.Constructor) && source.prototype.bodyNode === null,
+      // A class without constructor gets a copy of its base's declaration, body included.
+      implicit: source.is(CommonFlags.Constructor) && source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
       overridable: false,
       escapes: false,
       isAbstract: source.is(CommonFlags.Abstract),
@@ -152,8 +155,31 @@ export class Lowering {
     return global;
   }
 
+  /** Enum values are constants of their own; one without initializer follows the one before it. */
+  enumValue(source: as.EnumValue): Global {
+    const known = this.enumValues.get(source);
+    if (known !== undefined) return known;
+    const span = spanOf(source.declaration.name);
+    const type: Type = { kind: "number", name: "i32" };
+    const node = source.valueNode;
+    let initializer: Expression = { kind: "constant", text: "0", type, span };
+    if (node !== null) {
+      initializer = lowerInitializer(this, node, null, type);
+    } else {
+      const siblings = [...(source.parent.members?.values() ?? [])].filter((member) => member.kind === ElementKind.EnumValue) as as.EnumValue[];
+      const previous = siblings[siblings.indexOf(source) - 1];
+      if (previous !== undefined) {
+        const global = this.enumValue(previous);
+        initializer = { kind: "operation", operator: "+", operands: [{ kind: "global", global, type, span }, { kind: "constant", text: "1", type, span }], type, span };
+      }
+    }
+    const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
+    this.enumValues.set(source, global);
+    return global;
+  }
+
   private globalsInOrder(): Global[] {
-    return this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? []);
+    return [...this.enumValues.values(), ...this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? [])];
   }
 
   // ------------------------------------------------------------------------------------------------------------- types
@@ -224,7 +250,22 @@ export class Lowering {
     return qualified === "default" ? "main" : qualified;
   }
 
-  /** Module-level code runs before every handler; effects there would have to be part of every read/write set. */
+  /** Statements between the declarations run before every handler, and may do anything to the globals. */
+  private refuseModuleStatements(): void {
+    for (const source of this.program.sources) {
+      if (!isApplication(source.internalPath)) continue;
+      const executed = source.statements.find((statement) => !DECLARATIONS.has(statement.kind));
+      if (executed !== undefined) {
+        throw new Refusal("not_sliced_module_code", {
+          message: "Statements outside of functions can't be followed yet.",
+          primary: spanOf(executed),
+          help: "Give the variables their values where they are declared, by calling a function.",
+        });
+      }
+    }
+  }
+
+  /** Initial values run before every handler too; effects there would have to be part of every read/write set. */
   private refuseModuleEffects(): void {
     const seen = new Set<FunctionDeclaration>();
     for (const global of this.globalsInOrder()) {
@@ -293,6 +334,21 @@ function ownFields(source: as.Class): as.Property[] {
   }
   return fields;
 }
+
+const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
+  NodeKind.ClassDeclaration,
+  NodeKind.EnumDeclaration,
+  NodeKind.FunctionDeclaration,
+  NodeKind.InterfaceDeclaration,
+  NodeKind.NamespaceDeclaration,
+  NodeKind.TypeDeclaration,
+  NodeKind.Variable,
+  NodeKind.Import,
+  NodeKind.Export,
+  NodeKind.ExportDefault,
+  NodeKind.ExportImport,
+  NodeKind.Empty,
+]);
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

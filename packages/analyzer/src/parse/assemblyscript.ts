@@ -27,6 +27,7 @@ const enums = as as unknown as {
   readonly CommonFlags: EnumObject<typeof as.CommonFlags>;
   readonly TypeKind: EnumObject<typeof as.TypeKind>;
   readonly TypeFlags: EnumObject<typeof as.TypeFlags>;
+  readonly OperatorKind: EnumObject<typeof as.OperatorKind>;
   readonly Token: EnumObject<typeof as.Token>;
   readonly FlowFlags: EnumObject<typeof as.FlowFlags>;
   readonly ReportMode: EnumObject<typeof as.ReportMode>;
@@ -50,6 +51,8 @@ export const TypeKind = enums.TypeKind;
 export type TypeKind = as.TypeKind;
 export const TypeFlags = enums.TypeFlags;
 export type TypeFlags = as.TypeFlags;
+export const OperatorKind = enums.OperatorKind;
+export type OperatorKind = as.OperatorKind;
 export const Token = enums.Token;
 export type Token = as.Token;
 export const FlowFlags = enums.FlowFlags;

@@ -120,16 +120,32 @@ export function parseFile(path: string, text: string): { readonly source: as.Sou
   return { source: parser.sources[0]!, messages: parser.diagnostics };
 }
 
-/** Where a function was called for the first time. */
 export interface CallSite {
   readonly caller: as.Function;
   readonly node: as.Node;
 }
 
-/** The compiler, taught that the SDK's `abort` does not return, and remembering who calls whom. */
+interface BuiltinCalls {
+  compileCallExpressionBuiltin(prototype: as.FunctionPrototype, call: as.CallExpression, context: as.Type): as.ExpressionRef;
+}
+
+/** The compiler, taught that the SDK's `abort` does not return, and writing down who calls what. */
 export class RadicalCompiler extends as.Compiler {
-  /** The first call of each function that is called. */
-  readonly firstCalls = new Map<as.Function, CallSite>();
+  /** The calls of each function, in order of compilation. */
+  readonly calls = new Map<as.Function, CallSite[]>();
+  /** The calls of AssemblyScript's builtins by name: `load`. */
+  readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
+
+  constructor(program: as.Program) {
+    super(program);
+    // Private in the compiler's typings.
+    const internals = this as unknown as BuiltinCalls;
+    const original = internals.compileCallExpressionBuiltin.bind(this);
+    internals.compileCallExpressionBuiltin = (prototype, call, context) => {
+      this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
+      return original(prototype, call, context);
+    };
+  }
 
   override compileCallDirect(
     instance: as.Function,
@@ -138,26 +154,49 @@ export class RadicalCompiler extends as.Compiler {
     thisArg?: as.ExpressionRef,
     constraints?: as.Constraints,
   ): as.ExpressionRef {
-    if (!this.firstCalls.has(instance)) {
-      this.firstCalls.set(instance, { caller: this.currentFlow.sourceFunction, node: reportNode });
-    }
+    this.#note(instance, reportNode);
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
     return this.module.block(null, [call, this.module.unreachable()], as.Type.void.toRef());
   }
+
+  override makeCallDirect(
+    instance: as.Function,
+    operands: as.ExpressionRef[] | null,
+    reportNode: as.Node,
+    immediatelyDropped?: boolean,
+  ): as.ExpressionRef {
+    this.#note(instance, reportNode);
+    return super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
+  }
+
+  #note(instance: as.Function, node: as.Node): void {
+    const sites = this.calls.get(instance);
+    if (sites === undefined) this.calls.set(instance, [this.#site(node)]);
+    else if (sites.at(-1)!.node !== node) sites.push(this.#site(node));
+  }
+
+  #site(node: as.Node): CallSite {
+    return { caller: this.currentFlow.sourceFunction, node };
+  }
 }
 
-const GENERATED = "~generated.ts";
+/** How the paths of generated files end: the entry file and the grafts. */
+export const GENERATED_SUFFIX = "~generated.ts";
 
 /** Path under which the grafts of a file appear: in the same folder, so that relative imports are the same. */
 function generatedPath(file: string): string {
-  return file.replace(/\.ts$/, GENERATED);
+  return file.replace(/\.ts$/, GENERATED_SUFFIX);
 }
 
-/** Whether a syntax node with this source is generated code. */
-export function isGenerated(source: as.Source): boolean {
-  return source.normalizedPath.endsWith(GENERATED);
+function isGenerated(source: as.Source): boolean {
+  return source.normalizedPath.endsWith(GENERATED_SUFFIX);
+}
+
+/** Whether the developer wrote it. */
+export function isDevelopers(source: as.Source): boolean {
+  return !source.isLibrary && !source.isNative && !isGenerated(source);
 }
 
 function hasErrors(program: as.Program): boolean {

@@ -65,6 +65,7 @@ export class Facts {
 interface CompilerInternals {
   currentFlow: as.Flow;
   currentType: as.Type;
+  currentParent: as.Element | null;
   readonly resolver: as.Resolver;
   readonly program: as.Program;
   compileStatement(statement: as.Statement): as.ExpressionRef;
@@ -119,7 +120,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   const lookUp = (node: as.Expression): void => {
     const { resolver, program } = compiler;
     const reported = program.diagnostics.length;
-    let target = resolver.lookupExpression(node, compiler.currentFlow, as.Type.auto, ReportMode.Swallow);
+    const flow = compiler.currentFlow;
+    // Inside an enum, its values are known by their own names.
+    let target =
+      node.kind === NodeKind.Identifier
+        ? resolver.lookupIdentifierExpression(node as as.IdentifierExpression, flow, compiler.currentParent ?? flow.sourceFunction, ReportMode.Swallow)
+        : resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     if (target !== null && target.kind === ElementKind.PropertyPrototype) {
       target = resolver.resolveProperty(target as as.PropertyPrototype, ReportMode.Swallow);
     }

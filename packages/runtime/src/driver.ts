@@ -71,7 +71,11 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         sent = sending.sent;
         const answered = await sending.answered;
         timings.add("lvi", sinceMs);
-        return { ...answered, kind: answered.kind === "reply" ? "replied" : answered.kind, atMs: now() } as ExecutionEvent;
+        return {
+          ...answered,
+          kind: answered.kind === "reply" ? "replied" : answered.kind,
+          atMs: now(),
+        } as ExecutionEvent;
       }
       case "speculate": {
         await sent;
@@ -107,7 +111,11 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
 }
 
 /** What the host throws (an instance that does not fit into memory, say) is a failed derivation: the primary runs f. */
-function derive(module: HandlerModule, invocation: Invocation, snapshot: Extract<Effect, { kind: "derive" }>["snapshot"]): Derivation {
+function derive(
+  module: HandlerModule,
+  invocation: Invocation,
+  snapshot: Extract<Effect, { kind: "derive" }>["snapshot"],
+): Derivation {
   try {
     return deriveAccessSet(module, invocation, (unit) => snapshot.get(unit));
   } catch (error) {
@@ -115,7 +123,11 @@ function derive(module: HandlerModule, invocation: Invocation, snapshot: Extract
   }
 }
 
-function speculate(module: HandlerModule, invocation: Invocation, effect: Extract<Effect, { kind: "speculate" }>): Speculation {
+function speculate(
+  module: HandlerModule,
+  invocation: Invocation,
+  effect: Extract<Effect, { kind: "speculate" }>,
+): Speculation {
   try {
     const run = runHandler(module, invocation, (unit) => effect.snapshot.get(unit), effect.set);
     switch (run.kind) {

@@ -163,7 +163,12 @@ class Exchange {
     return toResponse(reply, this.#executionId, location, this.#timings);
   }
 
-  #warn(level: "warn" | "error", event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"], location: string, message: string): void {
+  #warn(
+    level: "warn" | "error",
+    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
+    location: string,
+    message: string,
+  ): void {
     this.#log({ level, event, location, handler: this.#handler, execution: this.#executionId, message });
   }
 }

@@ -12,9 +12,6 @@
 import {
   nonNullable,
   operands,
-  statementExpressions,
-  walkExpression,
-  walkStatements,
   type Access,
   type AssignmentTarget,
   type ClassDeclaration,
@@ -231,8 +228,8 @@ class Analysis implements Relevance {
       if (target.kind === "field" && value !== null && value.kind !== "local" && this.fields.has(target.field)) {
         for (const object of this.pointsTo.of(target.object)) this.define(object.cell(target.field), state);
         this.visit(value, true, state);
-      } else if (this.visit(statement.expression, false, state)) {
-        this.add(this.keptStatements, statement);
+      } else {
+        this.visit(statement.expression, false, state);
       }
     }
   }
@@ -690,18 +687,4 @@ class Analysis implements Relevance {
 /** Whether a variable of the type can be declared with a value that nobody reads. */
 export function hasZeroValue(type: Type): boolean {
   return type.kind === "bool" || type.kind === "number" || type.kind === "string" || type.kind === "nullable";
-}
-
-/** Every way in which a function may end the execution before its end; a handler's `return` is one. */
-export function guardsOf(declaration: FunctionDeclaration, isHandler: boolean): Guard[] {
-  const guards: Guard[] = [];
-  walkStatements(declaration.body, (statement) => {
-    if (statement.kind === "throw" || (isHandler && statement.kind === "return")) guards.push(statement);
-    for (const own of statementExpressions(statement)) {
-      walkExpression(own, (expression) => {
-        if (expression.kind === "abort") guards.push(expression);
-      });
-    }
-  });
-  return guards;
 }

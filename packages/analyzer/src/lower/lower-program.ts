@@ -55,7 +55,7 @@ export class Lowering {
     this.refuseModuleStatements();
     const declaration = this.function(handler);
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
-    this.refuseModuleEffects();
+    this.refuseEffectsOfInitialValues();
     return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
   }
 
@@ -265,30 +265,50 @@ export class Lowering {
     }
   }
 
-  /** Initial values run before every handler too; effects there would have to be part of every read/write set. */
-  private refuseModuleEffects(): void {
-    const seen = new Set<FunctionDeclaration>();
-    for (const global of this.globalsInOrder()) {
-      const check = (expression: Expression): void => {
-        if (expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort") {
-          throw new Refusal("not_sliced_module_code", {
-            message: `The initial value of ${global.name} uses tables, random(), uuid() or abort().`,
-            primary: global.span,
-            related: [{ span: expression.span, label: "used here" }],
-            help: "Do this inside the handler.",
-          });
-        }
-        if (expression.kind === "call" || expression.kind === "construction") {
-          for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
-            if (seen.has(callee)) continue;
-            seen.add(callee);
-            walkFunction(callee, check);
-          }
-        }
-      };
-      if (global.initializer !== null) walkExpression(global.initializer, check);
+  /**
+   * Initial values of globals run before every handler, those of fields whenever a record lacks the key. Neither may
+   * touch storage or draw; those of fields may change nothing that outlives them.
+   */
+  private refuseEffectsOfInitialValues(): void {
+    for (const { name, initializer, span } of this.globalsInOrder()) {
+      if (initializer !== null) this.refuseEffects(name, span, initializer, false);
+    }
+    for (const { fields, span } of this.classes.values()) {
+      for (const { name, initializer } of fields) if (initializer !== null) this.refuseEffects(name, span, initializer, true);
     }
   }
+
+  private refuseEffects(name: string, span: Span, initializer: Expression, isField: boolean): void {
+    const seen = new Set<FunctionDeclaration>();
+    const check = (expression: Expression, self: FunctionDeclaration | null): void => {
+      const lasting = isField && changesSomething(expression, self);
+      if (lasting || expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort" || expression.kind === "indirect-call") {
+        throw new Refusal("not_sliced_module_code", {
+          message: `The initial value of ${name} has an effect that can't be followed yet.`,
+          primary: span,
+          related: [{ span: expression.span, label: "the effect" }],
+          help: "Do this inside the handler.",
+        });
+      }
+      const callees = expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+      for (const callee of callees) {
+        if (seen.has(callee)) continue;
+        seen.add(callee);
+        walkFunction(callee, (inner) => check(inner, callee));
+      }
+    };
+    walkExpression(initializer, (expression) => check(expression, null));
+  }
+}
+
+/** Whether an expression assigns to anything but variables and the object under construction. */
+function changesSomething(expression: Expression, owner: FunctionDeclaration | null): boolean {
+  if (expression.kind === "library") return expression.member.writes;
+  if (expression.kind !== "assignment") return false;
+  const { target } = expression;
+  if (target.kind === "local") return false;
+  const object = target.kind === "field" ? target.object : null;
+  return !(owner?.kind === "constructor" && object?.kind === "local" && object.local === owner.self);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- names

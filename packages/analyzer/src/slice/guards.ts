@@ -5,6 +5,7 @@
  */
 import {
 
+  nestedStatements,
   statementExpressions,
   walkExpression,
   walkStatements,
@@ -16,7 +17,7 @@ import {
 } from "../lower/ir.ts";
 import { CostModel } from "../infer/cost.ts";
 import type { PointsTo } from "../infer/points-to.ts";
-import { computeRelevance, guardsOf, type Guard, type Relevance } from "../infer/relevance.ts";
+import { computeRelevance, type Guard, type Relevance } from "../infer/relevance.ts";
 
 /** Estimated steps from which a loop counts as expensive. */
 const EXPENSIVE_STEPS = 20_000;
@@ -40,7 +41,7 @@ function chooseGuards(program: Program, pointsTo: PointsTo): { readonly relevanc
   const all = computeRelevance(program, pointsTo, nothingIgnored);
   const expensive = expensiveParts(pointsTo.reached, new CostModel(pointsTo.reached));
   if (expensive.size === 0) return { relevance: all, ignored: nothingIgnored };
-  const guards = [...pointsTo.reached].flatMap((declaration) => guardsOf(declaration, declaration === program.handler));
+  const guards = removableGuards(program, pointsTo);
   const none = computeRelevance(program, pointsTo, new Set(guards));
   const unavoidable = countKept(none, expensive);
   if (countKept(all, expensive) === unavoidable) return { relevance: all, ignored: nothingIgnored };
@@ -97,6 +98,63 @@ function isIgnored(statements: readonly Statement[], ignored: ReadonlySet<Guard>
 /** A guard of its own: marks are by identity. Operands are shared, which only makes both keep what either needs. */
 function ownCopy(statements: readonly Statement[]): Statement[] {
   return statements.map((statement) => (statement.kind === "expression" ? { ...statement, expression: { ...statement.expression } } : { ...statement }));
+}
+
+/**
+ * The guards that may be left out: an `abort` or `throw` anywhere, a `return` of the handler itself, but none in a loop
+ * or recursion, which might only end there.
+ */
+function removableGuards(program: Program, pointsTo: PointsTo): Guard[] {
+  const { handler } = program;
+  const repeated = repeatedFunctions(handler, pointsTo);
+  const guards: Guard[] = [];
+  for (const declaration of pointsTo.reached) {
+    if (repeated.has(declaration)) continue;
+    walkOutsideLoops(declaration.body, (statement) => {
+      if (statement.kind === "throw" || (declaration === handler && statement.kind === "return")) guards.push(statement);
+      for (const own of statementExpressions(statement)) {
+        walkExpression(own, (expression) => {
+          if (expression.kind === "abort") guards.push(expression);
+        });
+      }
+    });
+  }
+  return guards;
+}
+
+/** Functions that may run more than once: called in loops, by the library, or recursively. */
+function repeatedFunctions(handler: FunctionDeclaration, pointsTo: PointsTo): Set<FunctionDeclaration> {
+  const repeated = new Set<FunctionDeclaration>();
+  const visited = new Set<FunctionDeclaration>();
+  const visit = (declaration: FunctionDeclaration, isRepeated: boolean, callers: ReadonlySet<FunctionDeclaration>): void => {
+    const again = isRepeated || callers.has(declaration);
+    if (visited.has(declaration) && (!again || repeated.has(declaration))) return;
+    visited.add(declaration);
+    if (again) repeated.add(declaration);
+    const chain = new Set([...callers, declaration]);
+    const once = new Set<Statement>();
+    walkOutsideLoops(declaration.body, (statement) => once.add(statement));
+    walkStatements([...declaration.initializers, ...declaration.body], (statement) => {
+      for (const own of statementExpressions(statement)) {
+        walkExpression(own, (expression) => {
+          if (expression.kind === "function-value") visit(expression.declaration, true, chain);
+          const callees = expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+          const indirect = expression.kind === "indirect-call" ? pointsTo.functionsOf(expression.callee) : [];
+          for (const callee of [...callees, ...indirect]) visit(callee, again || !once.has(statement) || indirect.length > 0, chain);
+        });
+      }
+    });
+  };
+  visit(handler, false, new Set());
+  return repeated;
+}
+
+function walkOutsideLoops(statements: readonly Statement[], visit: (statement: Statement) => void): void {
+  for (const statement of statements) {
+    if (statement.kind === "loop") continue;
+    visit(statement);
+    walkOutsideLoops(nestedStatements(statement), visit);
+  }
 }
 
 function expensiveParts(functions: Iterable<FunctionDeclaration>, costs: CostModel): Set<LoopStatement | Expression> {

@@ -43,11 +43,13 @@ class Builder {
   /** Functions whose bodies are still to be built. */
   private readonly pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
   private current!: FunctionDeclaration;
-  private temporaries = 0;
+  /** Of all variables. */
+  private readonly names = new Set<string>();
 
   constructor(program: Program, relevance: Relevance) {
     this.program = program;
     this.relevance = relevance;
+    for (const { name } of relevance.variables) this.names.add(name);
   }
 
   build(): Residual {
@@ -80,7 +82,7 @@ class Builder {
   }
 
   private keepsResult(original: FunctionDeclaration): boolean {
-    return original !== this.program.handler && (this.relevance.results.has(original) || hasFixedSignature(original));
+    return this.relevance.results.has(original) || hasFixedSignature(original);
   }
 
   private keptParameters(original: FunctionDeclaration): readonly Parameter[] {
@@ -352,12 +354,19 @@ class Builder {
     if (valueEffects.length === 0) return [access(key)];
     // Reads inside the value come before the put, but after its key is computed.
     if (key.kind === "constant") return [...valueEffects, access(key)];
-    const local: Local = { name: `key${++this.temporaries}`, type: STRING, span: expression.key.span };
+    const local: Local = { name: this.newName(), type: STRING, span: expression.key.span };
     return [
       { kind: "variable", local, initializer: key, annotated: false, constant: true, span },
       ...valueEffects,
       access({ kind: "local", local, type: STRING, span }),
     ];
+  }
+
+  private newName(): string {
+    let name = "key";
+    for (let number = 2; this.names.has(name); number++) name = `key${number}`;
+    this.names.add(name);
+    return name;
   }
 }
 

@@ -12,13 +12,12 @@ const exclude = ["**/node_modules/**", "**/dist/**"];
 
 export default defineConfig({
   test: {
-    passWithNoTests: true,
     projects: [
       {
         ...fromSource,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts"],
           exclude,
           execArgv,
           testTimeout: 20_000,
@@ -29,7 +28,7 @@ export default defineConfig({
         test: {
           // Real processes and ports: one file after the other, so that two cores are enough.
           name: "e2e",
-          include: ["packages/*/e2e/**/*.e2e.test.ts", "templates/*/e2e/**/*.e2e.test.ts"],
+          include: ["{packages,templates}/*/e2e/**/*.e2e.test.ts", "scripts/e2e/**/*.e2e.test.ts"],
           exclude,
           execArgv,
           fileParallelism: false,

@@ -4,13 +4,13 @@
  */
 import { DEFAULT_LIMITS, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
+import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
-import { compileProgram, loadProgram, RadicalCompiler, type CompileRequest } from "./parse/compile.ts";
+import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
 import type { as } from "./parse/assemblyscript.ts";
-import { foreignImports } from "./parse/imports.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
@@ -77,7 +77,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
 
-  diagnostics.push(...checkSources(input));
+  diagnostics.push(...checkSources(input.sources, input.handlerFiles));
   if (hasErrors()) return failed();
 
   const fallback = startOf(input);
@@ -123,10 +123,13 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   diagnostics.push(...fromCompiler(f.messages, fallback));
   if (f.crash !== null) diagnostics.push(fromCrash(f.crash, fallback));
   const compiler = f.compiler as Compiler | null;
-  if (compiler !== null) diagnostics.push(...refuseImports(f.program, compiler, fallback));
+  if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
   if (f.wasm === null || compiler === null || hasErrors()) return failed();
 
-  const derived = derive(slicer, { sources: input.sources, program: f.program, compiler, ...declarations(schema) }, schema);
+  // The slicer works on the program that was compiled: its declarations, not those of the first one.
+  const compiled = extractSchema(f.program, input.handlerFiles, { uniqueNames: true });
+  const front = { sources: input.sources, program: f.program, compiler, ...declarations(compiled) };
+  const derived = derive(slicer, front, schema);
   const rw = compileReadWriteSets(derived, schema, request);
   diagnostics.push(...rw.diagnostics);
   return {
@@ -183,16 +186,6 @@ function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
     handlers: schema.handlers.map(({ name, declaredIn, declaration }) => ({ name, file: declaredIn, declaration })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
   };
-}
-
-function refuseImports(program: as.Program, compiler: RadicalCompiler, fallback: Span): Diagnostic[] {
-  return foreignImports(program, compiler).map(({ name, span }) =>
-    diagnostic("host_import", {
-      message: `handlers can't use ${name} of the host`,
-      primary: span ?? fallback,
-      help: "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk",
-    }),
-  );
 }
 
 function report(handler: HandlerSchema, derived: Derived): HandlerReport {

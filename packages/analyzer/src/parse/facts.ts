@@ -70,10 +70,27 @@ interface CompilerInternals {
   readonly program: as.Program;
   compileStatement(statement: as.Statement): as.ExpressionRef;
   compileExpression(expression: as.Expression, context: as.Type, constraints?: number): as.ExpressionRef;
-  convertExpression(ref: as.ExpressionRef, from: as.Type, to: as.Type, explicit: boolean, node: as.Node): as.ExpressionRef;
+  convertExpression(
+    ref: as.ExpressionRef,
+    from: as.Type,
+    to: as.Type,
+    explicit: boolean,
+    node: as.Node,
+  ): as.ExpressionRef;
   compileAssignment(target: as.Expression, value: as.Expression, context: as.Type): as.ExpressionRef;
-  compileCallDirect(callee: as.Function, args: as.Expression[], node: as.Node, self?: number, constraints?: number): as.ExpressionRef;
-  makeCallDirect(callee: as.Function, operands: as.ExpressionRef[] | null, node: as.Node, drop?: boolean): as.ExpressionRef;
+  compileCallDirect(
+    callee: as.Function,
+    args: as.Expression[],
+    node: as.Node,
+    self?: number,
+    constraints?: number,
+  ): as.ExpressionRef;
+  makeCallDirect(
+    callee: as.Function,
+    operands: as.ExpressionRef[] | null,
+    node: as.Node,
+    drop?: boolean,
+  ): as.ExpressionRef;
   compileCallIndirect(
     signature: as.Signature,
     callee: as.ExpressionRef,
@@ -82,7 +99,11 @@ interface CompilerInternals {
     self?: number,
     drop?: boolean,
   ): as.ExpressionRef;
-  compileCallExpressionBuiltin(prototype: as.FunctionPrototype, call: as.CallExpression, context: as.Type): as.ExpressionRef;
+  compileCallExpressionBuiltin(
+    prototype: as.FunctionPrototype,
+    call: as.CallExpression,
+    context: as.Type,
+  ): as.ExpressionRef;
   compileFunctionExpression(expression: as.FunctionExpression, context: as.Type, constraints: number): as.ExpressionRef;
   compileFunction(callee: as.Function, force?: boolean): boolean;
   compileGlobal(global: as.Global): boolean;
@@ -125,7 +146,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     // Inside an enum, its values are known by their own names.
     let target =
       node.kind === NodeKind.Identifier
-        ? resolver.lookupIdentifierExpression(node as as.IdentifierExpression, flow, compiler.currentParent ?? flow.sourceFunction, ReportMode.Swallow)
+        ? resolver.lookupIdentifierExpression(
+            node as as.IdentifierExpression,
+            flow,
+            compiler.currentParent ?? flow.sourceFunction,
+            ReportMode.Swallow,
+          )
         : resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     if (target !== null && target.kind === ElementKind.PropertyPrototype) {
       target = resolver.resolveProperty(target as as.PropertyPrototype, ReportMode.Swallow);
@@ -136,7 +162,13 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   const resolveType = (node: as.TypeNode): as.Type | null => {
     const flow = compiler.currentFlow;
     const context = flow.contextualTypeArguments;
-    return compiler.resolver.resolveType(node, flow, flow.sourceFunction, context === null ? null : new Map(context), ReportMode.Swallow);
+    return compiler.resolver.resolveType(
+      node,
+      flow,
+      flow.sourceFunction,
+      context === null ? null : new Map(context),
+      ReportMode.Swallow,
+    );
   };
   const noteCall = (node: as.Node, callee: as.Function): void => {
     const calls = (here(node).calls ??= []);
@@ -235,7 +267,10 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
   compiler.compileFunction = (callee, force) => {
     const lambda = lambdas.at(-1);
-    if (lambda !== undefined && (callee.declaration as as.FunctionDeclaration).signature === lambda.node.declaration.signature) {
+    if (
+      lambda !== undefined &&
+      (callee.declaration as as.FunctionDeclaration).signature === lambda.node.declaration.signature
+    ) {
       lambda.facts.lambda = callee;
     }
     const compiled = original.compileFunction(callee, force);
@@ -249,7 +284,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
    */
   const compileInitializers = (method: as.Function): void => {
     const owner = method.getBoundClassOrInterface();
-    if (owner === null || owner.kind !== ElementKind.Class || owner.constructorInstance?.is(CommonFlags.Compiled) === true) return;
+    if (
+      owner === null ||
+      owner.kind !== ElementKind.Class ||
+      owner.constructorInstance?.is(CommonFlags.Compiled) === true
+    )
+      return;
     if (owner.declaration.range.source.internalPath.startsWith("~lib/")) return;
     const { diagnostics } = compiler.program;
     const reported = diagnostics.length;

@@ -13,3 +13,11 @@ export function spanOfRange(range: as.Range): Span {
 export function textOf(node: as.Node): string {
   return node.range.source.text.slice(node.range.start, node.range.end);
 }
+
+/** The compiler's words with types as the developer writes them: `string` for `~lib/string/String`. */
+export function readableTypes(text: string): string {
+  return text
+    .replaceAll("~lib/@radical/sdk", "@radical/sdk")
+    .replaceAll("~lib/string/String", "string")
+    .replaceAll(/(?<![@\w/-])(?:~lib\/)?(?:[\w-]+\/)+(?=[A-Za-z_$][\w$]*(?:[<>,' |)[#.]|$))/g, "");
+}

@@ -7,7 +7,7 @@ import { isTableName, type Parameter, type RecordTypes, type ValueType } from "@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import {
-  as,
+  type as,
   CommonFlags,
   ElementKind,
   LiteralKind,
@@ -17,7 +17,7 @@ import {
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { spanOfRange, textOf } from "../parse/span.ts";
+import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 
 /** Prefix of every generated name. */
 export const RESERVED_PREFIX = "__radical";
@@ -233,7 +233,8 @@ class SchemaExtractor {
     const element = this.#program.resolver.resolveTypeName(typeName, null, file, ReportMode.Swallow);
     if (element?.internalName !== `${SDK_LIBRARY}/index/Table`) return;
     const nameNode = args[0];
-    if (nameNode === undefined || !isStringLiteral(nameNode)) return;
+    // What is not declared as a table has to be is refused where it is constructed.
+    if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
     const name = nameNode.value;
     if (!isTableName(name)) {
       this.#report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
@@ -267,7 +268,13 @@ class SchemaExtractor {
       });
       return;
     }
-    this.#tables.set(name, { name, type, file: file.source.normalizedPath, variable: declaration.name.text, declaration });
+    this.#tables.set(name, {
+      name,
+      type,
+      file: file.source.normalizedPath,
+      variable: declaration.name.text,
+      declaration,
+    });
   }
 
   /** The value type of a resolved type; null if it has none, which is reported at `range`. */
@@ -288,13 +295,13 @@ class SchemaExtractor {
       const record = this.#record(found, range, what);
       return record === null ? null : { kind: "record", name: record.name };
     }
-    this.#unsupported(range, what, type.toString());
-    return null;
+    return this.#unsupported(range, what, type);
   }
 
-  #unsupported(range: as.Range, what: string, name: string): null {
+  #unsupported(range: as.Range, what: string, type: as.Type): null {
+    const name = type.toString();
     const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
-    this.#report("unsupported_type", range, `${what} can't be of type ${name}`, {
+    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
       help: instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, nullable values and record classes",
     });
     return null;
@@ -310,6 +317,17 @@ class SchemaExtractor {
     for (let base: as.Class | null = found; base !== null; base = base.base) {
       if (base.prototype === this.#program.objectPrototype) break;
       if (base.prototype.declaration.range.source.isLibrary) return this.#refuse(found, range, what);
+      if (base.prototype.parent.kind === ElementKind.File) continue;
+      this.#report(
+        "nested_record",
+        base.prototype.declaration.name.range,
+        `record class ${base.prototype.name} is not declared at the top of a file`,
+        {
+          help: "declare it there, outside of namespaces",
+        },
+      );
+      this.#records.set(found, null);
+      return null;
     }
     if (found.isInterface || prototype.is(CommonFlags.Abstract) || found.type.isUnmanaged) {
       return this.#refuse(found, range, what);
@@ -318,13 +336,6 @@ class SchemaExtractor {
       this.#report("generic_record", range, `${what} can't be of the generic class ${prototype.name}`, {
         related: [{ span: spanOfRange(place), label: "declared here" }],
         help: "write a class without type parameters",
-      });
-      this.#records.set(found, null);
-      return null;
-    }
-    if (prototype.parent.kind !== ElementKind.File) {
-      this.#report("nested_record", place, `record class ${prototype.name} is declared inside a namespace`, {
-        help: "declare it at the top of a file",
       });
       this.#records.set(found, null);
       return null;
@@ -351,7 +362,7 @@ class SchemaExtractor {
 
   #refuse(found: as.Class, range: as.Range, what: string): null {
     this.#records.set(found, null);
-    return this.#unsupported(range, what, found.type.toString());
+    return this.#unsupported(range, what, found.type);
   }
 
   #field(member: as.DeclaredElement, record: RecordSchema): RecordField | null {
@@ -363,9 +374,14 @@ class SchemaExtractor {
     const property = this.#program.resolver.resolveProperty(prototype, ReportMode.Report);
     if (property === null) return null;
     if (member.isAny(CommonFlags.Private | CommonFlags.Protected)) {
-      this.#report("private_field", declaration.name.range, `field ${name} of record class ${record.name} is not public`, {
-        help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
-      });
+      this.#report(
+        "private_field",
+        declaration.name.range,
+        `field ${name} of record class ${record.name} is not public`,
+        {
+          help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+        },
+      );
       return null;
     }
     const range = declaration.type?.range ?? declaration.name.range;
@@ -393,9 +409,14 @@ class SchemaExtractor {
       });
     for (const record of records) {
       if (!contains(record, record, new Set())) continue;
-      this.#report("infinite_record", record.class.prototype.declaration.name.range, `a ${record.name} contains a ${record.name} without end`, {
-        help: `make a field nullable (${record.name} | null = null) or an array`,
-      });
+      this.#report(
+        "infinite_record",
+        record.class.prototype.declaration.name.range,
+        `a ${record.name} contains a ${record.name} without end`,
+        {
+          help: `make a field nullable (${record.name} | null = null) or an array`,
+        },
+      );
     }
   }
 
@@ -442,7 +463,8 @@ function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.Dec
   const found = new Map<string, as.DeclaredElement>();
   if (seen.has(file)) return found;
   seen.add(file);
-  for (const star of file.exportsStar ?? []) for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
+  for (const star of file.exportsStar ?? [])
+    for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
   for (const [name, element] of file.exports ?? []) found.set(name, element);
   return found;
 }
@@ -472,7 +494,9 @@ function isPlainLiteral(node: as.Expression): boolean {
       if (literalKind === LiteralKind.Array) {
         return (node as as.ArrayLiteralExpression).elementExpressions.every((element) => isPlainLiteral(element));
       }
-      return literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String;
+      return (
+        literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String
+      );
     }
     default:
       return false;

@@ -68,6 +68,15 @@ const module = { limits: DEFAULT_LIMITS, plans: { b: "near-storage", a: "specula
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
+function failureOf(action: () => unknown): unknown {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
 test("golden bytes of version 1", () => {
   expect({
     request: hex(encodeLviRequest(request)),
@@ -120,11 +129,8 @@ describe("a decoder", () => {
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), (at, byte) => {
         const changed = bytes.slice();
         changed[at] = byte;
-        try {
-          decode(changed);
-        } catch (error) {
-          expect(error).toBeInstanceOf(MalformedError);
-        }
+        const failure = failureOf(() => decode(changed));
+        expect(failure === null || failure instanceof MalformedError).toBe(true);
       }),
       { numRuns: 1000 },
     );

@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { encodeLviRequest, entryOf, FOLLOWUP_PATH, LVI_PATH, MODULES_PATH, REPLAY_WINDOW_MS, unitId } from "@radical/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createLog } from "../src/log.ts";
+import { type RunningServer, startServer } from "../src/server.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
+import { testModule } from "./test-module.ts";
+
+let server: RunningServer;
+let client: TestClient;
+
+beforeAll(async () => {
+  const rotated = randomBytes(16);
+  server = await startServer({
+    storage: ":memory:",
+    keys: new Map([
+      [KEY_ID, SECRET],
+      ["next", rotated],
+    ]),
+    workers: 1,
+    executionLimitMs: 2_000,
+    log: createLog("silent", () => {}),
+    onHalt: (reason) => {
+      throw new Error(reason);
+    },
+  });
+  client = new TestClient(server.url, await testModule());
+  await client.register();
+});
+
+afterAll(() => server.close());
+
+const errorOf = async (response: Response): Promise<[number, string]> => {
+  const { error } = (await response.json()) as { error: { code: string; message: string; hint: string } };
+  expect(error.message).not.toBe("");
+  expect(error.hint).not.toBe("");
+  return [response.status, error.code];
+};
+
+describe("executions over HTTP", () => {
+  test("a valid write, its followup, and a duplicate of the followup", async () => {
+    const request = client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const reply = await client.lvi(request);
+    expect(reply).toMatchObject({ kind: "valid" });
+    const commit = reply.kind === "valid" ? reply.commitId! : ABSENT.version.commitId;
+    const followup = incrementFollowup(request.executionId, commit, "a", ABSENT);
+    expect(await client.followup(followup)).toBe("applied");
+    expect(await client.followup(followup)).toBe("completed_before");
+    expect(await client.read("a")).toBe(1);
+
+    // The location's cache now holds the entry: the next read is valid, and makes no intent.
+    const { version } = entryOf(commit, Uint8Array.of(1));
+    const read = await client.lvi(client.requestOf("read", "a", [{ unit: unitId("counters", "a"), mode: "read", version }]));
+    expect(read).toMatchObject({ kind: "valid", commitId: null });
+  });
+
+  test("a stale write runs near storage and repairs the cache", async () => {
+    const reply = await client.lvi(client.requestOf("increment", "b", incrementUnits("b", null)));
+    expect(reply).toMatchObject({
+      kind: "executed",
+      cause: "stale",
+      outcome: { kind: "result", value: Uint8Array.of(1) },
+      repairs: [{ unit: "counters/b", entry: { value: Uint8Array.of(1) } }],
+    });
+  });
+
+  test("a retry after the outcome is stored gets it, once", async () => {
+    const request = client.requestOf("increment", "c", null);
+    expect(await client.lvi(request)).toMatchObject({ kind: "executed", cause: "requested" });
+    expect(await client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });
+    expect(await client.lvi({ ...request, handler: "read" })).toMatchObject({ kind: "refused", code: "idempotency_key_reused" });
+    expect(await client.read("c")).toBe(1);
+  });
+
+  test("dependent accesses, undeclared accesses and handlers without a set run near storage", async () => {
+    expect(await client.lvi(client.requestOf("link", "d>e", null))).toMatchObject({ kind: "executed" });
+    expect(await client.lvi(client.requestOf("incrementLinked", "d", null))).toMatchObject({ outcome: { value: Uint8Array.of(1) } });
+    expect(await client.read("e")).toBe(1);
+    expect(await client.lvi(client.requestOf("incrementUndeclared", "f", null))).toMatchObject({ kind: "executed" });
+    expect([await client.read("f"), await client.read("f-shadow")]).toEqual([1, 1]);
+    expect(await client.lvi(client.requestOf("incrementRecorded", "g", null))).toMatchObject({ kind: "executed" });
+    expect(await client.read("g")).toBe(1);
+  });
+
+  test("aborts and traps are outcomes", async () => {
+    const abort = await client.lvi(client.requestOf("refuse", "h", null));
+    expect(abort).toMatchObject({ kind: "executed", outcome: { kind: "abort", status: 409, code: "taken" } });
+    const trap = await client.lvi(client.requestOf("trap", "h", null));
+    expect(trap).toMatchObject({ kind: "executed", outcome: { kind: "trap", code: "assertion_failed" } });
+  });
+
+  test("a handler that loops for ever is killed and stops nobody else", async () => {
+    const looping = client.lvi(client.requestOf("spin", "i", null));
+    expect(await client.lvi(client.requestOf("increment", "i", null))).toMatchObject({ kind: "executed" });
+    expect(await looping).toMatchObject({ kind: "refused", code: "execution_failed" });
+  });
+
+  test("unknown modules and handlers, clocks far off", async () => {
+    const request = client.requestOf("increment", "j", null);
+    expect(await client.lvi({ ...request, module: "0".repeat(64) as never })).toMatchObject({ code: "unknown_module" });
+    expect(await client.lvi({ ...request, handler: "nothing" })).toMatchObject({ code: "unknown_handler" });
+    const environment = { ...request.environment, timeMs: request.environment.timeMs - 3_600_000 };
+    expect(await client.lvi({ ...request, environment })).toMatchObject({ code: "clock_skew" });
+  });
+});
+
+describe("who may speak", () => {
+  const body = (): Uint8Array => encodeLviRequest(client.requestOf("increment", "x", null));
+
+  test("a bad signature, an unknown key, no signature", async () => {
+    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { secret: randomBytes(16) }))).toEqual([401, "unauthorized"]);
+    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { keyId: "other" }))).toEqual([401, "unauthorized"]);
+    expect(await errorOf(await fetch(server.url + LVI_PATH, { method: "POST", body: Buffer.from(body()) }))).toEqual([401, "unauthorized"]);
+  });
+
+  test("a signature for another path", async () => {
+    const response = await client.send("POST", FOLLOWUP_PATH, body());
+    expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+  });
+
+  test("outside the replay window", async () => {
+    for (const offsetMs of [-REPLAY_WINDOW_MS - 5_000, REPLAY_WINDOW_MS + 5_000]) {
+      const response = await client.send("POST", LVI_PATH, body(), { timeMs: Date.now() + offsetMs });
+      expect(await errorOf(response)).toEqual([401, "unauthorized"]);
+    }
+  });
+});
+
+describe("bad input", () => {
+  test("malformed CBOR", async () => {
+    expect(await errorOf(await client.send("POST", LVI_PATH, Uint8Array.of(0xff, 1, 2)))).toEqual([400, "malformed_message"]);
+    expect(await errorOf(await client.send("POST", LVI_PATH, new Uint8Array()))).toEqual([400, "malformed_message"]);
+  });
+
+  test("an oversized body is refused before it is read", async () => {
+    const { hostname, port } = new URL(server.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(`POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999\r\n\r\nabc`),
+      );
+      let text = "";
+      socket.on("data", (data) => (text += data.toString())).on("end", () => resolve(text)).on("error", reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toContain("message_too_large");
+  });
+
+  test("a module under a wrong hash, or that is none", async () => {
+    const { bytes } = await testModule();
+    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), bytes))).toEqual([400, "module_mismatch"]);
+    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), Uint8Array.of(1)))).toEqual([400, "malformed_message"]);
+  });
+
+  test("known and unknown modules, routes and methods", async () => {
+    const { hash } = await testModule();
+    expect((await client.send("GET", MODULES_PATH + hash, new Uint8Array())).status).toBe(204);
+    expect(await errorOf(await client.send("GET", MODULES_PATH + "0".repeat(64), new Uint8Array()))).toEqual([404, "not_found"]);
+    expect(await errorOf(await fetch(`${server.url}/nothing`))).toEqual([404, "not_found"]);
+    expect(await errorOf(await fetch(server.url + LVI_PATH))).toEqual([405, "method_not_allowed"]);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok" });
+  });
+});

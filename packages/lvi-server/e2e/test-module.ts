@@ -1,0 +1,114 @@
+/** A module for tests: handlers written against the raw host functions, compiled once. Values and arguments are tiny. */
+import asc from "assemblyscript/asc";
+import { DEFAULT_LIMITS, encodeModuleContent, type ModuleContent, type ModuleHash } from "@radical/protocol";
+import { moduleHash } from "@radical/wasm-host";
+
+const IMPORTS = `
+@external("radical", "args_size") declare function args_size(): i32;
+@external("radical", "args_read") declare function args_read(destination: usize): void;
+@external("radical", "result") declare function result(pointer: usize, length: i32): void;
+@external("radical", "get") declare function get(table: string, key: string): i32;
+@external("radical", "take") declare function take(destination: usize): void;
+@external("radical", "put") declare function put(table: string, key: string, pointer: usize, length: i32): void;
+@external("radical", "abort") declare function abort_(status: i32, code: string, message: string): void;
+@external("radical", "touch") declare function touch(table: string, key: string): void;
+@external("radical", "will_write") declare function will_write(table: string, key: string): void;
+
+/** The arguments are the key as text. */
+function argument(): string {
+  const bytes = new ArrayBuffer(args_size());
+  args_read(changetype<usize>(bytes));
+  return String.UTF8.decode(bytes);
+}
+/** A counter's value: one byte, a small CBOR integer; absent is 0. */
+function counter(key: string): u8 {
+  const length = get("counters", key);
+  if (length < 0) return 0;
+  const bytes = new ArrayBuffer(length);
+  take(changetype<usize>(bytes));
+  return load<u8>(changetype<usize>(bytes));
+}
+function add(key: string): void {
+  const bytes = new ArrayBuffer(1);
+  store<u8>(changetype<usize>(bytes), counter(key) + 1);
+  put("counters", key, changetype<usize>(bytes), 1);
+  result(changetype<usize>(bytes), 1);
+}
+/** The counter that a link names. */
+function linked(key: string): string {
+  const length = get("links", key);
+  if (length < 0) return key;
+  const bytes = new ArrayBuffer(length);
+  take(changetype<usize>(bytes));
+  return String.UTF8.decode(bytes);
+}
+`;
+
+const HANDLERS = `${IMPORTS}
+export function increment(): void { add(argument()); }
+export function read(): void {
+  const bytes = new ArrayBuffer(1);
+  store<u8>(changetype<usize>(bytes), counter(argument()));
+  result(changetype<usize>(bytes), 1);
+}
+export function incrementLinked(): void { add(linked(argument())); }
+/** \`from>to\` */
+export function link(): void {
+  const parts = argument().split(">");
+  const bytes = String.UTF8.encode(parts[1]);
+  put("links", parts[0], changetype<usize>(bytes), bytes.byteLength);
+}
+export function incrementUndeclared(): void { const key = argument(); add(key); add(key + "-shadow"); }
+export function incrementRecorded(): void { add(argument()); }
+export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
+export function trap(): void { counter(argument()); assert(false, "it had to be"); }
+export function spin(): void { counter(argument()); for (;;) {} }
+`;
+
+const READ_WRITE_SETS = `${IMPORTS}
+function updates(key: string): void { touch("counters", key); will_write("counters", key); }
+export function increment(): void { updates(argument()); }
+export function read(): void { touch("counters", argument()); }
+export function incrementLinked(): void { updates(linked(argument())); }
+export function link(): void { will_write("links", argument().split(">")[0]); }
+export function incrementUndeclared(): void { updates(argument()); }
+export function refuse(): void { touch("counters", argument()); }
+export function trap(): void { touch("counters", argument()); }
+export function spin(): void { touch("counters", argument()); }
+`;
+
+export interface TestModule {
+  readonly content: ModuleContent;
+  readonly bytes: Uint8Array;
+  readonly hash: ModuleHash;
+}
+
+let built: Promise<TestModule> | null = null;
+
+export function testModule(): Promise<TestModule> {
+  return (built ??= build());
+}
+
+async function build(): Promise<TestModule> {
+  const plans = Object.fromEntries(
+    [...HANDLERS.matchAll(/export function (\w+)/g)].map(([, name]) => [
+      name!,
+      name === "incrementRecorded" ? "near-storage" : "speculative",
+    ]),
+  ) as ModuleContent["plans"];
+  const content = { limits: DEFAULT_LIMITS, plans, wasm: await compile(HANDLERS), rwWasm: await compile(READ_WRITE_SETS) };
+  return { content, bytes: encodeModuleContent(content), hash: moduleHash(content) };
+}
+
+async function compile(source: string): Promise<Uint8Array> {
+  let wasm: Uint8Array | null = null;
+  const { error, stderr } = await asc.main(["module.ts", "--outFile", "module.wasm", "--runtime", "stub"], {
+    readFile: (name) => (name === "module.ts" ? source : null),
+    writeFile: (name, contents) => {
+      if (name === "module.wasm") wasm = contents as Uint8Array;
+    },
+    listFiles: () => [],
+  });
+  if (error !== null || wasm === null) throw new Error(stderr.toString());
+  return wasm;
+}

@@ -1,0 +1,55 @@
+/** What is due when: a heap by time, first in first out at the same time. Nothing is cancelled; what is due looks again. */
+interface Entry<T> {
+  readonly atMs: number;
+  readonly order: number;
+  readonly what: T;
+}
+
+export class Deadlines<T> {
+  readonly #heap: Entry<T>[] = [];
+  #order = 0;
+
+  /** The earliest time at which something is due; null if nothing is. */
+  get nextMs(): number | null {
+    return this.#heap[0]?.atMs ?? null;
+  }
+
+  add(atMs: number, what: T): void {
+    const heap = this.#heap;
+    const entry = { atMs, order: this.#order++, what };
+    let at = heap.length;
+    heap.push(entry);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!before(entry, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = entry;
+  }
+
+  /** Removes and returns the earliest, if it is due. */
+  takeDue(nowMs: number): T | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    if (first === undefined || first.atMs > nowMs) return undefined;
+    const last = heap.pop()!;
+    if (heap.length > 0) {
+      let at = 0;
+      for (;;) {
+        let child = 2 * at + 1;
+        if (child >= heap.length) break;
+        if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++;
+        if (!before(heap[child]!, last)) break;
+        heap[at] = heap[child]!;
+        at = child;
+      }
+      heap[at] = last;
+    }
+    return first.what;
+  }
+}
+
+function before<T>(a: Entry<T>, b: Entry<T>): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}

@@ -1,0 +1,110 @@
+/**
+ * What the protocol core is told and what it answers with: `step(event) → effects`. A driver carries them out and
+ * decides nothing.
+ *
+ * Order is data. A reply names the storage operation that must have succeeded before it leaves; the driver refuses to
+ * send it otherwise.
+ */
+import type {
+  ExecutionId,
+  Followup,
+  FollowupResult,
+  HandlerPlan,
+  LviReply,
+  LviRequest,
+  ModuleHash,
+  UnitId,
+} from "@radical/protocol";
+import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
+import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import type { StoredItem } from "./version-table.ts";
+
+/** Names a request whose sender waits for a reply. */
+export type CallerId = number;
+/** Names a storage operation. */
+export type OperationId = number;
+/** Names a run of a handler. */
+export type RunId = number;
+
+export type Event =
+  | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
+  | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
+  | { readonly kind: "module-registered"; readonly module: ModuleHash; readonly plans: ReadonlyMap<string, HandlerPlan> }
+  | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
+  | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
+  | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
+  /** `none`: the operation did nothing. `unknown`: it may have been done. */
+  | { readonly kind: "storage-failed"; readonly operation: OperationId; readonly effect: "none" | "unknown"; readonly reason: string }
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult }
+  /** `wakeAtMs` was reached. */
+  | { readonly kind: "clock" }
+  /** Time to collect old done intents. */
+  | { readonly kind: "collect" }
+  /** The server is about to stop: new executions are refused, known ones end. */
+  | { readonly kind: "drain" };
+
+export type StoreResult =
+  | { readonly kind: "stored" }
+  /** The execution id is taken. */
+  | { readonly kind: "exists"; readonly record: IntentRecord }
+  /** Another server has taken over. */
+  | { readonly kind: "fenced" };
+
+export type CompleteResult =
+  | { readonly kind: "applied" }
+  /** The condition failed: this is the intent as it is. */
+  | { readonly kind: "exists"; readonly record: IntentRecord | null }
+  | { readonly kind: "fenced" };
+
+export type Effect =
+  | { readonly kind: "reply"; readonly caller: CallerId; readonly reply: LviReply; readonly after: OperationId | null }
+  | { readonly kind: "followup-reply"; readonly caller: CallerId; readonly result: FollowupResult; readonly after: OperationId | null }
+  /** Read items, strongly consistent, in one batch. */
+  | { readonly kind: "load"; readonly operation: OperationId; readonly units: readonly UnitId[] }
+  /** Insert a pending intent if the execution id is new. */
+  | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
+  /** In one transaction: if the intent is as expected, apply the writes and make it done. */
+  | {
+      readonly kind: "complete";
+      readonly operation: OperationId;
+      readonly expects: "pending" | "new";
+      readonly completion: Completion;
+    }
+  | { readonly kind: "collect"; readonly doneBeforeMs: number }
+  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask }
+  | { readonly kind: "note"; readonly note: Note }
+  /** This server may serve no more. */
+  | { readonly kind: "halt"; readonly reason: string };
+
+/** Something worth a counter and a log line. */
+export interface Note {
+  readonly name: NoteName;
+  readonly executionId?: ExecutionId;
+  readonly module?: ModuleHash;
+  readonly detail?: string;
+}
+
+export type NoteName =
+  | "valid"
+  | "stale"
+  | "near_storage"
+  | "joined"
+  | "stored_outcome"
+  | "refused"
+  | "followup_applied"
+  | "followup_late"
+  | "followup_unknown"
+  | "followup_not_covered"
+  | "followup_lost"
+  | "re_execution"
+  | "re_execution_killed"
+  | "abandoned_intent"
+  | "contention_round"
+  | "gate"
+  | "storage_failed"
+  /** Two runs of the same execution differed: the module's handlers run near storage from now on. */
+  | "determinism_alarm"
+  /** A location holds a version that is newer than the primary's. */
+  | "lost_write_alarm"
+  /** A pending intent does not fit the rest of the state. */
+  | "intent_alarm";

@@ -1,0 +1,45 @@
+/** What the core asks of the executor, and what comes back. The executor runs handlers and decides nothing. */
+import type { Entry, Outcome, UnitId, Write } from "@radical/protocol";
+import type { Invocation } from "./intent.ts";
+
+/** The units that an execution reads and writes; one that it reads and writes is in both. */
+export interface AccessSet {
+  readonly reads: ReadonlySet<UnitId>;
+  readonly writes: ReadonlySet<UnitId>;
+}
+
+export interface ExecutionTask {
+  readonly invocation: Invocation;
+  /** Captured values by unit. */
+  readonly snapshot: ReadonlyMap<UnitId, Entry>;
+  readonly access: TaskAccess;
+}
+
+export type TaskAccess =
+  /** Re-execution: f runs under exactly this set. */
+  | { readonly kind: "declared"; readonly set: AccessSet }
+  /**
+   * f^rw runs on the snapshot. If all it reads is captured and all it writes is `writable` (null: anything), f
+   * runs under that set; else the answer is `needs`.
+   */
+  | { readonly kind: "derive"; readonly writable: ReadonlySet<UnitId> | null }
+  /** Not analyzable: f runs and its accesses are recorded. */
+  | { readonly kind: "record" };
+
+export type ExecutionResult =
+  | {
+      readonly kind: "completed";
+      readonly outcome: Outcome;
+      /** Units read, in any order. */
+      readonly reads: readonly UnitId[];
+      /** Sorted by unit; empty unless the outcome is a result. */
+      readonly writes: readonly Write[];
+    }
+  /** The set that f^rw found; provisional if some of its reads were not captured. */
+  | { readonly kind: "needs"; readonly set: AccessSet }
+  /** Recording: a unit outside the snapshot was read. */
+  | { readonly kind: "missing"; readonly unit: UnitId }
+  /** f accessed a unit outside its set, so the set was wrong; or f^rw failed. */
+  | { readonly kind: "undeclared"; readonly reason: string }
+  /** Stopped from outside, by a limit that does not meet every run at the same point. */
+  | { readonly kind: "killed"; readonly reason: string };

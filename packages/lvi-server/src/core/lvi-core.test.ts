@@ -1,0 +1,985 @@
+/**
+ * Stories of the protocol as transcripts: what the core is told, and, line by line, what it does about it.
+ *
+ * Executions have names, values are short texts, commit ids show as epoch.sequence: the server of a story has epoch 2,
+ * what it found in storage was written by epoch 1.
+ */
+import {
+  type AccessedUnit,
+  type CommitId,
+  commitId,
+  entryOf,
+  type ExecutionId,
+  type FollowupResult,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  type Outcome,
+  type UnitId,
+  type Version,
+} from "@radical/protocol";
+import { describe, expect, test } from "vitest";
+import type { Effect, Event, NoteName } from "./events.ts";
+import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import type { Completion, DoneIntent, Intent, IntentRecord } from "./intent.ts";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./lvi-core.ts";
+import type { StoredItem } from "./version-table.ts";
+
+const MODULE = "a".repeat(64) as ModuleHash;
+const PLANS = new Map([
+  ["f", "speculative"],
+  ["opaque", "near-storage"],
+] as const);
+const START_MS = 1_000_000;
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
+const unit = (name: string): UnitId => `t/${name}` as UnitId;
+const shown = (name: UnitId): string => name.slice(2);
+const idOf = (name: string): ExecutionId =>
+  [...name]
+    .map((letter) => letter.charCodeAt(0).toString(16))
+    .join("")
+    .padStart(32, "0") as ExecutionId;
+const nameOf = (id: ExecutionId): string => decode(Uint8Array.from(id.replace(/^0+/, "").match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+const showCommit = (id: CommitId): string =>
+  id
+    .split("-")
+    .map((part) => Number.parseInt(part, 16))
+    .join(".");
+const result = (text: string): Outcome => ({ kind: "result", value: encode(text) });
+
+/** `x=1` read, `x:=1` written: what a run of a handler did. */
+function did(text: string, outcome: Outcome = result("ok")): ExecutionResult {
+  const words = text.split(" ").filter((word) => word !== "");
+  const writes = words.filter((word) => word.includes(":="));
+  return {
+    kind: "completed",
+    outcome,
+    reads: words.filter((word) => !word.includes(":=")).map(unit),
+    writes: writes.map((word) => {
+      const [name = "", value = ""] = word.split(":=");
+      return { unit: unit(name), value: value === "∅" ? null : encode(value) };
+    }),
+  };
+}
+
+/** f^rw found these units: `x` read, `!x` written. */
+function needs(text: string): ExecutionResult {
+  const words = text.split(" ");
+  return {
+    kind: "needs",
+    set: {
+      reads: new Set(words.filter((word) => !word.startsWith("!")).map(unit)),
+      writes: new Set(words.filter((word) => word.startsWith("!")).map((word) => unit(word.slice(1)))),
+    },
+  };
+}
+
+class Story {
+  readonly items = new Map<UnitId, StoredItem>();
+  readonly intents = new Map<ExecutionId, IntentRecord>();
+  #core: LviCore;
+  readonly #options: Partial<CoreOptions>;
+  #nowMs = START_MS;
+  #epoch = 2;
+  #callers = 0;
+  readonly #names = new Map<number, string>();
+  #open: Effect[] = [];
+  #said: string[] = [];
+  #notes: NoteName[] = [];
+
+  constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}) {
+    let sequence = 0;
+    for (const [name, value] of Object.entries(items)) {
+      this.items.set(unit(name), { commitId: commitId(1, ++sequence), value: encode(value) });
+    }
+    this.#options = options;
+    this.#core = this.#start([], []);
+  }
+
+  #start(pending: readonly Intent[], done: readonly DoneIntent[]): LviCore {
+    const recovered = { epoch: this.#epoch, pending, done, modules: new Map([[MODULE, PLANS]]) };
+    return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#nowMs);
+  }
+
+  /** The process is killed and another one starts; operations under way never happened. */
+  restart(): void {
+    const records = [...this.intents.values()];
+    this.#epoch++;
+    this.#open = [];
+    this.#core = this.#start(
+      records.filter((record) => record.state === "pending").map(({ intent }) => intent),
+      records.filter((record) => record.state === "done").map(({ done }) => done),
+    );
+  }
+
+  /**
+   * A location's request. Its set: `x=1` read with the version of that value, `x` read without the unit in its cache,
+   * `+x=1` read and written, `!x` written blindly. No set: null.
+   */
+  request(name: string, set: string | null, more: Partial<LviRequest> = {}, as = name): void {
+    const caller = ++this.#callers;
+    this.#names.set(caller, as);
+    const words = set?.split(" ").filter((word) => word !== "") ?? null;
+    const request: LviRequest = {
+      executionId: idOf(name),
+      module: MODULE,
+      handler: "f",
+      args: encode("args"),
+      environment: { timeMs: this.#nowMs, seed: new Uint8Array(16) },
+      location: "near",
+      units: words === null ? null : words.map((word) => this.#accessed(word)),
+      retained: false,
+      deadlineMs: 10_000,
+      ...more,
+    };
+    this.#tell({ kind: "lvi-request", caller, request });
+  }
+
+  #accessed(word: string): AccessedUnit {
+    if (word.startsWith("!")) return { unit: unit(word.slice(1)), mode: "write" };
+    const mode = word.startsWith("+") ? "read-write" : "read";
+    const [name = "", value] = word.replace("+", "").split("=");
+    return { unit: unit(name), mode, version: value === undefined ? null : this.version(name, value) };
+  }
+
+  /** The version of a value that a cache holds: as stored, or one that never was. */
+  version(name: string, value: string): Version {
+    if (value === "∅") return entryOf(commitId(0, 0), null).version;
+    const item = this.items.get(unit(name));
+    if (item !== undefined && decode(item.value) === value) return entryOf(item.commitId, item.value).version;
+    return entryOf(commitId(0, 7), encode(value)).version;
+  }
+
+  followup(name: string, commit: CommitId, writes: string, outcome: Outcome = result("ok")): void {
+    const caller = ++this.#callers;
+    this.#names.set(caller, `followup ${name}`);
+    const run = did(writes);
+    if (run.kind !== "completed") throw new Error("unreachable");
+    this.#tell({ kind: "followup", caller, followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes } });
+  }
+
+  /** Storage answers the oldest read. */
+  loaded(): void {
+    const { operation, units } = this.#take("load");
+    this.#tell({ kind: "loaded", operation, items: new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : []))) });
+  }
+
+  /** Storage stores the oldest intent. */
+  stored(): void {
+    const { operation, intent } = this.#take("store-intent");
+    const record = this.intents.get(intent.executionId);
+    if (record === undefined) this.intents.set(intent.executionId, { state: "pending", intent });
+    this.#tell({ kind: "intent-stored", operation, result: record === undefined ? { kind: "stored" } : { kind: "exists", record } });
+  }
+
+  /** Storage carries out the oldest completion. */
+  completed(): void {
+    const { operation, expects, completion } = this.#take("complete");
+    const record = this.intents.get(completion.executionId);
+    const fits = expects === "new" ? record === undefined : record?.state === "pending";
+    if (fits) this.apply(completion);
+    this.#tell({ kind: "completed", operation, result: fits ? { kind: "applied" } : { kind: "exists", record: record ?? null } });
+  }
+
+  apply(completion: Completion): void {
+    const { writes, environment: _, ...done } = completion;
+    this.intents.set(completion.executionId, { state: "done", done });
+    for (const write of writes) {
+      if (write.value === null) this.items.delete(write.unit);
+      else this.items.set(write.unit, { commitId: completion.commitId, value: write.value });
+    }
+  }
+
+  /** Storage fails the oldest operation of a kind. */
+  failed(kind: "load" | "store-intent" | "complete", effect: "none" | "unknown"): void {
+    this.#tell({ kind: "storage-failed", operation: this.#take(kind).operation, effect, reason: "the story wants it" });
+  }
+
+  /** The oldest run ends. */
+  ran(outcome: ExecutionResult): void {
+    this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome });
+  }
+
+  passes(ms: number): void {
+    this.#nowMs += ms;
+    this.#tell({ kind: "clock" });
+  }
+
+  tell(event: Event): void {
+    this.#tell(event);
+  }
+
+  /** What the core has done since the last look. */
+  get said(): readonly string[] {
+    return this.#said.splice(0);
+  }
+
+  get notes(): readonly NoteName[] {
+    return this.#notes.splice(0);
+  }
+
+  get isIdle(): boolean {
+    return this.#core.isIdle;
+  }
+
+  storedValue(name: string): string {
+    return decode(this.items.get(unit(name))?.value ?? null);
+  }
+
+  #take<Kind extends Effect["kind"]>(kind: Kind): Effect & { kind: Kind } {
+    const index = this.#open.findIndex((effect) => effect.kind === kind);
+    if (index < 0) throw new Error(`there is no ${kind} under way`);
+    return this.#open.splice(index, 1)[0] as Effect & { kind: Kind };
+  }
+
+  #tell(event: Event): void {
+    for (const effect of this.#core.step(this.#nowMs, event)) {
+      if (effect.kind === "note") {
+        this.#notes.push(effect.note.name);
+        continue;
+      }
+      if (effect.kind !== "reply" && effect.kind !== "followup-reply") this.#open.push(effect);
+      this.#said.push(this.#show(effect));
+    }
+  }
+
+  #show(effect: Effect): string {
+    switch (effect.kind) {
+      case "reply":
+        return `${this.#names.get(effect.caller)} ← ${showReply(effect.reply)}`;
+      case "followup-reply":
+        return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupResult}`;
+      case "load":
+        return `load ${effect.units.map(shown).join(" ")}`;
+      case "store-intent":
+        return `intent ${nameOf(effect.intent.executionId)} ${showCommit(effect.intent.commitId)} ${effect.intent.units.map((held) => `${shown(held.unit)}:${held.mode}`).join(" ")}`;
+      case "complete": {
+        const { executionId, commitId: commit, writes } = effect.completion;
+        const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
+        return `complete ${nameOf(executionId)} ${showCommit(commit)} ${effect.expects} ${list}`.trimEnd();
+      }
+      case "execute": {
+        const values = [...effect.task.snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
+        return `run ${showAccess(effect.task.access)} on ${values}`.trimEnd();
+      }
+      case "collect":
+      case "halt":
+      case "note":
+        return effect.kind;
+    }
+  }
+}
+
+function showReply(reply: LviReply): string {
+  switch (reply.kind) {
+    case "valid":
+      return `valid ${reply.commitId === null ? "without intent" : showCommit(reply.commitId)}`;
+    case "refused":
+      return `refused ${reply.code}`;
+    case "executed": {
+      const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
+      const repairs = reply.repairs.map(({ unit: name, entry }) => `${shown(name)}=${decode(entry.value)}@${showCommit(entry.version.commitId)}`);
+      return `executed ${reply.cause} ${outcome}${repairs.length === 0 ? "" : ` repairs ${repairs.join(" ")}`}`;
+    }
+  }
+}
+
+function showAccess(access: TaskAccess): string {
+  if (access.kind !== "derive") return access.kind;
+  return `derive writing ${access.writable === null ? "all" : [...access.writable].map(shown).join(" ") || "nothing"}`;
+}
+
+const C1 = commitId(2, 1);
+
+/** A write of x from 1 to 2 that was told `valid`. */
+function withPendingWrite(options: Partial<CoreOptions> = {}): Story {
+  const story = new Story({ x: "1", y: "1" }, options);
+  story.request("A", "+x=1");
+  story.loaded();
+  story.stored();
+  expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1"]);
+  return story;
+}
+
+describe("validation", () => {
+  test("valid: one load for cold units, one storage write, then the reply; the followup is applied", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "y=1 +x=1");
+    expect(story.said).toEqual(["load y x"]);
+    story.loaded();
+    expect(story.said).toEqual(["intent A 2.1 x:read-write y:read"]);
+    // Nothing is told before the intent is durable.
+    story.stored();
+    expect(story.said).toEqual(["A ← valid 2.1"]);
+    story.followup("A", C1, "x:=2");
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["followup A ← applied"]);
+    expect(story.isIdle).toBe(true);
+
+    // Hot units are validated without storage.
+    story.request("B", "x=2 y=1");
+    expect(story.said).toEqual(["B ← valid without intent"]);
+  });
+
+  test("stale: the handler runs near storage and the reply repairs the cache", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    expect(story.said).toEqual(["load x", "run derive writing x on x=1"]);
+    story.ran(did("x x:=2"));
+    expect(story.said).toEqual(["complete A 2.1 new x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["A ← executed stale ok repairs x=2@2.1"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("a unit that the cache lacks is stale", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x");
+    story.loaded();
+    story.ran(did("x"));
+    expect(story.said).toEqual(["load x", "run derive writing nothing on x=1", "A ← executed stale ok repairs x=1@1.1"]);
+  });
+
+  test("a blind write needs no version and no load", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    expect(story.said).toEqual(["intent A 2.1 x:write"]);
+  });
+
+  test("absent is validated as absent, and repaired with a commit id as of which it was", () => {
+    const story = new Story();
+    story.request("A", "x=∅");
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    story.request("B", "x=1");
+    story.ran(did("x"));
+    expect(story.said).toEqual(["run derive writing nothing on x=∅", "B ← executed stale ok repairs x=∅@2.0"]);
+  });
+
+  test("an absent unit that an untold writer is about to create is absent as of the commit before", () => {
+    const story = new Story();
+    story.request("A", "+x=∅");
+    story.loaded();
+    story.request("B", "x=1");
+    story.ran(did("x"));
+    expect(story.said).toEqual([
+      "load x",
+      "intent A 2.1 x:read-write",
+      "run derive writing nothing on x=∅",
+      // Not 2.1: a cache that took that would refuse A's write.
+      "B ← executed stale ok repairs x=∅@2.0",
+    ]);
+  });
+
+  test("a version newer than the primary's is a lost write: alarm, and never a stale answer", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.loaded();
+    const request = { units: [{ unit: unit("x"), mode: "read", version: entryOf(commitId(9, 9), encode("9")).version }] } as const;
+    story.request("B", "", request);
+    expect(story.notes).toContain("lost_write_alarm");
+    expect(story.said).toContain("run derive writing nothing on x=1");
+  });
+
+  test("the same commit id with other content is stale: a corrupt cache is repaired", () => {
+    const story = new Story({ x: "1" });
+    const version = { ...story.version("x", "1"), hash: "0123456789abcdef" as never };
+    story.request("A", "", { units: [{ unit: unit("x"), mode: "read", version }] });
+    story.loaded();
+    expect(story.said).toEqual(["load x", "run derive writing nothing on x=1"]);
+  });
+});
+
+describe("read-only executions", () => {
+  test("pass a writer that was not told yet", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=1");
+    story.loaded();
+    story.request("R", "x=1");
+    expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write", "R ← valid without intent"]);
+  });
+
+  test("wait for a writer that was told, which is re-executed at once", () => {
+    const story = withPendingWrite();
+    story.request("R", "x=1");
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "run derive writing nothing on x=2"]);
+    story.ran(did("x"));
+    expect(story.said).toEqual(["R ← executed stale ok repairs x=2@2.1"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("are not stopped by what a told writer only reads", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "x=1 +y=1");
+    story.loaded();
+    story.stored();
+    story.request("R", "x=1");
+    expect(story.said.at(-1)).toBe("R ← valid without intent");
+  });
+
+  test("never see a part of a transaction whose storage answer is out", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("W", "+x=0 !y");
+    story.loaded();
+    story.ran(did("x x:=2 y:=2"));
+    expect(story.said).toEqual(["load x", "run derive writing x y on x=1", "complete W 2.1 new x:=2 y:=2"]);
+    // y is cold: a load now might see the new value beside the old x.
+    story.request("R", "x=1 y=1");
+    expect(story.said).toEqual([]);
+    story.completed();
+    expect(story.said).toEqual(["W ← executed stale ok repairs x=2@2.1 y=2@2.1", "run derive writing nothing on x=2 y=2"]);
+  });
+
+  test("a load that was overtaken by an apply does not bring the old value back", () => {
+    const story = new Story({ x: "1" });
+    story.request("R", "x=1");
+    story.request("W", "!x");
+    story.stored();
+    story.followup("W", C1, "x:=2");
+    const { items } = story;
+    const old = new Map(items);
+    story.completed();
+    const fresh = new Map(items);
+    // The load's answer is from before.
+    items.clear();
+    for (const [name, item] of old) items.set(name, item);
+    story.loaded();
+    items.clear();
+    for (const [name, item] of fresh) items.set(name, item);
+    expect(story.said.slice(-2)).toEqual(["followup W ← applied", "run derive writing nothing on x=2"]);
+  });
+
+  test("with a key of the client's make an intent, so that a repeat gets the same answer", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", { retained: true });
+    story.loaded();
+    story.stored();
+    story.followup("A", C1, "", result("one"));
+    story.completed();
+    expect(story.said).toEqual([
+      "load x",
+      "intent A 2.1 x:read",
+      "A ← valid 2.1",
+      "complete A 2.1 pending",
+      "followup A ← applied",
+    ]);
+    story.request("A", "x=1", { retained: true });
+    expect(story.said).toEqual(["A ← executed stored one"]);
+  });
+});
+
+describe("locks", () => {
+  test("contention: a waiting writer has the pending intent re-executed; then it gets the lock", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=1");
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "run derive writing x on x=2"]);
+    // A's followup was slower.
+    story.followup("A", C1, "x:=2");
+    expect(story.said).toEqual(["followup A ← completed_before"]);
+    story.ran(did("x x:=3"));
+    story.completed();
+    expect(story.said).toEqual(["complete B 2.2 new x:=3", "B ← executed stale ok repairs x=3@2.2"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("contention that arises before the intent is durable is seen when it is", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=1");
+    story.loaded();
+    story.request("B", "+x=1");
+    expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write"]);
+    story.stored();
+    expect(story.said).toEqual(["A ← valid 2.1", "run declared on x=1"]);
+  });
+
+  test("units that nobody shares: two writes at once", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "!x");
+    story.request("B", "!y");
+    expect(story.said).toEqual(["intent A 2.1 x:write", "intent B 2.2 y:write"]);
+  });
+
+  test("shared reads do not exclude each other, but a writer", () => {
+    const story = new Story({ x: "1", y: "1", z: "1" });
+    story.request("A", "x=1 !y");
+    story.request("B", "x=1 !z");
+    story.loaded();
+    story.loaded();
+    story.request("C", "!x");
+    expect(story.said).toEqual(["load x", "load x", "intent A 2.1 x:read y:write", "intent B 2.2 x:read z:write"]);
+    story.stored();
+    story.stored();
+    expect(story.said).toEqual(["A ← valid 2.1", "run declared on x=1", "B ← valid 2.2", "run declared on x=1"]);
+    story.ran(did("x y:=2"));
+    story.ran(did("x z:=2"));
+    story.completed();
+    story.completed();
+    expect(story.said.at(-1)).toBe("intent C 2.3 x:write");
+  });
+
+  test("waiting is bounded in time and nothing is held afterwards", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=1 !y", { deadlineMs: 500 });
+    story.passes(500);
+    expect(story.said).toEqual(["run declared on x=1", "B ← refused busy"]);
+    story.request("C", "!y");
+    expect(story.said).toEqual(["intent C 2.2 y:write"]);
+  });
+
+  test("waiting is bounded in number", () => {
+    const story = withPendingWrite({ maxQueue: 1 });
+    story.request("B", "!x");
+    story.request("C", "!x");
+    expect(story.said).toEqual(["run declared on x=1", "C ← refused busy"]);
+  });
+
+  test("executions are bounded in number", () => {
+    const story = withPendingWrite({ maxExecutions: 1 });
+    story.request("B", "!y");
+    expect(story.said).toEqual(["B ← refused busy"]);
+  });
+});
+
+describe("followups", () => {
+  test("lost: re-executed when the timer runs out", () => {
+    const story = withPendingWrite({ followupTimeoutMs: 5_000 });
+    story.passes(4_999);
+    expect(story.said).toEqual([]);
+    story.passes(1);
+    expect(story.notes).toContain("followup_lost");
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2"]);
+    expect(story.storedValue("x")).toBe("2");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("late: the re-execution was first", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.followup("A", C1, "x:=2");
+    expect(story.said.at(-1)).toBe("followup A ← completed_before");
+    expect(story.notes).toContain("followup_late");
+  });
+
+  test("while the re-execution runs: the followup is first, and the run's result is only compared", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.ran(did("x x:=2"));
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "followup A ← applied"]);
+    expect(story.notes).not.toContain("determinism_alarm");
+  });
+
+  test("while the re-execution is on its way to storage: answered when that is durable", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran(did("x x:=2"));
+    story.followup("A", C1, "x:=2");
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["followup A ← completed_before"]);
+  });
+
+  test("different from the re-execution: alarm, and the module runs near storage from now on", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.ran(did("x x:=3"));
+    expect(story.notes).toContain("determinism_alarm");
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+    story.request("B", "x=2");
+    expect(story.said).toEqual(["run derive writing nothing on x=2"]);
+  });
+
+  test("duplicate: applied once", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied", "followup A ← completed_before"]);
+  });
+
+  test("foreign, or under another commit id: discarded and counted", () => {
+    const story = withPendingWrite();
+    story.followup("Z", C1, "x:=9");
+    story.followup("A", commitId(2, 9), "x:=9");
+    expect(story.said).toEqual(["followup Z ← unknown_intent", "followup A ← unknown_intent"]);
+    expect(story.notes.filter((name) => name === "followup_unknown")).toHaveLength(2);
+  });
+
+  test("outside what the intent holds: discarded, and the handler re-executed", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2 y:=2");
+    expect(story.said).toEqual(["followup A ← not_covered", "run declared on x=1"]);
+  });
+
+  test("an abort or a trap at the location ends the intent without writes", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "", { kind: "trap", code: "assertion_failed", message: "no" });
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending", "followup A ← applied"]);
+    story.request("A", "+x=1");
+    expect(story.said).toEqual(["A ← executed stored assertion_failed"]);
+  });
+
+  test("a re-execution that is killed is tried again: the location may have told its success", () => {
+    const story = withPendingWrite({ retryMs: 100 });
+    story.passes(5_000);
+    story.ran({ kind: "killed", reason: "too long" });
+    story.passes(100);
+    expect(story.said).toEqual(["run declared on x=1", "run declared on x=1"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
+  });
+});
+
+describe("idempotency", () => {
+  test("join: the same execution again while it is pending is re-executed at once", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", {}, "A again");
+    story.ran(did("x x:=2", result("two")));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2", "A again ← executed stored two"]);
+  });
+
+  test("join: only the first caller's speculation was validated", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=1");
+    story.request("A", "+x=1", {}, "A again");
+    story.loaded();
+    story.stored();
+    expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1", "run declared on x=1"]);
+    story.ran(did("x x:=2", result("two")));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "A again ← executed stored two"]);
+  });
+
+  test("join: a read-only execution leaves nothing, so the second is validated by itself", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.request("A", "x=0", {}, "A again");
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent", "run derive writing nothing on x=1"]);
+  });
+
+  test("join: a near-storage execution under way", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("A", null, {}, "A again");
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said.slice(-2)).toEqual(["A ← executed stale ok repairs x=2@2.1", "A again ← executed stored ok repairs x=2@2.1"]);
+  });
+
+  test("the same id with another handler or other arguments is refused", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", { handler: "opaque" });
+    story.request("A", "+x=1", { args: encode("others") });
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.request("A", "+x=1", { args: encode("others") });
+    expect(story.said.filter((line) => line.includes("refused"))).toEqual(Array(3).fill("A ← refused idempotency_key_reused"));
+  });
+
+  test("what memory has forgotten, the conditional insert finds", () => {
+    const story = new Story({ x: "1" }, { finishedBytes: 0 });
+    story.request("A", null);
+    story.ran(did("x:=2", result("two")));
+    story.completed();
+    expect(story.said).toEqual(["run derive writing nothing on", "complete A 2.1 new x:=2", "A ← executed requested two repairs x=2@2.1"]);
+    story.request("Z", "!y");
+    story.stored();
+    story.followup("Z", commitId(2, 2), "y:=2");
+    story.completed();
+    expect(story.said.at(-1)).toBe("followup Z ← applied");
+
+    story.request("A", "!x");
+    story.stored();
+    expect(story.said).toEqual(["intent A 2.3 x:write", "A ← executed stored two"]);
+    expect(story.storedValue("x")).toBe("2");
+    expect(story.isIdle).toBe(true);
+  });
+});
+
+describe("near-storage execution", () => {
+  test("the set is recomputed on primary values; free units are taken at once", () => {
+    const story = new Story({ link: "y", x: "1", y: "1" });
+    story.request("A", "link=0 +x=1");
+    story.loaded();
+    expect(story.said).toEqual(["load link x", "run derive writing x on link=y x=1"]);
+    story.ran(needs("link y !y"));
+    story.loaded();
+    expect(story.said).toEqual(["load y", "run derive writing x y on link=y x=1 y=1"]);
+    story.ran(did("link y y:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 new y:=2", "A ← executed stale ok repairs link=y@1.1 y=2@2.1"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("units that are not free: release all, lock the union in order", () => {
+    const story = new Story({ link: "a", a: "1", x: "1" });
+    story.request("B", "!a");
+    story.stored();
+    story.request("A", "link=0 +x=1");
+    story.loaded();
+    story.ran(needs("link a !a"));
+    // B is in the way, so it is re-executed; A holds nothing meanwhile.
+    expect(story.said.slice(-1)).toEqual(["run declared on"]);
+    story.request("C", "!x");
+    expect(story.said).toEqual(["intent C 2.2 x:write"]);
+    story.ran(did("a:=2"));
+    story.completed();
+    story.stored();
+    story.followup("C", commitId(2, 2), "x:=2");
+    story.completed();
+    expect(story.said).toEqual([
+      "complete B 2.1 pending a:=2",
+      "C ← valid 2.2",
+      "run declared on",
+      "complete C 2.2 pending x:=2",
+      "followup C ← applied",
+      "run derive writing a x on link=a x=2 a=2",
+    ]);
+    expect(story.notes).toContain("contention_round");
+  });
+
+  test("not analyzable: runs recording, loads what it misses, locks what it touched, validates, applies", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", null, { handler: "opaque" });
+    story.ran({ kind: "missing", unit: unit("x") });
+    story.loaded();
+    story.ran(did("x x:=2"));
+    expect(story.said).toEqual(["run record on", "load x", "run record on x=1", "complete A 2.1 new x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["A ← executed requested ok repairs x=2@2.1"]);
+  });
+
+  test("not analyzable, and what it read has changed: once more; after three rounds under the gate", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", null, { handler: "opaque" });
+    story.ran({ kind: "missing", unit: unit("x") });
+    story.loaded();
+    // While it runs, others write x.
+    story.request("B", "!x");
+    story.stored();
+    story.followup("B", C1, "x:=5");
+    story.completed();
+    story.ran(did("x x:=2"));
+    expect(story.said.slice(-1)).toEqual(["run record on x=5"]);
+    expect(story.notes).toContain("contention_round");
+    // Now it holds x: nobody can change it.
+    story.ran(did("x x:=6"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.2 new x:=6", "A ← executed requested ok repairs x=6@2.2"]);
+  });
+
+  test("the gate: an execution that keeps losing runs alone, so that it ends", () => {
+    const story = new Story({ x: "1", y: "1", z: "1" }, { maxRounds: 1 });
+    story.request("W", "!y");
+    story.stored();
+    story.request("A", "+x=0");
+    story.loaded();
+    story.ran(needs("x y !y"));
+    expect(story.notes).toContain("gate");
+    // It waits for all that hold anything, and everybody else waits for it.
+    story.request("N", "!z");
+    expect(story.said.slice(-1)).toEqual(["run declared on"]);
+    story.ran(did("y:=2"));
+    story.completed();
+    expect(story.said.slice(-1)).toEqual(["run derive writing all on x=1 y=2"]);
+    story.ran(did("x y x:=3 y:=3 z:=3"));
+    story.completed();
+    expect(story.said).toEqual([
+      "complete A 2.2 new x:=3 y:=3 z:=3",
+      "A ← executed stale ok repairs x=3@2.2 y=3@2.2 z=3@2.2",
+      "intent N 2.3 z:write",
+    ]);
+  });
+
+  test("an access that f^rw did not name: f runs recording", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran(did("x x:=2 y:=2"));
+    expect(story.said.slice(-2)).toEqual(["run record on x=1", "complete A 2.1 new x:=2 y:=2"]);
+  });
+
+  test("an abort writes nothing and leaves no trace", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.ran(did("x", { kind: "abort", status: 409, code: "taken", message: "" }));
+    expect(story.said.at(-1)).toBe("A ← executed stale taken repairs x=1@1.1");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("killed: refused, nothing is held", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.ran({ kind: "killed", reason: "too long" });
+    expect(story.said.at(-1)).toBe("A ← refused execution_failed");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("an abandoned speculation: validated, but the location's run left the set; it runs with another one", () => {
+    const story = withPendingWrite();
+    story.request("A", null, {}, "A again");
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    expect(story.said).toEqual(["run derive writing nothing on x=1"]);
+    expect(story.notes).toContain("abandoned_intent");
+    // Nobody was told a success, so x is free for others.
+    story.request("B", "+x=1");
+    story.stored();
+    story.followup("B", commitId(2, 2), "x:=5");
+    story.completed();
+    expect(story.said).toEqual(["intent B 2.2 x:read-write", "B ← valid 2.2", "complete B 2.2 pending x:=5", "followup B ← applied"]);
+    story.ran(needs("x !x !y"));
+    story.ran(did("x x:=6 y:=6"));
+    story.completed();
+    expect(story.said).toEqual([
+      "run derive writing x y on x=5",
+      "complete A 2.3 pending x:=6 y:=6",
+      "A again ← executed requested ok repairs x=6@2.3 y=6@2.3",
+    ]);
+    expect(story.isIdle).toBe(true);
+  });
+});
+
+describe("restart", () => {
+  test("a pending intent is adopted with its locks, and its followup still counts", () => {
+    const story = withPendingWrite();
+    story.restart();
+    story.request("B", "!x");
+    expect(story.said).toEqual(["load x"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied", "intent B 3.1 x:write"]);
+  });
+
+  test("a pending intent whose location is gone is re-executed", () => {
+    const story = withPendingWrite();
+    story.restart();
+    story.passes(5_000);
+    story.loaded();
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["load x", "run declared on x=1", "complete A 2.1 pending x:=2"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("readers wait for an adopted intent: its success may have been told", () => {
+    const story = withPendingWrite();
+    story.restart();
+    story.request("R", "x=1");
+    expect(story.said).toEqual(["load x"]);
+  });
+
+  test("a done execution is known", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2", result("two"));
+    story.completed();
+    story.restart();
+    expect(story.said).toHaveLength(2);
+    story.request("A", "+x=1");
+    story.followup("A", C1, "x:=2", result("two"));
+    expect(story.said).toEqual(["A ← executed stored two", "followup A ← completed_before"]);
+  });
+
+  test("an abandoned intent may overlap a younger one, which alone gets the locks", () => {
+    const story = withPendingWrite();
+    story.request("A", null, {}, "A again");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.request("B", "+x=1");
+    story.stored();
+    story.restart();
+    expect(story.said.slice(-2)).toEqual(["intent B 2.2 x:read-write", "B ← valid 2.2"]);
+    story.passes(0);
+    // A wants x, so B is re-executed first.
+    expect(story.said).toEqual(["load x"]);
+    story.loaded();
+    story.ran(did("x x:=5"));
+    story.completed();
+    expect(story.said).toEqual(["run declared on x=1", "complete B 2.2 pending x:=5", "run derive writing nothing on x=5"]);
+    story.ran(needs("x !x !y"));
+    story.ran(did("x x:=6 y:=6"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("complete A 3.1 pending x:=6 y:=6");
+    expect([story.storedValue("x"), story.storedValue("y"), story.isIdle]).toEqual(["6", "6", true]);
+  });
+});
+
+describe("storage failures", () => {
+  test("an intent that was not stored: refused, nothing is held", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    story.failed("store-intent", "none");
+    expect(story.said.at(-1)).toBe("A ← refused busy");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("an intent that may have been stored: stored again, and found", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    const [line] = story.said;
+    expect(line).toBe("intent A 2.1 x:write");
+    story.failed("store-intent", "unknown");
+    story.passes(100);
+    expect(story.said).toEqual(["intent A 2.1 x:write"]);
+    story.stored();
+    expect(story.said).toEqual(["A ← valid 2.1"]);
+  });
+
+  test("a completion that may have been applied: the location is answered only when that is known", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.failed("complete", "unknown");
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2"]);
+    story.passes(100);
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
+  });
+
+  test("units that can't be read: refused", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.failed("load", "none");
+    expect(story.said.at(-1)).toBe("A ← refused busy");
+  });
+
+  test("another server has taken over: this one says nothing more", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    story.tell({ kind: "intent-stored", operation: 1, result: { kind: "fenced" } });
+    expect(story.said.at(-1)).toBe("halt");
+    story.request("B", "!x");
+    expect(story.said).toEqual(["B ← refused draining"]);
+  });
+});
+
+test("draining: new executions are refused, known ones end", () => {
+  const story = withPendingWrite();
+  story.tell({ kind: "drain" });
+  story.request("B", "!y");
+  story.request("A", "+x=1", {}, "A again");
+  expect(story.said).toEqual(["B ← refused draining", "run declared on x=1"]);
+});

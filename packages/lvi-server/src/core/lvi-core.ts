@@ -1,0 +1,1110 @@
+/**
+ * The LVI server as a state machine (paper, section 3.2, Figure 3, steps 4 to 10): `step(event) → effects`, synchronous
+ * and pure. The life of an execution reads from top to bottom:
+ *
+ *   request ─┬─ read-only ── validate ──────────────────────────────────────────── reply `valid`
+ *            │                  └ stale ┐
+ *            ├─ writes ── lock ── validate ── store intent ── reply `valid` ── followup ─┐
+ *            │                  └ stale ┐                         └ lost ── re-execute ──┤
+ *            └─ no set ────────── near storage ── capture ── run ── confirm ────────────── complete ── release
+ *
+ * An execution is *told* when its success may have left the server and its writes are not in storage yet: from then on
+ * nobody may see the values it replaces.
+ */
+import {
+  type AccessedUnit,
+  type CommitId,
+  commitId,
+  type Entry,
+  type ExecutedCause,
+  type ExecutionId,
+  type Followup,
+  type FollowupResult,
+  type HandlerPlan,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  type Outcome,
+  type RefusalCode,
+  type Repair,
+  sameVersion,
+  type UnitId,
+  type Version,
+  type Write,
+} from "@radical/protocol";
+import { Deadlines } from "./deadlines.ts";
+import type { CallerId, CompleteResult, Effect, Event, Note, NoteName, OperationId, RunId, StoreResult } from "./events.ts";
+import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import { FinishedExecutions } from "./finished-executions.ts";
+import { type Completion, completionHash, type DoneIntent, type Intent, type IntentRecord, type Invocation } from "./intent.ts";
+import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
+import { VersionTable } from "./version-table.ts";
+
+export interface CoreOptions {
+  /** After `valid`, how long the followup may take before the handler is re-executed. */
+  readonly followupTimeoutMs: number;
+  /** Longest wait for locks. */
+  readonly maxWaitMs: number;
+  /** Pause before a storage operation or a killed re-execution is tried again. */
+  readonly retryMs: number;
+  /** Most executions under way, pending intents included. */
+  readonly maxExecutions: number;
+  /** Most executions that wait for one unit. */
+  readonly maxQueue: number;
+  /** Most units of one execution. */
+  readonly maxUnits: number;
+  /** Rounds lost to contention before a near-storage execution takes the gate. */
+  readonly maxRounds: number;
+  /** How far a location's clock may be from ours. */
+  readonly maxClockSkewMs: number;
+  /** Memory for hot values, and for done executions. */
+  readonly hotBytes: number;
+  readonly finishedBytes: number;
+  /** Most bytes of values that one reply brings as repairs. */
+  readonly maxRepairBytes: number;
+  /** How long done intents are kept. */
+  readonly retentionMs: number;
+}
+
+export const DEFAULT_CORE_OPTIONS: CoreOptions = {
+  followupTimeoutMs: 5_000,
+  maxWaitMs: 10_000,
+  retryMs: 100,
+  maxExecutions: 20_000,
+  maxQueue: 1_000,
+  maxUnits: 10_000,
+  maxRounds: 3,
+  maxClockSkewMs: 300_000,
+  hotBytes: 256 * 1024 * 1024,
+  finishedBytes: 128 * 1024 * 1024,
+  maxRepairBytes: 4 * 1024 * 1024,
+  retentionMs: 24 * 3_600_000,
+};
+
+/** What a starting server found in storage. */
+export interface Recovered {
+  /** One more than the last server's; durable. */
+  readonly epoch: number;
+  readonly pending: readonly Intent[];
+  /** Done lately: retries of executions whose ids the locations chose find them here. */
+  readonly done: readonly DoneIntent[];
+  readonly modules: ReadonlyMap<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
+}
+
+/** Sorts before every unit. Held shared by all that hold locks, exclusive by an execution that must run alone. */
+const GATE = "" as UnitId;
+
+interface Caller {
+  readonly id: CallerId;
+  readonly request: LviRequest;
+  readonly receivedAtMs: number;
+  readonly deadlineMs: number;
+}
+
+/** Where an execution goes on when what it waits for has come. */
+type Step = "validate" | "capture" | "confirm";
+
+type Phase =
+  /** In the queue of a unit. */
+  | { readonly kind: "waiting"; readonly then: Step }
+  /** For told executions to be applied; holds no place in a queue. */
+  | { readonly kind: "watching"; readonly then: Step }
+  | { readonly kind: "loading"; readonly then: Step }
+  /** The intent is on its way to storage. */
+  | { readonly kind: "storing" }
+  /** Told; waits for its followup. */
+  | { readonly kind: "pending" }
+  /** Runs near storage. */
+  | { readonly kind: "running" }
+  /** Writes and outcome are on their way to storage. */
+  | { readonly kind: "completing"; readonly completion: Completion }
+  /** An abandoned intent whose near-storage execution failed: it is tried again. */
+  | { readonly kind: "paused" }
+  | { readonly kind: "ended" };
+
+interface NearStorage {
+  cause: ExecutedCause;
+  /** Not analyzable, or its set proved wrong: f runs without a set and its accesses are recorded. */
+  recording: boolean;
+  /** Units to capture. */
+  readonly wanted: Set<UnitId>;
+  snapshot: ReadonlyMap<UnitId, Entry>;
+  result: { readonly outcome: Outcome; readonly reads: readonly UnitId[]; readonly writes: readonly Write[] } | null;
+  runs: number;
+  /** Rounds lost to contention. */
+  rounds: number;
+  /** Holds the gate, and with it every unit. */
+  gated: boolean;
+}
+
+interface Execution {
+  readonly id: ExecutionId;
+  readonly invocation: Invocation;
+  readonly location: string;
+  readonly retained: boolean;
+  /** What the location declared; null without a set. */
+  readonly declared: readonly AccessedUnit[] | null;
+  callers: Caller[];
+  /** The caller whose speculation is validated: the only one that `valid` may be told. */
+  readonly speculator: CallerId | null;
+  phase: Phase;
+  /** How often it waited without a place in a queue, and how often it loaded values. */
+  watches: number;
+  loads: number;
+  /** When its wait for locks is over. */
+  readonly giveUpAtMs: number;
+  /** Once it is durable. */
+  intent: Intent | null;
+  told: boolean;
+  /** Sequence of the commit id taken under the locks held. */
+  sequence: number | null;
+  near: NearStorage | null;
+  replay: "loading" | "running" | "paused" | null;
+  kills: number;
+  /** Hash of the completion by which it ended, to compare with a second run. */
+  completionHash: string | null;
+  followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
+}
+
+type Operation =
+  | { readonly kind: "load"; readonly execution: Execution; readonly then: Step | "replay" }
+  | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent }
+  | { readonly kind: "complete"; readonly execution: Execution; readonly effect: Effect & { kind: "complete" } };
+
+type Due =
+  | { readonly kind: "give-up"; readonly execution: Execution }
+  | { readonly kind: "followup"; readonly execution: Execution }
+  | { readonly kind: "replay"; readonly execution: Execution; readonly reason: string }
+  | { readonly kind: "run-again"; readonly execution: Execution }
+  | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
+
+export class LviCore {
+  readonly #options: CoreOptions;
+  readonly #epoch: number;
+  #sequence = 0;
+  readonly #modules: Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
+  /** Modules whose handlers ran differently twice. */
+  readonly #suspects = new Set<ModuleHash>();
+  readonly #executions = new Map<ExecutionId, Execution>();
+  readonly #finished: FinishedExecutions;
+  readonly #locks = new LockTable<Execution>();
+  readonly #versions: VersionTable;
+  readonly #operations = new Map<OperationId, Operation>();
+  readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
+  readonly #deadlines = new Deadlines<Due>();
+  /** Executions whose wait ended in this step. */
+  #ready: Execution[] = [];
+  #effects: Effect[] = [];
+  #nowMs: number;
+  #names = 0;
+  #draining = false;
+  #halted = false;
+
+  constructor(options: CoreOptions, recovered: Recovered, nowMs: number) {
+    this.#options = options;
+    this.#epoch = recovered.epoch;
+    this.#nowMs = nowMs;
+    this.#modules = new Map(recovered.modules);
+    this.#versions = new VersionTable(options.hotBytes);
+    this.#finished = new FinishedExecutions(options.finishedBytes);
+    for (const done of recovered.done) this.#finished.add(done);
+    // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
+    const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
+    for (const intent of youngestFirst) this.#adopt(intent);
+  }
+
+  /** When to send the event `clock`; null: not until something else happens. */
+  get wakeAtMs(): number | null {
+    return this.#deadlines.nextMs;
+  }
+
+  /** Executions under way, and among them those whose intent is pending. */
+  get load(): { readonly executions: number; readonly pending: number } {
+    let pending = 0;
+    for (const execution of this.#executions.values()) if (execution.intent !== null) pending++;
+    return { executions: this.#executions.size, pending };
+  }
+
+  /** Nothing is under way, locked or waited for. */
+  get isIdle(): boolean {
+    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0;
+  }
+
+  step(nowMs: number, event: Event): readonly Effect[] {
+    this.#nowMs = Math.max(this.#nowMs, nowMs);
+    this.#effects = [];
+    this.#handle(event);
+    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
+      const { phase } = next;
+      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.then);
+    }
+    this.#versions.evict();
+    return this.#effects;
+  }
+
+  #handle(event: Event): void {
+    switch (event.kind) {
+      case "lvi-request":
+        return this.#request(event.caller, event.request);
+      case "followup":
+        return this.#followup(event.caller, event.followup);
+      case "module-registered":
+        this.#modules.set(event.module, event.plans);
+        return;
+      case "loaded":
+        return this.#loaded(event.operation, event.items);
+      case "intent-stored":
+        return this.#intentStored(event.operation, event.result);
+      case "completed":
+        return this.#completed(event.operation, event.result);
+      case "storage-failed":
+        return this.#storageFailed(event.operation, event.effect, event.reason);
+      case "executed":
+        return this.#executed(event.run, event.result);
+      case "clock":
+        return this.#clock();
+      case "collect": {
+        const doneBeforeMs = this.#nowMs - this.#options.retentionMs;
+        this.#finished.collect(doneBeforeMs);
+        this.#effects.push({ kind: "collect", doneBeforeMs });
+        return;
+      }
+      case "drain":
+        this.#draining = true;
+    }
+  }
+
+  // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #request(id: CallerId, request: LviRequest): void {
+    const { executionId, module, handler, units } = request;
+    const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
+    const caller: Caller = { id, request, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
+    const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void =>
+      this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
+
+    if (this.#halted) return refuse("draining", "another server has taken over", 1_000);
+    const known = this.#executions.get(executionId);
+    if (known !== undefined) {
+      if (!sameCall(known.invocation, request)) return refuse("idempotency_key_reused", REUSED, null);
+      return this.#join(known, caller);
+    }
+    const done = this.#finished.get(executionId);
+    if (done !== undefined) return this.#replyStored(caller, done, null);
+
+    if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
+    const plans = this.#modules.get(module);
+    if (plans === undefined) return refuse("unknown_module", `module ${module} is not registered`, 1_000);
+    const plan = plans.get(handler);
+    if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
+    if (Math.abs(request.environment.timeMs - this.#nowMs) > this.#options.maxClockSkewMs) {
+      return refuse("clock_skew", `the location's time ${request.environment.timeMs} is too far from the server's`, null);
+    }
+    if (units !== null && units.length > this.#options.maxUnits) {
+      return refuse("too_many_units", `${units.length} units; at most ${this.#options.maxUnits}`, null);
+    }
+    if (this.#executions.size >= this.#options.maxExecutions) {
+      return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
+    }
+
+    const execution: Execution = {
+      id: executionId,
+      invocation: { module, handler, args: request.args, environment: request.environment },
+      location: request.location,
+      retained: request.retained,
+      declared: units,
+      callers: [caller],
+      speculator: units === null ? null : id,
+      phase: { kind: "ended" },
+      watches: 0,
+      loads: 0,
+      giveUpAtMs: caller.deadlineMs,
+      intent: null,
+      told: false,
+      sequence: null,
+      near: null,
+      replay: null,
+      kills: 0,
+      completionHash: null,
+      followups: [],
+    };
+    this.#executions.set(executionId, execution);
+    this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
+
+    if (units === null || plan === "near-storage" || this.#suspects.has(module)) {
+      return this.#runNearStorage(execution, "requested");
+    }
+    // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
+    // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
+    if (units.every(({ mode }) => mode === "read") && !request.retained) return this.#validate(execution);
+    this.#lock(execution, declaredLocks(units), "validate");
+  }
+
+  /** The same execution again: it waits for the outcome of the first. */
+  #join(execution: Execution, caller: Caller): void {
+    this.#note("joined", execution);
+    execution.callers.push(caller);
+    this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
+    // The location may have lost our reply or given its speculation up: no followup may ever come.
+    this.#replay(execution, "asked again");
+  }
+
+  // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Compares versions: under locks if the execution writes, else in this one step. */
+  #validate(execution: Execution): void {
+    // Blind writes are locked and need no version.
+    const declared = execution.declared!.filter((accessed) => accessed.mode !== "write");
+    const units = declared.map(({ unit }) => unit);
+    if (!this.#settled(execution, units, "validate")) return;
+    if (!this.#hot(execution, units, "validate")) return;
+
+    const stale = declared.filter(({ unit, version }) => {
+      const current = this.#versions.get(unit)!.version;
+      if (version !== null && version.hash !== null && current.hash !== null && version.commitId > current.commitId) {
+        this.#note("lost_write_alarm", execution, `${unit}: ${version.commitId} after ${current.commitId}`);
+      }
+      return version === null || !sameVersion(version, current);
+    });
+    if (stale.length > 0) {
+      this.#note("stale", execution, stale.map(({ unit }) => unit).slice(0, 5).join(" "));
+      return this.#runNearStorage(execution, "stale");
+    }
+    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read")) return this.#storeIntent(execution);
+
+    this.#note("valid", execution);
+    const [speculator, ...others] = execution.callers;
+    this.#end(execution);
+    this.#replyValid(speculator!, null, null);
+    // No trace is left of it, so whoever joined starts anew.
+    for (const { id, request } of others) this.#request(id, request);
+  }
+
+  /**
+   * Whether no unit is held by a told execution; else waits until those are applied. A writer that was not told yet may
+   * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
+   */
+  #settled(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+    const told = units.filter((unit) => {
+      const holder = this.#locks.exclusiveHolder(unit);
+      return holder !== undefined && holder !== execution && holder.told;
+    });
+    if (told.length === 0) return true;
+    if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
+      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), then);
+      return false;
+    }
+    this.#watch(execution, told, then);
+    for (const unit of told) this.#replay(this.#locks.exclusiveHolder(unit)!, "contention");
+    return false;
+  }
+
+  /** Whether the version table holds the units; else loads those it lacks. */
+  #hot(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+    const missing = this.#versions.missing(units);
+    if (missing.length === 0) return true;
+    // If others are evicted while some are loaded, all together will be there in one step.
+    const wanted = ++execution.loads > 3 ? units : missing;
+    const unsettled = wanted.filter((unit) => this.#versions.isUnsettled(unit));
+    if (unsettled.length > 0) this.#watch(execution, unsettled, then);
+    else {
+      execution.phase = { kind: "loading", then };
+      this.#load(execution, wanted, then);
+    }
+    return false;
+  }
+
+  #load(execution: Execution, units: readonly UnitId[], then: Step | "replay"): void {
+    const operation = ++this.#names;
+    this.#operations.set(operation, { kind: "load", execution, then });
+    this.#versions.loadStarted(operation, units);
+    this.#effects.push({ kind: "load", operation, units });
+  }
+
+  #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
+    this.#versions.loadEnded(operation, items);
+    const load = this.#takeOperation(operation, "load");
+    if (load.then === "replay") this.#replayLoaded(load.execution);
+    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.then);
+  }
+
+  // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
+
+  #storeIntent(execution: Execution): void {
+    const intent: Intent = {
+      ...execution.invocation,
+      executionId: execution.id,
+      commitId: this.#takeCommitId(execution),
+      location: execution.location,
+      units: execution
+        .declared!.map((accessed) => ({
+          unit: accessed.unit,
+          mode: accessed.mode,
+          version: accessed.mode === "write" ? null : accessed.version,
+        }))
+        .toSorted(byUnit),
+      createdAtMs: this.#nowMs,
+    };
+    const operation = ++this.#names;
+    execution.phase = { kind: "storing" };
+    this.#operations.set(operation, { kind: "store", execution, intent });
+    this.#effects.push({ kind: "store-intent", operation, intent });
+  }
+
+  #intentStored(operation: OperationId, result: StoreResult): void {
+    const { execution, intent } = this.#takeOperation(operation, "store");
+    if (result.kind === "fenced") return this.#halt();
+    if (result.kind === "exists") {
+      const { record } = result;
+      // A storage answer may have been lost: then the intent that exists is this one.
+      if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
+    }
+    this.#note("valid", execution);
+    execution.intent = intent;
+    execution.told = true;
+    execution.phase = { kind: "pending" };
+    this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
+    const speculator = execution.callers.find(({ id }) => id === execution.speculator)!;
+    execution.callers = execution.callers.filter((caller) => caller !== speculator);
+    this.#replyValid(speculator, intent.commitId, operation);
+    if (execution.callers.length > 0) this.#replay(execution, "asked again");
+    else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
+  }
+
+  /** The execution id belongs to an execution that memory has forgotten: the stored record decides. */
+  #taken(execution: Execution, record: IntentRecord | null): void {
+    const { callers } = execution;
+    this.#end(execution);
+    if (record?.state === "done") {
+      this.#finished.add(record.done);
+      for (const caller of callers) this.#replyStored(caller, record.done, null);
+      return;
+    }
+    this.#note("intent_alarm", execution, "the execution id has a pending intent that this server has not adopted");
+    for (const { id } of callers) {
+      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 }, null);
+    }
+  }
+
+  #followup(caller: CallerId, followup: Followup): void {
+    const answer = (result: FollowupResult, note: NoteName): void => {
+      this.#effects.push({ kind: "followup-reply", caller, result, after: null });
+      this.#note(note, { id: followup.executionId });
+    };
+    if (this.#halted) return answer("unknown_intent", "followup_unknown");
+    const execution = this.#executions.get(followup.executionId);
+    const done = this.#finished.get(followup.executionId);
+    if (execution === undefined && done !== undefined) {
+      if (done.commitId === followup.commitId) {
+        this.#compare(done, done.writesHash, completionHash(followup.outcome, followup.writes));
+      }
+      return answer("completed_before", "followup_late");
+    }
+    const intent = execution?.intent ?? null;
+    if (execution === undefined || intent === null || intent.commitId !== followup.commitId) {
+      return answer("unknown_intent", "followup_unknown");
+    }
+    if (execution.phase.kind === "completing" && execution.told) {
+      const { completion } = execution.phase;
+      this.#compare(completion, completion.writesHash, completionHash(followup.outcome, followup.writes));
+      this.#note("followup_late", execution);
+      execution.followups.push({ caller, result: "completed_before" });
+      return;
+    }
+    if (execution.phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
+    const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
+    if (!followup.writes.every(({ unit }) => writable.has(unit))) {
+      answer("not_covered", "followup_not_covered");
+      return this.#replay(execution, "followup not covered");
+    }
+    this.#note("followup_applied", execution);
+    execution.followups.push({ caller, result: "applied" });
+    this.#complete(execution, intent.commitId, followup.outcome, followup.writes);
+  }
+
+  // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Runs the handler in place of the followup. Departure from the paper, which waits for the timer: it happens at once
+   * when somebody waits for what the intent holds, so that a lock is held as long as the handler runs here, not as long
+   * as a round trip to the other side of the world takes.
+   */
+  #replay(execution: Execution, reason: string): void {
+    if (execution.phase.kind !== "pending" || execution.replay !== null) return;
+    this.#note("re_execution", execution, reason);
+    execution.replay = "loading";
+    const reads = readsOf(execution.intent!);
+    if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, "replay");
+    else this.#replayLoaded(execution);
+  }
+
+  #replayLoaded(execution: Execution): void {
+    const { intent } = execution;
+    if (execution.phase.kind !== "pending" || intent === null) return;
+    const snapshot = new Map<UnitId, Entry>();
+    for (const { unit, mode, version } of intent.units) {
+      if (mode === "write") continue;
+      const entry = this.#versions.get(unit)!;
+      // An intent that was abandoned before a crash holds nothing that was validated.
+      if (version === null || !sameVersion(version, entry.version)) return this.#abandon(execution);
+      snapshot.set(unit, entry);
+    }
+    const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
+    execution.replay = "running";
+    this.#run(execution, snapshot, { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } }, true);
+  }
+
+  #replayed(execution: Execution, result: ExecutionResult): void {
+    execution.replay = null;
+    const { intent, phase } = execution;
+    if (phase.kind !== "pending" || intent === null) {
+      // The followup was faster.
+      if (result.kind === "completed" && execution.completionHash !== null) {
+        const hash = completionHash(result.outcome, result.writes);
+        this.#compare({ executionId: execution.id, ...execution.invocation }, execution.completionHash, hash);
+      }
+      return;
+    }
+    switch (result.kind) {
+      case "completed":
+        return this.#complete(execution, intent.commitId, result.outcome, result.writes);
+      case "killed": {
+        // It may have ended at the location, and its success be known: it is never given up.
+        this.#note("re_execution_killed", execution, result.reason);
+        execution.replay = "paused";
+        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution, reason: "killed before" });
+        return;
+      }
+      case "needs":
+      case "missing":
+      case "undeclared":
+        return this.#abandon(execution);
+    }
+  }
+
+  /**
+   * The handler left its declared set, so the location's run stopped there too and nobody was told a success: what was
+   * locked and validated means nothing, and the execution runs near storage. Its intent stays pending meanwhile.
+   */
+  #abandon(execution: Execution): void {
+    this.#note("abandoned_intent", execution);
+    execution.replay = null;
+    execution.told = false;
+    execution.sequence = null;
+    this.#unlock(execution);
+    this.#runNearStorage(execution, "requested");
+  }
+
+  #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
+    if (first === second) return;
+    this.#suspects.add(run.module);
+    this.#note("determinism_alarm", { id: run.executionId, invocation: run }, "two runs of one execution differ");
+  }
+
+  // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
+
+  #runNearStorage(execution: Execution, cause: ExecutedCause): void {
+    this.#note("near_storage", execution, cause);
+    const { module, handler } = execution.invocation;
+    const declared = execution.declared ?? execution.intent?.units ?? [];
+    execution.near = {
+      cause,
+      recording: this.#modules.get(module)?.get(handler) === "near-storage",
+      wanted: new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit)),
+      snapshot: new Map(),
+      result: null,
+      runs: 0,
+      rounds: 0,
+      gated: false,
+    };
+    this.#capture(execution);
+  }
+
+  /**
+   * Takes the values of all wanted units in one step, in which no told execution holds any of them, and runs the
+   * handler on them. That step is the place in the order of an execution that turns out to write nothing.
+   */
+  #capture(execution: Execution): void {
+    const near = execution.near!;
+    const wanted = [...near.wanted];
+    if (wanted.length > this.#options.maxUnits || near.runs > this.#options.maxUnits) {
+      return this.#fail(execution, "too_many_units", `the handler accesses more than ${this.#options.maxUnits} units`);
+    }
+    if (!this.#settled(execution, wanted, "capture")) return;
+    if (!this.#hot(execution, wanted, "capture")) return;
+    const snapshot = new Map<UnitId, Entry>();
+    for (const unit of wanted) snapshot.set(unit, this.#current(unit));
+    near.snapshot = snapshot;
+    near.result = null;
+    near.runs++;
+    execution.phase = { kind: "running" };
+    this.#run(execution, snapshot, near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) }, false);
+  }
+
+  /** The units that the execution may write as of now; null: all. */
+  #writable(execution: Execution): ReadonlySet<UnitId> | null {
+    if (execution.near!.gated) return null;
+    const held = this.#locks.heldBy(execution);
+    return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
+  }
+
+  #ran(execution: Execution, result: ExecutionResult): void {
+    const near = execution.near!;
+    switch (result.kind) {
+      case "missing":
+        near.wanted.add(result.unit);
+        return this.#capture(execution);
+      case "needs": {
+        const { reads, writes } = result.set;
+        for (const unit of reads) near.wanted.add(unit);
+        if (writes.size === 0 && this.#locks.heldBy(execution).size === 0) return this.#capture(execution);
+        return this.#cover(execution, [...reads], [...writes], "capture");
+      }
+      case "completed":
+        near.result = result;
+        if (result.writes.length === 0 && !execution.retained && execution.intent === null) return this.#answer(execution);
+        return this.#cover(
+          execution,
+          result.reads,
+          result.writes.map(({ unit }) => unit),
+          "confirm",
+        );
+      case "undeclared":
+        if (near.recording) return this.#fail(execution, "execution_failed", result.reason);
+        near.recording = true;
+        return this.#capture(execution);
+      case "killed":
+        return this.#fail(execution, "execution_failed", result.reason);
+    }
+  }
+
+  /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */
+  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], then: Step): void {
+    const near = execution.near!;
+    if (near.gated) return this.#proceed(execution, then);
+    const needed = new Map<UnitId, LockMode>();
+    for (const unit of reads) needed.set(unit, "shared");
+    for (const unit of writes) needed.set(unit, "exclusive");
+    const held = this.#locks.heldBy(execution);
+    if (held.size === 0) return this.#lock(execution, requestsOf(needed), then);
+
+    const lacking = new Map(
+      [...needed].filter(([unit, mode]) => {
+        const has = this.#locks.modeOf(execution, unit);
+        return has === undefined || (has === "shared" && mode === "exclusive");
+      }),
+    );
+    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, then);
+    // To wait while holding units could close a circle of waiting executions: release all, lock the union in order.
+    for (const unit of held) {
+      if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
+    }
+    this.#startOver(execution, requestsOf(needed), then);
+  }
+
+  /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
+  #startOver(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+    const near = execution.near!;
+    this.#unlock(execution);
+    if (++near.rounds < this.#options.maxRounds) {
+      this.#note("contention_round", execution);
+      return this.#lock(execution, requests, then);
+    }
+    this.#note("gate", execution);
+    near.gated = true;
+    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], then);
+  }
+
+  /** Everything touched is locked now: does what was read still hold? */
+  #confirm(execution: Execution): void {
+    const near = execution.near!;
+    const { outcome, reads, writes } = near.result!;
+    if (!this.#hot(execution, reads, "confirm")) return;
+    const changed = reads.some((unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version));
+    if (!changed) return this.#complete(execution, this.#takeCommitId(execution), outcome, writes);
+    if (near.gated) return this.#capture(execution);
+    if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
+    near.rounds++;
+    this.#note("contention_round", execution);
+    this.#capture(execution);
+  }
+
+  /** An execution that leaves no trace. */
+  #answer(execution: Execution): void {
+    const { cause } = execution.near!;
+    const { outcome } = execution.near!.result!;
+    const repairs = this.#repairs(execution, null);
+    const { callers } = execution;
+    this.#end(execution);
+    for (const { id, receivedAtMs } of callers) {
+      this.#reply(id, { kind: "executed", cause, outcome, repairs, times: this.#times(receivedAtMs) }, null);
+    }
+  }
+
+  /** What the location's cache lacks of all that the execution read and wrote. */
+  #repairs(execution: Execution, completion: Completion | null): readonly Repair[] {
+    const { near, declared } = execution;
+    if (near === null || near.result === null) return [];
+    const sent = new Map<UnitId, Version | null>();
+    for (const accessed of declared ?? []) if (accessed.mode !== "write") sent.set(accessed.unit, accessed.version);
+    const entries = new Map(near.snapshot);
+    for (const { unit } of completion?.writes ?? []) entries.set(unit, this.#versions.get(unit)!);
+    const repairs: Repair[] = [];
+    let bytes = 0;
+    for (const [unit, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      const version = sent.get(unit) ?? null;
+      if (version !== null && sameVersion(version, entry.version)) continue;
+      bytes += entry.value?.length ?? 0;
+      if (bytes > this.#options.maxRepairBytes) break;
+      repairs.push({ unit, entry });
+    }
+    return repairs;
+  }
+
+  /**
+   * The unit's entry as a cache may take it. Absent, it gets the latest commit id after which it was absent for sure: a
+   * writer that holds it will create it under the id that it has already taken.
+   */
+  #current(unit: UnitId): Entry {
+    const entry = this.#versions.get(unit)!;
+    if (entry.value !== null) return entry;
+    const sequence = this.#locks.exclusiveHolder(unit)?.sequence;
+    const asOf = sequence === null || sequence === undefined ? this.#sequence : sequence - 1;
+    return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
+  }
+
+  // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One conditional transaction: the writes, and the intent done with its outcome. */
+  #complete(execution: Execution, commit: CommitId, outcome: Outcome, writes: readonly Write[]): void {
+    if (execution.near?.gated === true) {
+      // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
+      this.#locks.tryAcquire(
+        execution,
+        writes.map(({ unit }) => ({ unit, mode: "exclusive" })),
+      );
+    }
+    const completion: Completion = {
+      ...execution.invocation,
+      executionId: execution.id,
+      commitId: commit,
+      location: execution.location,
+      outcome,
+      writes,
+      writesHash: completionHash(outcome, writes),
+      doneAtMs: this.#nowMs,
+    };
+    execution.phase = { kind: "completing", completion };
+    this.#versions.applyStarted(writes);
+    const operation = ++this.#names;
+    const expects = execution.intent === null ? "new" : "pending";
+    const effect = { kind: "complete", operation, expects, completion } as const;
+    this.#operations.set(operation, { kind: "complete", execution, effect });
+    this.#effects.push(effect);
+  }
+
+  #completed(operation: OperationId, result: CompleteResult): void {
+    const { execution, effect } = this.#takeOperation(operation, "complete");
+    const { completion } = effect;
+    if (result.kind === "fenced") return this.#halt();
+    if (result.kind === "exists") {
+      const { record } = result;
+      // A storage answer may have been lost: then the completion that exists is this one.
+      if (record?.state !== "done" || record.done.commitId !== completion.commitId) {
+        this.#versions.applyFailed(completion.writes);
+        return this.#taken(execution, record);
+      }
+    }
+    this.#versions.applied(completion.commitId, completion.writes);
+    const { writes: _, environment: __, ...done } = completion;
+    this.#finished.add(done);
+    execution.completionHash = completion.writesHash;
+    const repairs = this.#repairs(execution, completion);
+    const { callers, followups } = execution;
+    this.#end(execution);
+    callers.forEach(({ id, receivedAtMs }, index) => {
+      const cause = index === 0 && execution.near !== null ? execution.near.cause : "stored";
+      const times = this.#times(receivedAtMs);
+      this.#reply(id, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
+    });
+    for (const { caller, result: answer } of followups) {
+      this.#effects.push({ kind: "followup-reply", caller, result: answer, after: operation });
+    }
+  }
+
+  #end(execution: Execution): void {
+    execution.phase = { kind: "ended" };
+    execution.told = false;
+    this.#executions.delete(execution.id);
+    this.#unlock(execution);
+  }
+
+  /** Ends an execution that nothing is known of outside; one with an intent goes on, and only its callers are sent away. */
+  #fail(execution: Execution, code: RefusalCode, message: string): void {
+    const { callers, intent } = execution;
+    execution.callers = [];
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
+    if (intent === null) return this.#end(execution);
+    this.#unlock(execution);
+    execution.phase = { kind: "paused" };
+    this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
+  }
+
+  // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Waits for the gate and the units, in sorted order. */
+  #lock(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+    const all = requests[0]?.unit === GATE ? requests : [{ unit: GATE, mode: "shared" } as const, ...requests];
+    if (execution.intent === null) {
+      if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+      const full = all.find(({ unit }) => this.#locks.queueLength(unit) >= this.#options.maxQueue);
+      if (full !== undefined) return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
+    }
+    execution.phase = { kind: "waiting", then };
+    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, then);
+    this.#stir(execution);
+  }
+
+  /** Waits until one of the units is released, without a place in a queue. */
+  #watch(execution: Execution, units: readonly UnitId[], then: Step): void {
+    if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    execution.phase = { kind: "watching", then };
+    this.#locks.watch(execution, units);
+  }
+
+  /** Somebody waits: the pending intents that stand in the way are re-executed. */
+  #stir(waiting: Execution): void {
+    for (const blocker of this.#locks.blockers(waiting)) this.#replay(blocker, "contention");
+  }
+
+  #unlock(execution: Execution): void {
+    const released: Released<Execution> = this.#locks.release(execution);
+    this.#ready.push(...released.granted, ...released.notified);
+    for (const waiting of released.advanced) this.#stir(waiting);
+  }
+
+  #proceed(execution: Execution, step: Step): void {
+    switch (step) {
+      case "validate":
+        return this.#validate(execution);
+      case "capture":
+        return this.#capture(execution);
+      case "confirm":
+        return this.#confirm(execution);
+    }
+  }
+
+  // ── Time and failures ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #clock(): void {
+    for (let due = this.#deadlines.takeDue(this.#nowMs); due !== undefined; due = this.#deadlines.takeDue(this.#nowMs)) {
+      switch (due.kind) {
+        case "give-up":
+          this.#giveUp(due.execution);
+          break;
+        case "followup":
+          if (due.execution.phase.kind === "pending" && due.execution.replay === null) {
+            this.#note("followup_lost", due.execution);
+            this.#replay(due.execution, "followup lost");
+          }
+          break;
+        case "replay":
+          if (due.execution.replay === "paused") {
+            due.execution.replay = null;
+            this.#replay(due.execution, due.reason);
+          }
+          break;
+        case "run-again":
+          if (due.execution.phase.kind === "paused") this.#runNearStorage(due.execution, "requested");
+          break;
+        case "retry":
+          this.#effects.push(due.effect);
+      }
+    }
+  }
+
+  /** Waiting is bounded. What runs or is on its way to storage ends by itself. */
+  #giveUp(execution: Execution): void {
+    const { phase, callers } = execution;
+    if (phase.kind === "ended") return;
+    const overdue = callers.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
+    const waits = phase.kind === "waiting" || phase.kind === "watching";
+    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    if (execution.intent === null && !waits) return;
+    // The execution goes on; who asks again will find its outcome.
+    execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
+    for (const { id } of overdue) {
+      if (id === execution.speculator) continue;
+      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 }, null);
+    }
+  }
+
+  #refuseBusy(execution: Execution, message: string): void {
+    const { callers } = execution;
+    this.#end(execution);
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
+  }
+
+  #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
+    const failed = this.#operations.get(operation)!;
+    const { execution } = failed;
+    this.#note("storage_failed", execution, `${failed.kind}: ${reason}`);
+    // Something may have been done, or must be done: the same conditional operation again finds out.
+    const again = (retried: Effect): void =>
+      this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: retried });
+    switch (failed.kind) {
+      case "load":
+        this.#versions.loadFailed(operation);
+        this.#operations.delete(operation);
+        if (failed.then === "replay") {
+          execution.replay = "paused";
+          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution, reason: "load failed" });
+        } else if (execution.intent !== null) this.#fail(execution, "busy", "storage can't be read");
+        else this.#refuseBusy(execution, "storage can't be read");
+        return;
+      case "store":
+        if (effect === "unknown") return again({ kind: "store-intent", operation, intent: failed.intent });
+        this.#operations.delete(operation);
+        return this.#refuseBusy(execution, "storage can't be written");
+      case "complete":
+        if (effect === "unknown" || execution.intent !== null) return again(failed.effect);
+        this.#operations.delete(operation);
+        this.#versions.applyFailed(failed.effect.completion.writes);
+        return this.#refuseBusy(execution, "storage can't be written");
+    }
+  }
+
+  #executed(run: RunId, result: ExecutionResult): void {
+    const { execution, replay } = this.#runs.get(run)!;
+    this.#runs.delete(run);
+    if (replay) this.#replayed(execution, result);
+    else if (execution.phase.kind === "running") this.#ran(execution, result);
+  }
+
+  /** Installs the locks of an intent that an earlier server left pending; nobody else holds anything yet. */
+  #adopt(intent: Intent): void {
+    const { executionId, module, handler, args, environment, location, units } = intent;
+    const execution: Execution = {
+      id: executionId,
+      invocation: { module, handler, args, environment },
+      location,
+      retained: true,
+      declared: null,
+      callers: [],
+      speculator: null,
+      phase: { kind: "pending" },
+      watches: 0,
+      loads: 0,
+      giveUpAtMs: Infinity,
+      intent,
+      // Its reply may have left.
+      told: true,
+      sequence: null,
+      near: null,
+      replay: null,
+      kills: 0,
+      completionHash: null,
+      followups: [],
+    };
+    this.#executions.set(executionId, execution);
+    if (this.#locks.tryAcquire(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(units)])) {
+      this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
+    } else {
+      execution.told = false;
+      execution.phase = { kind: "paused" };
+      this.#deadlines.add(this.#nowMs, { kind: "run-again", execution });
+    }
+  }
+
+  #halt(): void {
+    this.#halted = true;
+    this.#effects.push({ kind: "halt", reason: "another server has taken over the storage" });
+  }
+
+  // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
+  #takeCommitId(execution: Execution): CommitId {
+    execution.sequence = ++this.#sequence;
+    return commitId(this.#epoch, this.#sequence);
+  }
+
+  /** Longer each time. */
+  #pauseMs(execution: Execution): number {
+    return Math.min(this.#options.retryMs * 2 ** execution.kills++, 60_000);
+  }
+
+  #run(execution: Execution, snapshot: ReadonlyMap<UnitId, Entry>, access: TaskAccess, replay: boolean): void {
+    const run = ++this.#names;
+    this.#runs.set(run, { execution, replay });
+    this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });
+  }
+
+  #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
+    const operation = this.#operations.get(id);
+    if (operation?.kind !== kind) throw new Error(`storage answered operation ${id}, which is no ${kind}`);
+    this.#operations.delete(id);
+    return operation as Operation & { kind: Kind };
+  }
+
+  #reply(caller: CallerId, reply: LviReply, after: OperationId | null): void {
+    if (reply.kind === "refused") this.#note("refused", null, `${reply.code}: ${reply.message}`);
+    this.#effects.push({ kind: "reply", caller, reply, after });
+  }
+
+  #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
+    this.#reply(caller.id, { kind: "valid", commitId: commit, times: this.#times(caller.receivedAtMs) }, after);
+  }
+
+  #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
+    if (!sameCall(done, caller.request)) {
+      this.#reply(caller.id, { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null }, after);
+      return;
+    }
+    this.#note("stored_outcome", { id: done.executionId });
+    const times = this.#times(caller.receivedAtMs);
+    this.#reply(caller.id, { kind: "executed", cause: "stored", outcome: done.outcome, repairs: [], times }, after);
+  }
+
+  #times(receivedAtMs: number): { receivedAtMs: number; sentAtMs: number } {
+    return { receivedAtMs, sentAtMs: this.#nowMs };
+  }
+
+  #note(name: NoteName, about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null, detail?: string): void {
+    const note: Note = {
+      name,
+      ...(about === null ? {} : { executionId: about.id }),
+      ...(about?.invocation === undefined ? {} : { module: about.invocation.module }),
+      ...(detail === undefined ? {} : { detail }),
+    };
+    this.#effects.push({ kind: "note", note });
+  }
+}
+
+const WAITED = "waited too long for units that other executions hold";
+const REUSED = "the execution id was used before with another handler or other arguments";
+
+function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {
+  return (
+    known.handler === request.handler &&
+    known.args.length === request.args.length &&
+    known.args.every((byte, index) => byte === request.args[index])
+  );
+}
+
+function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit["mode"] }[]): readonly LockRequest[] {
+  return requestsOf(new Map(units.map(({ unit, mode }) => [unit, mode === "read" ? "shared" : "exclusive"])));
+}
+
+/** In sorted order. */
+function requestsOf(modes: ReadonlyMap<UnitId, LockMode>): readonly LockRequest[] {
+  return [...modes].map(([unit, mode]) => ({ unit, mode })).toSorted(byUnit);
+}
+
+function byUnit(a: { unit: UnitId }, b: { unit: UnitId }): number {
+  return a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0;
+}
+
+function readsOf(intent: Intent): readonly UnitId[] {
+  return intent.units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit);
+}

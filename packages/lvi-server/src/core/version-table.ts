@@ -1,0 +1,120 @@
+/**
+ * The version table: versions and values of hot units. The server owns all writes to its storage, so what the table
+ * holds is authoritative and validating hot units reads no storage.
+ *
+ * Two things could make it wrong, and it excludes both. A load that was overtaken by an apply must not bring back the
+ * old value; a load that runs beside an apply must not show one of its writes before the others. So a unit that is
+ * being applied is *unsettled*: loads of it under way are ignored, and new ones wait until it is settled.
+ */
+import { type CommitId, type Entry, entryOf, NO_COMMIT, type UnitId, type Write } from "@radical/protocol";
+
+/** An item as storage returned it. */
+export interface StoredItem {
+  readonly commitId: CommitId;
+  readonly value: Uint8Array;
+}
+
+interface Load {
+  /** Units whose answer is still wanted. */
+  readonly units: Set<UnitId>;
+}
+
+/** Rough memory of an entry besides its value and key. */
+const ENTRY_BYTES = 200;
+
+export class VersionTable {
+  readonly #maxBytes: number;
+  /** Least recently used first. */
+  readonly #entries = new Map<UnitId, Entry>();
+  #bytes = 0;
+  readonly #loads = new Map<number, Load>();
+  /** How many applies of the unit are under way. */
+  readonly #unsettled = new Map<UnitId, number>();
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The unit's entry, if the table holds it. The version of an absent unit has the commit id that deleted it, if known. */
+  get(unit: UnitId): Entry | undefined {
+    const entry = this.#entries.get(unit);
+    if (entry !== undefined) {
+      this.#entries.delete(unit);
+      this.#entries.set(unit, entry);
+    }
+    return entry;
+  }
+
+  missing(units: Iterable<UnitId>): readonly UnitId[] {
+    const missing: UnitId[] = [];
+    for (const unit of units) if (!this.#entries.has(unit)) missing.push(unit);
+    return missing;
+  }
+
+  isUnsettled(unit: UnitId): boolean {
+    return this.#unsettled.has(unit);
+  }
+
+  loadStarted(operation: number, units: Iterable<UnitId>): void {
+    this.#loads.set(operation, { units: new Set(units) });
+  }
+
+  /** Takes what a load found; units that it did not find are absent. */
+  loadEnded(operation: number, items: ReadonlyMap<UnitId, StoredItem>): void {
+    for (const unit of this.#loads.get(operation)?.units ?? []) {
+      const item = items.get(unit);
+      this.#put(unit, item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
+    }
+    this.#loads.delete(operation);
+  }
+
+  loadFailed(operation: number): void {
+    this.#loads.delete(operation);
+  }
+
+  /** The writes are on their way to storage: nobody can tell whether a load sees them. */
+  applyStarted(writes: readonly Write[]): void {
+    for (const { unit } of writes) {
+      this.#unsettled.set(unit, (this.#unsettled.get(unit) ?? 0) + 1);
+      for (const load of this.#loads.values()) load.units.delete(unit);
+    }
+  }
+
+  /** The writes are in storage. */
+  applied(commitId: CommitId, writes: readonly Write[]): void {
+    this.applyFailed(writes);
+    for (const { unit, value } of writes) this.#put(unit, entryOf(commitId, value));
+  }
+
+  /** The writes are not in storage and will not be. */
+  applyFailed(writes: readonly Write[]): void {
+    for (const { unit } of writes) {
+      const count = this.#unsettled.get(unit)! - 1;
+      if (count === 0) this.#unsettled.delete(unit);
+      else this.#unsettled.set(unit, count);
+    }
+  }
+
+  /** Drops the least recently used entries over the budget; called between steps, so that a step sees what it loaded. */
+  evict(): void {
+    for (const [unit, entry] of this.#entries) {
+      if (this.#bytes <= this.#maxBytes) return;
+      this.#entries.delete(unit);
+      this.#bytes -= sizeOf(unit, entry);
+    }
+  }
+
+  #put(unit: UnitId, entry: Entry): void {
+    const old = this.#entries.get(unit);
+    if (old !== undefined) {
+      this.#entries.delete(unit);
+      this.#bytes -= sizeOf(unit, old);
+    }
+    this.#entries.set(unit, entry);
+    this.#bytes += sizeOf(unit, entry);
+  }
+}
+
+function sizeOf(unit: UnitId, entry: Entry): number {
+  return ENTRY_BYTES + unit.length * 2 + (entry.value?.length ?? 0);
+}

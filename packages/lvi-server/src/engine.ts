@@ -1,0 +1,216 @@
+/**
+ * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
+ * of them back as events. It decides nothing.
+ */
+import type { Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
+import type { CallerId, Effect, Event, Note, NoteName, OperationId } from "./core/events.ts";
+import type { LviCore } from "./core/lvi-core.ts";
+import type { Executor } from "./execution/worker-pool.ts";
+import type { Log } from "./log.ts";
+import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+
+export interface EngineOptions {
+  readonly core: LviCore;
+  readonly epoch: number;
+  readonly storage: Storage;
+  readonly executor: Executor;
+  readonly log: Log;
+  readonly now: () => number;
+  /** This server may serve no more, or found itself broken: nothing it holds in memory is to be trusted. */
+  readonly onHalt: (reason: string) => void;
+}
+
+/** How often old done intents are collected. */
+const COLLECT_INTERVAL_MS = 600_000;
+
+/** Notes that somebody should look at. */
+const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
+const WARNINGS: ReadonlySet<NoteName> = new Set(["storage_failed", "re_execution_killed", "followup_not_covered", "refused"]);
+
+interface Waiter {
+  readonly resolve: (answer: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #waiters = new Map<CallerId, Waiter>();
+  readonly #counters = new Map<NoteName, number>();
+  readonly #collector: NodeJS.Timeout;
+  #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | null = null;
+  #callers = 0;
+  /** The storage operation whose success is being handled. */
+  #durable: OperationId | null = null;
+  #halted: Error | null = null;
+  #drained: (() => void)[] = [];
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#collector = setInterval(() => this.#step({ kind: "collect" }), COLLECT_INTERVAL_MS);
+    this.#collector.unref();
+    this.#wake();
+  }
+
+  /** How often each thing worth a note has happened. */
+  get counters(): Readonly<Partial<Record<NoteName, number>>> {
+    return Object.fromEntries(this.#counters);
+  }
+
+  get load(): LviCore["load"] {
+    return this.#options.core.load;
+  }
+
+  request(request: LviRequest): Promise<LviReply> {
+    return this.#call((caller) => ({ kind: "lvi-request", caller, request }));
+  }
+
+  followup(followup: Followup): Promise<FollowupResult> {
+    return this.#call((caller) => ({ kind: "followup", caller, followup }));
+  }
+
+  async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
+    await this.#options.storage.storeModule(module, content);
+    this.#step({ kind: "module-registered", module: module.hash, plans: module.plans });
+  }
+
+  /** Refuses new executions; resolves when all callers have their answers, or after the time. */
+  async drain(limitMs: number): Promise<void> {
+    this.#step({ kind: "drain" });
+    if (this.#waiters.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timeout = setTimeout(resolve, limitMs);
+      this.#drained.push(() => {
+        clearTimeout(timeout);
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    this.#halt("the server was closed");
+  }
+
+  #call<T>(event: (caller: CallerId) => Event): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#halted !== null) return reject(this.#halted);
+      const caller = ++this.#callers;
+      this.#waiters.set(caller, { resolve: resolve as (answer: never) => void, reject });
+      this.#step(event(caller));
+    });
+  }
+
+  #step(event: Event): void {
+    if (this.#halted !== null) return;
+    try {
+      for (const effect of this.#options.core.step(this.#options.now(), event)) this.#perform(effect);
+      this.#wake();
+    } catch (error) {
+      // A broken invariant: what is durable is right, what is in memory may not be.
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#options.log.error("invariant_broken", { reason });
+      this.#halt(reason);
+      this.#options.onHalt(reason);
+    }
+  }
+
+  #perform(effect: Effect): void {
+    const { storage, executor, epoch, log } = this.#options;
+    switch (effect.kind) {
+      case "reply":
+        return this.#answer(effect.caller, effect.reply, effect.after);
+      case "followup-reply":
+        return this.#answer(effect.caller, effect.result, effect.after);
+      case "load":
+        return this.#operate(effect.operation, storage.load(effect.units), (items) => ({
+          kind: "loaded",
+          operation: effect.operation,
+          items,
+        }));
+      case "store-intent":
+        return this.#operate(effect.operation, storage.storeIntent(epoch, effect.intent), (result) => ({
+          kind: "intent-stored",
+          operation: effect.operation,
+          result,
+        }));
+      case "complete":
+        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => ({
+          kind: "completed",
+          operation: effect.operation,
+          result,
+        }));
+      case "collect":
+        void storage.collect(effect.doneBeforeMs).then(
+          (count) => log.debug("intents_collected", { count }),
+          (error: unknown) => log.warn("collect_failed", { reason: String(error) }),
+        );
+        return;
+      case "execute":
+        void executor.execute(effect.task).then((result) => this.#step({ kind: "executed", run: effect.run, result }));
+        return;
+      case "note":
+        return this.#note(effect.note);
+      case "halt":
+        this.#halt(effect.reason);
+        return this.#options.onHalt(effect.reason);
+    }
+  }
+
+  #operate<T>(operation: OperationId, answer: Promise<T>, event: (value: T) => Event): void {
+    void answer.then(
+      (value) => {
+        this.#durable = operation;
+        this.#step(event(value));
+        this.#durable = null;
+      },
+      (error: unknown) => {
+        const effect = error instanceof StorageError ? error.effect : "unknown";
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#step({ kind: "storage-failed", operation, effect, reason });
+      },
+    );
+  }
+
+  #answer(caller: CallerId, answer: unknown, after: OperationId | null): void {
+    if (after !== null && after !== this.#durable) throw new Error(`reply before operation ${after} is durable`);
+    const waiter = this.#waiters.get(caller);
+    if (waiter === undefined) throw new Error(`caller ${caller} was answered twice`);
+    this.#waiters.delete(caller);
+    waiter.resolve(answer as never);
+    if (this.#waiters.size === 0) for (const drained of this.#drained.splice(0)) drained();
+  }
+
+  #note({ name, executionId, module, detail }: Note): void {
+    this.#counters.set(name, (this.#counters.get(name) ?? 0) + 1);
+    const { log } = this.#options;
+    const fields = { execution: executionId, module, detail };
+    if (ALARMS.has(name)) log.error(name, fields);
+    else if (WARNINGS.has(name)) log.warn(name, fields);
+    else log.debug(name, fields);
+  }
+
+  /** One timer for all that the core waits for. */
+  #wake(): void {
+    const atMs = this.#options.core.wakeAtMs;
+    if (atMs === null || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
+    if (this.#timer !== null) clearTimeout(this.#timer.timeout);
+    const timeout = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#step({ kind: "clock" });
+        this.#wake();
+      },
+      Math.max(0, Math.min(atMs - this.#options.now(), 2 ** 31 - 1)),
+    );
+    this.#timer = { atMs, timeout };
+  }
+
+  #halt(reason: string): void {
+    if (this.#halted !== null) return;
+    this.#halted = new Error(reason);
+    clearInterval(this.#collector);
+    if (this.#timer !== null) clearTimeout(this.#timer.timeout);
+    for (const { reject } of this.#waiters.values()) reject(this.#halted);
+    this.#waiters.clear();
+    for (const drained of this.#drained.splice(0)) drained();
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * One execution task on one module: what a worker thread does, and what the simulation does with modelled handlers.
+ */
+import type { AccessSet, deriveAccessSet, HandlerModule, runHandler, Snapshot } from "@radical/wasm-host";
+import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+
+/** The two runs that the protocol knows, bound to a module. */
+export interface Host {
+  readonly deriveAccessSet: (
+    invocation: Parameters<typeof deriveAccessSet>[1],
+    snapshot: Snapshot,
+  ) => ReturnType<typeof deriveAccessSet>;
+  readonly runHandler: (
+    invocation: Parameters<typeof runHandler>[1],
+    snapshot: Snapshot,
+    access: AccessSet | null,
+  ) => ReturnType<typeof runHandler>;
+}
+
+export function hostOf(
+  module: HandlerModule,
+  wasmHost: { deriveAccessSet: typeof deriveAccessSet; runHandler: typeof runHandler },
+): Host {
+  return {
+    deriveAccessSet: (invocation, snapshot) => wasmHost.deriveAccessSet(module, invocation, snapshot),
+    runHandler: (invocation, snapshot, access) => wasmHost.runHandler(module, invocation, snapshot, access),
+  };
+}
+
+export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
+  const { invocation, access } = task;
+  const snapshot: Snapshot = (unit) => task.snapshot.get(unit);
+  switch (access.kind) {
+    case "declared":
+      return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set));
+    case "record": {
+      const run = host.runHandler(invocation, snapshot, null);
+      return run.kind === "undeclared" ? { kind: "undeclared", reason: run.unit } : run;
+    }
+    case "derive": {
+      const derived = host.deriveAccessSet(invocation, snapshot);
+      if (derived.kind === "failed") return { kind: "undeclared", reason: derived.reason };
+      const { set, missing } = derived;
+      const captured = missing.length === 0 && [...set.reads].every((unit) => task.snapshot.has(unit));
+      const { writable } = access;
+      const covered = writable === null || [...set.writes].every((unit) => writable.has(unit));
+      if (!captured || !covered) return { kind: "needs", set };
+      return outsideIsUndeclared(host.runHandler(invocation, snapshot, set));
+    }
+  }
+}
+
+/** Under a set, all that is declared was captured: a unit that was not is outside of it. */
+function outsideIsUndeclared(run: ReturnType<Host["runHandler"]>): ExecutionResult {
+  switch (run.kind) {
+    case "completed":
+      return run;
+    case "undeclared":
+      return { kind: "undeclared", reason: `${run.mode} of ${run.unit} is outside the set` };
+    case "missing":
+      return { kind: "undeclared", reason: `${run.unit} was not captured` };
+  }
+}

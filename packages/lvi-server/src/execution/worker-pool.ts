@@ -1,0 +1,123 @@
+/**
+ * Runs handlers in worker threads, one at a time in each. A run over the wall-clock limit ends with its thread, which is
+ * replaced; the others go on.
+ */
+import { Worker } from "node:worker_threads";
+import type { ModuleHash } from "@radical/protocol";
+import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import type { WorkerTask } from "./worker.ts";
+
+export interface Executor {
+  /** Never rejects: what goes wrong is the result `killed`. */
+  execute(task: ExecutionTask): Promise<ExecutionResult>;
+  close(): Promise<void>;
+}
+
+export interface WorkerPoolOptions {
+  readonly workers: number;
+  /** Longest run of a handler. */
+  readonly limitMs: number;
+  /** Reads a registered module's content. */
+  readonly moduleContent: (hash: ModuleHash) => Promise<Uint8Array | null>;
+}
+
+interface Waiting {
+  readonly task: ExecutionTask;
+  readonly resolve: (result: ExecutionResult) => void;
+}
+
+interface Slot {
+  readonly worker: Worker;
+  /** Modules that the worker was sent. */
+  readonly modules: Set<ModuleHash>;
+  running: (Waiting & { readonly timer: NodeJS.Timeout }) | null;
+}
+
+// The sources run as TypeScript, the published package as JavaScript.
+const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+
+export class WorkerPool implements Executor {
+  readonly #options: WorkerPoolOptions;
+  readonly #slots = new Set<Slot>();
+  readonly #queue: Waiting[] = [];
+  #closed = false;
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    for (let i = 0; i < options.workers; i++) this.#start();
+  }
+
+  execute(task: ExecutionTask): Promise<ExecutionResult> {
+    return new Promise((resolve) => {
+      if (this.#closed) return resolve({ kind: "killed", reason: "the server is shutting down" });
+      this.#queue.push({ task, resolve });
+      this.#dispatch();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { resolve } of this.#queue.splice(0)) resolve({ kind: "killed", reason: "the server is shutting down" });
+    await Promise.all([...this.#slots].map((slot) => slot.worker.terminate()));
+  }
+
+  #start(): void {
+    const slot: Slot = { worker: new Worker(WORKER), modules: new Set(), running: null };
+    this.#slots.add(slot);
+    slot.worker.on("message", (result: ExecutionResult) => this.#finish(slot, result));
+    slot.worker.on("error", (error) => this.#replace(slot, `its thread failed: ${String(error)}`));
+    slot.worker.on("exit", () => this.#replace(slot, "its thread ended"));
+  }
+
+  #dispatch(): void {
+    for (const slot of this.#slots) {
+      if (slot.running !== null) continue;
+      const waiting = this.#queue.shift();
+      if (waiting === undefined) return;
+      const { limitMs } = this.#options;
+      const timer = setTimeout(() => this.#replace(slot, `the handler ran longer than ${limitMs} ms`), limitMs);
+      slot.running = { ...waiting, timer };
+      void this.#send(slot, waiting.task);
+    }
+  }
+
+  async #send(slot: Slot, task: ExecutionTask): Promise<void> {
+    const { module } = task.invocation;
+    let content: Uint8Array | null = null;
+    if (!slot.modules.has(module)) {
+      try {
+        content = await this.#options.moduleContent(module);
+        if (content === null) throw new Error(`module ${module} is not stored`);
+      } catch (error) {
+        this.#finish(slot, { kind: "killed", reason: String(error) });
+        return;
+      }
+      slot.modules.add(module);
+    }
+    if (!this.#slots.has(slot)) return;
+    const message: WorkerTask = { task, content };
+    slot.worker.postMessage(message);
+  }
+
+  #finish(slot: Slot, result: ExecutionResult): void {
+    const { running } = slot;
+    if (running === null) return;
+    clearTimeout(running.timer);
+    slot.running = null;
+    running.resolve(result);
+    this.#dispatch();
+  }
+
+  #replace(slot: Slot, reason: string): void {
+    if (!this.#slots.delete(slot)) return;
+    void slot.worker.terminate();
+    const { running } = slot;
+    if (running !== null) {
+      clearTimeout(running.timer);
+      running.resolve({ kind: "killed", reason });
+    }
+    if (this.#closed) return;
+    this.#start();
+    this.#dispatch();
+  }
+}

@@ -1,0 +1,35 @@
+/** A worker thread of the pool: runs one task at a time and keeps the modules that it was sent, compiled. */
+import { parentPort } from "node:worker_threads";
+import { decodeModuleContent, type ModuleHash } from "@radical/protocol";
+import { compileModule, deriveAccessSet, runHandler } from "@radical/wasm-host";
+import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import { executeTask, type Host, hostOf } from "./execute.ts";
+
+export interface WorkerTask {
+  readonly task: ExecutionTask;
+  /** Of the task's module, if this worker was not sent it before. */
+  readonly content: Uint8Array | null;
+}
+
+const hosts = new Map<ModuleHash, Host>();
+
+parentPort!.on("message", ({ task, content }: WorkerTask) => {
+  const answer = run(task, content);
+  parentPort!.postMessage(answer);
+});
+
+function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
+  try {
+    const { module } = task.invocation;
+    let host = hosts.get(module);
+    if (host === undefined) {
+      if (content === null) throw new Error("the worker was not sent the module");
+      host = hostOf(compileModule(decodeModuleContent(content)), { deriveAccessSet, runHandler });
+      hosts.set(module, host);
+    }
+    return executeTask(host, task);
+  } catch (error) {
+    // Not the handler's doing: its traps and aborts are outcomes.
+    return { kind: "killed", reason: `the handler can't be run: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}

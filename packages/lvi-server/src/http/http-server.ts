@@ -1,0 +1,144 @@
+/** The server's HTTP interface: routes, limits, signatures and errors. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  decodeFollowup,
+  decodeLviRequest,
+  decodeModuleContent,
+  encodeFollowupReply,
+  encodeLviReply,
+  FOLLOWUP_PATH,
+  isModuleHash,
+  LVI_PATH,
+  MalformedError,
+  type ModuleContent,
+  type ModuleHash,
+  MODULES_PATH,
+  RadicalError,
+} from "@radical/protocol";
+import type { Engine } from "../engine.ts";
+import type { Log } from "../log.ts";
+import { authenticate, type Keys } from "./authentication.ts";
+
+export interface HttpOptions {
+  readonly engine: Engine;
+  readonly keys: Keys;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly isReady: () => boolean;
+  readonly hasModule: (hash: ModuleHash) => boolean;
+  /** Checks a module, makes it durable and known. Throws a RadicalError. */
+  readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
+}
+
+/** Largest bodies, in bytes. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+const MAX_MODULE_BYTES = 64 * 1024 * 1024;
+
+/** Locations keep their connections; an idle one closed by us would cost their next request a round trip. */
+const KEEP_ALIVE_MS = 75_000;
+
+interface Answer {
+  readonly status: number;
+  readonly body?: Uint8Array | string;
+  readonly type?: "application/cbor" | "application/json";
+}
+
+export function createHttpServer(options: HttpOptions): Server {
+  const server = createServer((request, response) => void handle(options, request, response));
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.headersTimeout = KEEP_ALIVE_MS + 5_000;
+  return server;
+}
+
+async function handle(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { log, now } = options;
+  const startedAtMs = now();
+  let answer: Answer;
+  try {
+    answer = await route(options, request);
+  } catch (error) {
+    answer = errorAnswer(error, log);
+  }
+  const body = answer.body ?? "";
+  if (!request.complete) {
+    // The rest of the body is not read.
+    response.setHeader("connection", "close");
+  }
+  if (answer.type !== undefined) response.setHeader("content-type", answer.type);
+  if (answer.status !== 204) response.setHeader("content-length", Buffer.byteLength(body));
+  response.writeHead(answer.status).end(body);
+  log.debug("request", { method: request.method, path: request.url, status: answer.status, ms: now() - startedAtMs });
+}
+
+async function route(options: HttpOptions, request: IncomingMessage): Promise<Answer> {
+  const { engine, isReady, hasModule, registerModule } = options;
+  const method = request.method ?? "";
+  const path = request.url ?? "";
+  switch (path) {
+    case "/healthz":
+      expectMethod(method, "GET");
+      return json(200, { status: "ok", ...engine.load, counters: engine.counters });
+    case "/readyz":
+      expectMethod(method, "GET");
+      return isReady() ? json(200, { status: "ready" }) : json(503, { status: "draining" });
+    case LVI_PATH: {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body))));
+    }
+    case FOLLOWUP_PATH: {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      return cbor(encodeFollowupReply(await engine.followup(decodeFollowup(body))));
+    }
+  }
+  const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
+  if (!isModuleHash(hash)) throw new RadicalError("not_found", `there is nothing at ${path.slice(0, 200)}`, "see the routes in docs/internals/protocol.md");
+  expectMethod(method, "GET", "PUT");
+  const body = await signedBody(options, request, MAX_MODULE_BYTES);
+  if (method === "GET") {
+    if (hasModule(hash)) return { status: 204 };
+    throw new RadicalError("not_found", `module ${hash} is not registered`, "register it: radical build, then PUT it here");
+  }
+  await registerModule(hash, decodeModuleContent(body), body);
+  return { status: 204 };
+}
+
+/** The whole body, if it is small enough and signed with one of our keys. */
+async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, limit: number): Promise<Uint8Array> {
+  const tooLarge = (): RadicalError => new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
+  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
+  return body;
+}
+
+function expectMethod(method: string, ...allowed: readonly string[]): void {
+  if (allowed.includes(method)) return;
+  throw new RadicalError("method_not_allowed", `${method} is not allowed here`, `use ${allowed.join(" or ")}`);
+}
+
+function errorAnswer(error: unknown, log: Log): Answer {
+  if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
+  if (error instanceof MalformedError) {
+    const malformed = new RadicalError("malformed_message", `malformed message: ${error.message}`, "use a client of the same version");
+    return errorAnswer(malformed, log);
+  }
+  log.error("internal_error", { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return errorAnswer(new RadicalError("internal_error", "the server failed", "see its log"), log);
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, body: `${JSON.stringify(value)}\n`, type: "application/json" };
+}
+
+function cbor(body: Uint8Array): Answer {
+  return { status: 200, body, type: "application/cbor" };
+}

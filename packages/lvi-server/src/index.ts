@@ -1,0 +1,12 @@
+/** Starts the LVI server inside a process of yours; the bin `radical-lvi-server` does the same. */
+export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
+export { ConfigurationError, parseKeys } from "./options.ts";
+export { type RunningServer, type ServerOptions, startServer } from "./server.ts";
+export { SqliteStorage } from "./storage/sqlite-storage.ts";
+export { type Storage, StorageError } from "./storage/storage.ts";
+// What drives the core in the simulation.
+export type * from "./core/events.ts";
+export type * from "./core/execution-task.ts";
+export type * from "./core/intent.ts";
+export { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Recovered } from "./core/lvi-core.ts";
+export { executeTask, type Host } from "./execution/execute.ts";

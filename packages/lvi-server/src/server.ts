@@ -1,0 +1,132 @@
+/** The LVI server put together: storage, core, workers, HTTP. */
+import type { AddressInfo } from "node:net";
+import { availableParallelism } from "node:os";
+import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
+import { compileModule } from "@radical/wasm-host";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
+import { Engine } from "./engine.ts";
+import { WorkerPool } from "./execution/worker-pool.ts";
+import type { Keys } from "./http/authentication.ts";
+import { createHttpServer } from "./http/http-server.ts";
+import type { Log } from "./log.ts";
+import { SqliteStorage } from "./storage/sqlite-storage.ts";
+import type { Storage } from "./storage/storage.ts";
+
+export interface ServerOptions {
+  /** The SQLite file, or a storage that the server closes when it ends. */
+  readonly storage: string | Storage;
+  readonly keys: Keys;
+  /** Loopback unless told otherwise. */
+  readonly host?: string;
+  /** 0: any free port. */
+  readonly port?: number;
+  /** Worker threads that run handlers. */
+  readonly workers?: number;
+  /** Longest run of a handler near storage. */
+  readonly executionLimitMs?: number;
+  readonly core?: Partial<CoreOptions>;
+  readonly log: Log;
+  /** The server must not go on: another one has taken over its storage, or it found itself broken. */
+  readonly onHalt: (reason: string) => void;
+}
+
+export interface RunningServer {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+  readonly epoch: number;
+  readonly engine: Engine;
+  /** Refuses new executions, lets those under way end for at most this long, and frees everything. */
+  close(drainMs?: number): Promise<void>;
+}
+
+const DEFAULT_DRAIN_MS = 5_000;
+
+/** Retries by locations, which leave no trace but the intent, come within the longest deadline of a request. */
+const RECENT_MS = 600_000;
+
+/** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { log, keys, onHalt } = options;
+  const now = (): number => Date.now();
+  const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
+  const { epoch, pending, done } = await storage.takeOver(now() - RECENT_MS);
+  const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
+  for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
+  log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
+
+  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, done, modules }, now());
+  const executor = new WorkerPool({
+    workers: options.workers ?? Math.max(1, availableParallelism() - 1),
+    limitMs: options.executionLimitMs ?? 30_000,
+    moduleContent: (hash) => storage.moduleContent(hash),
+  });
+  const engine = new Engine({ core, epoch, storage, executor, log, now, onHalt });
+
+  let ready = true;
+  const http = createHttpServer({
+    engine,
+    keys,
+    log,
+    now,
+    isReady: () => ready,
+    hasModule: (hash) => modules.has(hash),
+    registerModule: async (hash, content, bytes) => {
+      checkModule(hash, content);
+      const plans = new Map(Object.entries(content.plans));
+      await engine.registerModule({ hash, plans }, bytes);
+      modules.set(hash, plans);
+      log.info("module_registered", { module: hash, handlers: plans.size });
+    },
+  });
+  const host = options.host ?? "127.0.0.1";
+  const free = async (): Promise<void> => {
+    engine.close();
+    await executor.close();
+    await storage.close();
+  };
+  try {
+    await new Promise<void>((resolve, reject) => {
+      http.once("error", reject);
+      http.listen(options.port ?? 0, host, resolve);
+    });
+  } catch (error) {
+    await free();
+    throw error;
+  }
+  const { port } = http.address() as AddressInfo;
+
+  let closing: Promise<void> | null = null;
+  const close = async (drainMs: number): Promise<void> => {
+    ready = false;
+    await engine.drain(drainMs);
+    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    http.closeIdleConnections();
+    // Answers that have just been given are on their way.
+    setImmediate(() => http.closeAllConnections());
+    await closed;
+    await free();
+    log.info("stopped", { epoch });
+  };
+  return {
+    host,
+    port,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    epoch,
+    engine,
+    close: (drainMs = DEFAULT_DRAIN_MS) => (closing ??= close(drainMs)),
+  };
+}
+
+/** Throws a RadicalError for a module that is not what its hash says, or can't be run. */
+function checkModule(hash: ModuleHash, content: ModuleContent): void {
+  let compiled: ModuleHash;
+  try {
+    compiled = compileModule(content).hash;
+  } catch (error) {
+    throw new RadicalError("malformed_message", `the module is not valid WebAssembly: ${String(error)}`, "build it again");
+  }
+  if (compiled !== hash) {
+    throw new RadicalError("module_mismatch", `the content has the hash ${compiled}, not ${hash}`, "register a module under its own hash");
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Who may know whom: the import rules of ARCHITECTURE.md, checked on the real imports of every source file.
+ *
+ * A file belongs to its package (packages/<name>), and inside it to the pure core (src/core, or the whole package)
+ * or not. Tests (`*.test.ts`, their support in src/testing, everything under e2e/) may import any library, and the
+ * packages in `tests`.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseSync } from "oxc-parser";
+
+/**
+ * @typedef {object} Layer
+ * @property {readonly string[]} workspace packages of the workspace that its sources may import
+ * @property {readonly string[]} tests packages that its tests may import besides
+ * @property {readonly string[] | "any"} libraries what its sources may import from outside the workspace; "any" includes Node's modules
+ * @property {boolean} [pure] the whole package is a pure core
+ */
+
+/** @type {Readonly<Record<string, Layer>>} */
+const LAYERS = {
+  protocol: { workspace: [], tests: [], libraries: [], pure: true },
+  sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
+  "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
+  analyzer: { workspace: ["protocol"], tests: ["sdk", "wasm-host"], libraries: ["assemblyscript"] },
+  runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
+  "lvi-server": { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
+  cli: {
+    workspace: ["protocol", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    tests: [],
+    libraries: "any",
+  },
+  "create-radical-app": { workspace: [], tests: [], libraries: "any" },
+  simulation: {
+    workspace: ["protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    tests: [],
+    libraries: "any",
+  },
+};
+
+/** What a src/core folder may import, and from these packages only the types. */
+const CORE = { workspace: ["protocol", "wasm-host"], typesOnly: ["wasm-host"] };
+
+/** The folder of the analyzer in which one single file may import the AssemblyScript compiler. */
+const COMPILER_FOLDER = "packages/analyzer/src/parse/";
+const COMPILER = "assemblyscript";
+
+/** The package that alone may instantiate WebAssembly, so that both sides run handlers under the same rules. */
+const INSTANTIATING_PACKAGE = "wasm-host";
+
+/**
+ * @typedef {object} Import
+ * @property {string} specifier
+ * @property {boolean} typeOnly
+ * @property {number} line 1-based
+ */
+
+/**
+ * Every import, re-export and literal dynamic import of a source file.
+ * @param {string} file @param {string} text @returns {Import[]}
+ */
+function importsOf(file, text) {
+  const { module, errors } = parseSync(file, text, { sourceType: "module" });
+  if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`);
+  /** @param {number} offset */
+  const lineAt = (offset) => text.slice(0, offset).split("\n").length;
+  const found = module.staticImports.map(({ moduleRequest, entries, start, end }) => ({
+    specifier: moduleRequest.value,
+    typeOnly: /^import\s+type\b/.test(text.slice(start, end)) || (entries.length > 0 && entries.every((e) => e.isType)),
+    line: lineAt(start),
+  }));
+  for (const { entries, start } of module.staticExports) {
+    for (const { moduleRequest, isType } of entries) {
+      if (moduleRequest) found.push({ specifier: moduleRequest.value, typeOnly: isType, line: lineAt(start) });
+    }
+  }
+  for (const { moduleRequest, start } of module.dynamicImports) {
+    const literal = /^["'](?<specifier>.*)["']$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
+    if (literal?.groups?.["specifier"]) {
+      found.push({ specifier: literal.groups["specifier"], typeOnly: false, line: lineAt(start) });
+    }
+  }
+  return found;
+}
+
+/** @param {string} specifier `@scope/name/inner` → [`@scope/name`, `./inner`]; the package itself has subpath `.` */
+function splitSpecifier(specifier) {
+  const parts = specifier.split("/");
+  const length = specifier.startsWith("@") ? 2 : 1;
+  const inner = parts.slice(length).join("/");
+  return { name: parts.slice(0, length).join("/"), subpath: inner === "" ? "." : `./${inner}` };
+}
+
+/** @param {string} folder @returns {string[]} source files below it, absolute, without what is built or installed */
+function sourceFiles(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const full = path.join(folder, entry.name);
+    if (entry.isDirectory())
+      return ["node_modules", "dist", "golden", "fixtures"].includes(entry.name) ? [] : sourceFiles(full);
+    return /\.(?:ts|mts|js|mjs)$/.test(entry.name) && !entry.name.endsWith(".d.ts") ? [full] : [];
+  });
+}
+
+/**
+ * A tsconfig without its comments. Strings are matched first, so that `//` inside one stays.
+ * @param {string} file
+ * @returns {{ extends?: string, compilerOptions?: Record<string, unknown>, references?: { path: string }[] }}
+ */
+function readTsconfig(file) {
+  const text = readFileSync(file, "utf8").replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1");
+  return /** @type {ReturnType<typeof readTsconfig>} */ (JSON.parse(text));
+}
+
+/**
+ * Checks a repository and returns what breaks the rules, as `file:line: what and what to do`; empty when all is well.
+ * @param {string} root @returns {string[]}
+ */
+export function checkLayers(root) {
+  /** @type {string[]} */
+  const problems = [];
+  const folder = path.join(root, "packages");
+  const packages = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, "package.json")));
+
+  /** @type {Map<string, { layer: string, exports: Record<string, unknown> }>} by the name under which they are imported */
+  const published = new Map();
+  for (const layer of packages) {
+    const manifest = /** @type {{ name: string, exports?: Record<string, unknown> }} */ (
+      JSON.parse(readFileSync(path.join(folder, layer, "package.json"), "utf8"))
+    );
+    published.set(manifest.name, { layer, exports: manifest.exports ?? {} });
+    if (!Object.hasOwn(LAYERS, layer)) {
+      problems.push(`packages/${layer}: no rule says what it may import; add it to LAYERS in scripts/check-layers.mjs`);
+    }
+  }
+
+  for (const layer of packages) {
+    const rule = LAYERS[layer];
+    if (rule === undefined) continue;
+    const base = path.join(folder, layer);
+    /** @type {string[]} */
+    const compilerImporters = [];
+    for (const file of [...sourceFiles(path.join(base, "src")), ...sourceFiles(path.join(base, "e2e"))]) {
+      const shown = path.relative(root, file).replaceAll(path.sep, "/");
+      const isTest = /\.test\.ts$|^packages\/[^/]+\/(?:e2e|src\/testing)\//.test(shown);
+      const inCore = !isTest && shown.startsWith(`packages/${layer}/src/core/`);
+      const text = readFileSync(file, "utf8");
+      for (const { specifier, typeOnly, line } of importsOf(file, text)) {
+        /** @param {string} what */
+        const report = (what) => void problems.push(`${shown}:${line}: ${what}`);
+        if (specifier.startsWith(".")) {
+          const target = path.resolve(path.dirname(file), specifier);
+          if (path.relative(base, target).startsWith("..")) {
+            report(`imports "${specifier}" outside its package; import the package by its name`);
+          } else if (inCore && path.relative(path.join(base, "src/core"), target).startsWith("..")) {
+            report(`a core imports "${specifier}" from outside src/core; hand it in as an event or an argument`);
+          }
+          continue;
+        }
+        const { name, subpath } = splitSpecifier(specifier);
+        const target = published.get(name);
+        if (target !== undefined) {
+          if (!Object.hasOwn(target.exports, subpath) && target.layer !== layer) {
+            report(`imports the inner file "${specifier}"; only what ${name} exports may be imported`);
+          }
+          const allowed = isTest ? [...rule.workspace, ...rule.tests] : inCore ? CORE.workspace : rule.workspace;
+          if (!allowed.includes(target.layer) && target.layer !== layer) {
+            report(`${inCore ? `the core of ${layer}` : layer} may not import ${name}`);
+          } else if (inCore && CORE.typesOnly.includes(target.layer) && !typeOnly) {
+            report(`a core may import only types from ${name}; write "import type"`);
+          }
+          continue;
+        }
+        if (name === COMPILER && layer === "analyzer" && !isTest) {
+          if (!shown.startsWith(COMPILER_FOLDER)) report(`only a file under ${COMPILER_FOLDER} may import ${COMPILER}`);
+          else if (!compilerImporters.includes(shown)) compilerImporters.push(shown);
+        }
+        if (isTest) continue;
+        if (inCore) report(`a core imports "${specifier}"; it may import only the protocol and itself`);
+        else if (rule.libraries !== "any" && !rule.libraries.includes(name))
+          report(`${layer} may not import "${specifier}"`);
+      }
+      if (!isTest && layer !== INSTANTIATING_PACKAGE && instantiates(file, text)) {
+        problems.push(
+          `${shown}: instantiates WebAssembly; only ${INSTANTIATING_PACKAGE} may, so that both sides agree`,
+        );
+      }
+    }
+    if (compilerImporters.length > 1) {
+      problems.push(`${compilerImporters.join(" and ")}: one single file may import ${COMPILER}`);
+    }
+    problems.push(...checkProjects(root, layer, rule));
+  }
+  return problems;
+}
+
+/** @param {string} file @param {string} text */
+function instantiates(file, text) {
+  let code = text;
+  for (const { start, end } of parseSync(file, text, { sourceType: "module" }).comments) {
+    code = code.slice(0, start) + " ".repeat(end - start) + code.slice(end);
+  }
+  return /\bWebAssembly\s*\.\s*(?:Instance\s*\(|instantiate)/.test(code);
+}
+
+/**
+ * The TypeScript projects of a package: pure ones see only the ES library, and the root builds each.
+ * @param {string} root @param {string} layer @param {Layer} rule @returns {string[]}
+ */
+function checkProjects(root, layer, rule) {
+  /** @type {string[]} */
+  const problems = [];
+  const own = `packages/${layer}/tsconfig.json`;
+  const core = `packages/${layer}/src/core`;
+  /** @param {string} file */
+  const checkPure = (file) => {
+    const { extends: base = "", compilerOptions = {} } = readTsconfig(path.join(root, file));
+    if (path.resolve(path.dirname(path.join(root, file)), base) !== path.join(root, "tsconfig.pure.json")) {
+      problems.push(`${file}: a pure project extends tsconfig.pure.json`);
+    }
+    for (const option of ["lib", "types", "typeRoots"].filter((name) => name in compilerOptions)) {
+      problems.push(`${file}: a pure project may not set "${option}"`);
+    }
+  };
+  if (!existsSync(path.join(root, own))) return problems;
+  if (rule.pure) checkPure(own);
+  if (existsSync(path.join(root, core))) {
+    if (existsSync(path.join(root, core, "tsconfig.json"))) checkPure(`${core}/tsconfig.json`);
+    else problems.push(`${core}: has no tsconfig.json that extends tsconfig.pure.json`);
+    const references = readTsconfig(path.join(root, own)).references ?? [];
+    if (!references.some((reference) => path.join(reference.path) === path.join("src/core"))) {
+      problems.push(`${own}: does not reference its core; add { "path": "src/core" } to "references"`);
+    }
+  }
+  for (const file of ["tsconfig.json", "tsconfig.tests.json"]) {
+    const references = readTsconfig(path.join(root, file)).references ?? [];
+    if (!references.some((reference) => path.join(reference.path) === path.join("packages", layer))) {
+      problems.push(`${file}: does not build packages/${layer}; add { "path": "packages/${layer}" } to "references"`);
+    }
+  }
+  return problems;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const problems = checkLayers(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
+}

@@ -4,7 +4,6 @@
  * session is written, say. Of `if (cheap || expensive) return` the cheap part stays.
  */
 import {
-
   nestedStatements,
   statementExpressions,
   walkExpression,
@@ -29,14 +28,21 @@ export function relevanceWithGuards(program: Program, pointsTo: PointsTo): Relev
   let changed = false;
   for (const declaration of pointsTo.reached) {
     const body = split(declaration.body, ignored);
-    if (body.length === declaration.body.length && body.every((statement, index) => statement === declaration.body[index])) continue;
+    if (
+      body.length === declaration.body.length &&
+      body.every((statement, index) => statement === declaration.body[index])
+    )
+      continue;
     declaration.body = body;
     changed = true;
   }
   return changed ? chooseGuards(program, pointsTo).relevance : relevance;
 }
 
-function chooseGuards(program: Program, pointsTo: PointsTo): { readonly relevance: Relevance; readonly ignored: ReadonlySet<Guard> } {
+function chooseGuards(
+  program: Program,
+  pointsTo: PointsTo,
+): { readonly relevance: Relevance; readonly ignored: ReadonlySet<Guard> } {
   const nothingIgnored = new Set<Guard>();
   const all = computeRelevance(program, pointsTo, nothingIgnored);
   const expensive = expensiveParts(pointsTo.reached, new CostModel(pointsTo.reached));
@@ -66,25 +72,42 @@ function split(statements: readonly Statement[], ignored: ReadonlySet<Guard>): r
       }
       case "if": {
         const { condition } = statement;
-        if (condition.kind === "logical" && condition.operator === "||" && statement.alternative.length === 0 && isIgnored(statement.consequent, ignored)) {
-          return [condition.left, condition.right].map((part): Statement => ({ ...statement, condition: part, consequent: ownCopy(statement.consequent) }));
+        if (
+          condition.kind === "logical" &&
+          condition.operator === "||" &&
+          statement.alternative.length === 0 &&
+          isIgnored(statement.consequent, ignored)
+        ) {
+          return [condition.left, condition.right].map((part): Statement => ({
+            ...statement,
+            condition: part,
+            consequent: ownCopy(statement.consequent),
+          }));
         }
         const consequent = split(statement.consequent, ignored);
         const alternative = split(statement.alternative, ignored);
-        return [consequent === statement.consequent && alternative === statement.alternative ? statement : { ...statement, consequent, alternative }];
+        return [
+          consequent === statement.consequent && alternative === statement.alternative
+            ? statement
+            : { ...statement, consequent, alternative },
+        ];
       }
       case "loop": {
         const body = split(statement.body, ignored);
         return [body === statement.body ? statement : { ...statement, body }];
       }
       case "switch":
-        return [{ ...statement, cases: statement.cases.map((choice) => ({ ...choice, body: split(choice.body, ignored) })) }];
+        return [
+          { ...statement, cases: statement.cases.map((choice) => ({ ...choice, body: split(choice.body, ignored) })) },
+        ];
       default:
         return [statement];
     }
   });
   const result = parts.flat();
-  return result.length === statements.length && result.every((statement, index) => statement === statements[index]) ? statements : result;
+  return result.length === statements.length && result.every((statement, index) => statement === statements[index])
+    ? statements
+    : result;
 }
 
 /** Whether the only statement is a guard that is left out. */
@@ -97,7 +120,9 @@ function isIgnored(statements: readonly Statement[], ignored: ReadonlySet<Guard>
 
 /** A guard of its own: marks are by identity. Operands are shared, which only makes both keep what either needs. */
 function ownCopy(statements: readonly Statement[]): Statement[] {
-  return statements.map((statement) => (statement.kind === "expression" ? { ...statement, expression: { ...statement.expression } } : { ...statement }));
+  return statements.map((statement) =>
+    statement.kind === "expression" ? { ...statement, expression: { ...statement.expression } } : { ...statement },
+  );
 }
 
 /**
@@ -111,7 +136,8 @@ function removableGuards(program: Program, pointsTo: PointsTo): Guard[] {
   for (const declaration of pointsTo.reached) {
     if (repeated.has(declaration)) continue;
     walkOutsideLoops(declaration.body, (statement) => {
-      if (statement.kind === "throw" || (declaration === handler && statement.kind === "return")) guards.push(statement);
+      if (statement.kind === "throw" || (declaration === handler && statement.kind === "return"))
+        guards.push(statement);
       for (const own of statementExpressions(statement)) {
         walkExpression(own, (expression) => {
           if (expression.kind === "abort") guards.push(expression);
@@ -126,7 +152,11 @@ function removableGuards(program: Program, pointsTo: PointsTo): Guard[] {
 function repeatedFunctions(handler: FunctionDeclaration, pointsTo: PointsTo): Set<FunctionDeclaration> {
   const repeated = new Set<FunctionDeclaration>();
   const visited = new Set<FunctionDeclaration>();
-  const visit = (declaration: FunctionDeclaration, isRepeated: boolean, callers: ReadonlySet<FunctionDeclaration>): void => {
+  const visit = (
+    declaration: FunctionDeclaration,
+    isRepeated: boolean,
+    callers: ReadonlySet<FunctionDeclaration>,
+  ): void => {
     const again = isRepeated || callers.has(declaration);
     if (visited.has(declaration) && (!again || repeated.has(declaration))) return;
     visited.add(declaration);
@@ -138,9 +168,15 @@ function repeatedFunctions(handler: FunctionDeclaration, pointsTo: PointsTo): Se
       for (const own of statementExpressions(statement)) {
         walkExpression(own, (expression) => {
           if (expression.kind === "function-value") visit(expression.declaration, true, chain);
-          const callees = expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+          const callees =
+            expression.kind === "call"
+              ? expression.callees
+              : expression.kind === "construction"
+                ? [expression.callee]
+                : [];
           const indirect = expression.kind === "indirect-call" ? pointsTo.functionsOf(expression.callee) : [];
-          for (const callee of [...callees, ...indirect]) visit(callee, again || !once.has(statement) || indirect.length > 0, chain);
+          for (const callee of [...callees, ...indirect])
+            visit(callee, again || !once.has(statement) || indirect.length > 0, chain);
         });
       }
     });
@@ -165,7 +201,8 @@ function expensiveParts(functions: Iterable<FunctionDeclaration>, costs: CostMod
       for (const own of statementExpressions(statement)) {
         walkExpression(own, (expression) => {
           const repeats = expression.kind === "library" && expression.member.callback !== null;
-          if ((repeats || expression.kind === "call") && costs.expression(expression) >= EXPENSIVE_STEPS) parts.add(expression);
+          if ((repeats || expression.kind === "call") && costs.expression(expression) >= EXPENSIVE_STEPS)
+            parts.add(expression);
         });
       }
     });
@@ -176,8 +213,10 @@ function expensiveParts(functions: Iterable<FunctionDeclaration>, costs: CostMod
 function countKept(relevance: Relevance, parts: ReadonlySet<LoopStatement | Expression>): number {
   let count = 0;
   for (const part of parts) {
-    if (part.kind === "loop" ? relevance.keptStatements.has(part) : relevance.kept.has(part) || relevance.needed.has(part)) count++;
+    if (
+      part.kind === "loop" ? relevance.keptStatements.has(part) : relevance.kept.has(part) || relevance.needed.has(part)
+    )
+      count++;
   }
   return count;
 }
-

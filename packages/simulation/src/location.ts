@@ -55,7 +55,8 @@ interface Speculation {
 interface Running {
   readonly invocation: Invocation;
   readonly environment: Environment;
-  readonly answer: (answer: Answer) => void;
+  /** Of everybody who asked for the execution here. */
+  readonly answers: ((answer: Answer) => void)[];
   units: readonly AccessedUnit[] | null;
   speculation: Speculation | null;
   /** The commit id of `valid`, once it came. */
@@ -80,9 +81,14 @@ export class ModelLocation implements Location {
   }
 
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+    const same = this.#running.get(invocation.executionId);
+    if (same !== undefined) {
+      same.answers.push(answer);
+      return;
+    }
     const { clock } = this.#options;
     const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
-    const running: Running = { invocation, environment, answer, units: null, speculation: null, valid: null, attempts: 0, attempt: 0 };
+    const running: Running = { invocation, environment, answers: [answer], units: null, speculation: null, valid: null, attempts: 0, attempt: 0 };
     this.#running.set(invocation.executionId, running);
     if (PLANS.get(invocation.program) === "speculative") this.#speculate(running);
     this.#send(running);
@@ -182,7 +188,7 @@ export class ModelLocation implements Location {
 
   #end(running: Running, answer: Answer): void {
     this.#running.delete(running.invocation.executionId);
-    running.answer(answer);
+    for (const tell of running.answers) tell(answer);
   }
 
   crash(): void {

@@ -37,8 +37,9 @@ interface StoredItem {
   readonly value: Uint8Array;
 }
 
-/** Probabilities of storage's faults. */
+/** Probabilities of storage's faults, and its longest delay. */
 export interface StorageFaults {
+  readonly maxDelayMs: number;
   readonly failure: number;
   readonly lostAnswer: number;
 }
@@ -267,9 +268,9 @@ export class Primary {
       return;
     }
     const lost = random.chance(faults.lostAnswer);
-    clock.after(random.between(0, 8), () => {
+    clock.after(random.between(0, faults.maxDelayMs), () => {
       const value = carryOut();
-      clock.after(random.between(0, 8), () => (lost ? fail("unknown") : succeed(value)));
+      clock.after(random.between(0, faults.maxDelayMs), () => (lost ? fail("unknown") : succeed(value)));
     });
   }
 }

@@ -105,12 +105,13 @@ async function setUp(label, command, args, { shownLines = 20, ...options }) {
  * @param {NodeJS.ProcessEnv} env
  */
 async function installToolchain(env) {
-  if (existsSync(TOOLCHAIN)) return;
   mkdirSync(TOOLCHAINS, { recursive: true });
   for (const name of readdirSync(TOOLCHAINS)) {
     const owner = /^staging-(?<pid>\d+)$/.exec(name)?.groups?.["pid"];
     if (owner !== undefined && !isAlive(Number(owner))) discard(path.join(TOOLCHAINS, name));
   }
+  if (existsSync(TOOLCHAIN)) return;
+
   const staging = path.join(TOOLCHAINS, `staging-${process.pid}`);
   mkdirSync(staging, { recursive: true });
   try {

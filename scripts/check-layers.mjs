@@ -2,7 +2,8 @@
  * Who may know whom: the import rules of ARCHITECTURE.md, checked on the real imports of every source file.
  *
  * A file belongs to its package (packages/<name>), and inside it to the pure core (src/core, or the whole package)
- * or not. Tests (`*.test.ts` and everything under e2e/) may import any library, and the packages in `tests`.
+ * or not. Tests (`*.test.ts`, their support in src/testing, everything under e2e/) may import any library, and the
+ * packages in `tests`.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -96,7 +97,8 @@ function sourceFiles(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const full = path.join(folder, entry.name);
-    if (entry.isDirectory()) return ["node_modules", "dist", "golden"].includes(entry.name) ? [] : sourceFiles(full);
+    if (entry.isDirectory())
+      return ["node_modules", "dist", "golden", "fixtures"].includes(entry.name) ? [] : sourceFiles(full);
     return /\.(?:ts|mts|js|mjs)$/.test(entry.name) && !entry.name.endsWith(".d.ts") ? [full] : [];
   });
 }
@@ -141,7 +143,7 @@ export function checkLayers(root) {
     const compilerImporters = [];
     for (const file of [...sourceFiles(path.join(base, "src")), ...sourceFiles(path.join(base, "e2e"))]) {
       const shown = path.relative(root, file).replaceAll(path.sep, "/");
-      const isTest = /\.test\.m?[tj]s$/.test(file) || shown.startsWith(`packages/${layer}/e2e/`);
+      const isTest = /\.test\.ts$|^packages\/[^/]+\/(?:e2e|src\/testing)\//.test(shown);
       const inCore = !isTest && shown.startsWith(`packages/${layer}/src/core/`);
       const text = readFileSync(file, "utf8");
       for (const { specifier, typeOnly, line } of importsOf(file, text)) {

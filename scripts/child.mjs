@@ -1,10 +1,11 @@
 /**
  * Runs a command so that nothing outlives us: each child leads its own process group, every signal that we get goes to
- * that group exactly once, and we end only after the whole group has.
+ * that group exactly once, and we end only after the whole group has. If we are killed, the group is ended too.
  *
  * Plain JavaScript for Node 20: bootstrap.mjs runs on whatever Node is there.
  */
 import { spawn } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -46,6 +47,7 @@ export async function run(command, args, { cwd, env, capture }) {
   child.stderr?.on("data", take);
   const closed = new Promise((resolve) => child.once("close", resolve));
 
+  const guard = guardGroup(child.pid);
   /** @type {NodeJS.Signals[]} */
   const passedOn = [];
   /** @type {NodeJS.Timeout | undefined} */
@@ -70,6 +72,7 @@ export async function run(command, args, { cwd, env, capture }) {
     return { code, output, interruptedBy: passedOn[0] ?? null };
   } finally {
     clearTimeout(killer);
+    guard.release();
     for (const signal of PASSED_ON) process.off(signal, passOn);
   }
 }
@@ -121,10 +124,49 @@ function signalGroup(leader, signal) {
   }
 }
 
+/**
+ * Ends the group if we die without a chance to (SIGKILL): a shell outside of it waits for the pipe from us to break.
+ * @param {number | undefined} leader
+ */
+function guardGroup(leader) {
+  if (leader === undefined) return { release: () => undefined };
+  const group = `-- -${leader}`;
+  const wait = `n=0; while [ $n -lt ${GRACE_MS / 1000} ] && kill -s 0 ${group}; do sleep 1; n=$((n + 1)); done`;
+  const end = `kill -s TERM ${group}; ${wait}; kill -s KILL ${group}`;
+  const guard = spawn("/bin/sh", ["-c", `read -r released || { ${end}; }`], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  // Without a guard (no /bin/sh, no free process) we still do what signals allow.
+  guard.on("error", () => undefined);
+  guard.stdin.on("error", () => undefined);
+  guard.unref();
+  return { release: () => void guard.stdin.end("released\n") };
+}
+
 /** Waits until no process of the group is left, at most the time of grace. @param {number | undefined} leader */
 async function groupEnded(leader) {
   const deadlineMs = performance.now() + GRACE_MS;
-  while (signalGroup(leader, 0) && performance.now() < deadlineMs) {
-    await sleep(20);
+  while (signalGroup(leader, 0) && !onlyZombies(leader) && performance.now() < deadlineMs) await sleep(20);
+}
+
+/**
+ * In a container whose first process collects no orphans, the dead of a group stay in the process table and take
+ * signals. Only Linux shows them, in /proc.
+ * @param {number | undefined} leader
+ */
+function onlyZombies(leader) {
+  if (process.platform !== "linux") return false;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      // `pid (command) state parent group …`; the command may contain anything, even brackets.
+      const [state, , group] = readFileSync(`/proc/${pid}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      if (Number(group) === leader && state !== "Z") return false;
+    } catch {
+      // Gone in the meantime.
+    }
   }
+  return true;
 }

@@ -147,6 +147,15 @@ test.each([
   await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
 });
 
+test("when the bootstrap itself is killed, the script is ended", async () => {
+  const { child } = bootstrap(["waits"]);
+  await vi.waitFor(() => expect(log()).toHaveLength(1), { timeout: 20_000 });
+  child.kill("SIGKILL");
+  const pids = log()[0]?.split(" ").map(Number) ?? [];
+  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
+  expect(log().slice(1)).toEqual(["SIGTERM", "cleaned up"]);
+});
+
 test("a second signal ends a script that ignores the first", async () => {
   const { child, ended } = bootstrap(["stubborn"]);
   await vi.waitFor(() => expect(log()).toHaveLength(1), { timeout: 20_000 });

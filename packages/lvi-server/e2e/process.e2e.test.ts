@@ -21,7 +21,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const { child, kill } of running) if (child.exitCode === null && child.signalCode === null) await kill("SIGKILL");
+  for (const { child, kill } of running)
+    if (child.exitCode === null && child.signalCode === null) await kill("SIGKILL");
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -39,7 +40,9 @@ function commitOf(reply: LviReply): CommitId {
 /** What storage holds, behind the server's back. */
 function stored(key: string): number | null {
   const database = new DatabaseSync(data, { readOnly: true });
-  const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as { value: Uint8Array } | undefined;
+  const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as
+    | { value: Uint8Array }
+    | undefined;
   database.close();
   return row?.value[0] ?? null;
 }
@@ -56,8 +59,14 @@ describe("kill -9", () => {
     const second = await start("--followup-timeout-ms", "60000");
     expect(second.server.epoch).toBe(first.server.epoch + 1);
     expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe("applied");
-    expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe("completed_before");
-    expect(await second.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored", outcome: { value: Uint8Array.of(1) } });
+    expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe(
+      "completed_before",
+    );
+    expect(await second.client.lvi(request)).toMatchObject({
+      kind: "executed",
+      cause: "stored",
+      outcome: { value: Uint8Array.of(1) },
+    });
     expect(stored("a")).toBe(1);
   });
 
@@ -82,7 +91,11 @@ describe("kill -9", () => {
     await first.server.kill("SIGKILL");
 
     const second = await start("--followup-timeout-ms", "60000");
-    expect(await second.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored", outcome: { value: Uint8Array.of(1) } });
+    expect(await second.client.lvi(request)).toMatchObject({
+      kind: "executed",
+      cause: "stored",
+      outcome: { value: Uint8Array.of(1) },
+    });
     await second.server.kill("SIGKILL");
     const third = await start();
     expect(await third.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });

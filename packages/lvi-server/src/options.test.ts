@@ -13,7 +13,12 @@ const RAW: RawOptions = {
 };
 
 test("good options", () => {
-  expect(parseOptions({ ...RAW, workers: "2" })).toMatchObject({ port: 0, workers: 2, followupTimeoutMs: 5_000, exitWithParent: false });
+  expect(parseOptions({ ...RAW, workers: "2" })).toMatchObject({
+    port: 0,
+    workers: 2,
+    followupTimeoutMs: 5_000,
+    exitWithParent: false,
+  });
   expect(parseKeys("a:00112233445566778899aabbccddeeff,b:ffffffffffffffffffffffffffffffff").size).toBe(2);
 });
 
@@ -37,5 +42,7 @@ test.each([
 
 test("no message shows a secret", () => {
   const secret = "0123456789abcdef0123456789abcdeg";
-  expect(() => parseKeys(`a:${secret}`)).toThrow(expect.not.objectContaining({ message: expect.stringContaining(secret) as string }));
+  expect(() => parseKeys(`a:${secret}`)).toThrow(
+    expect.not.objectContaining({ message: expect.stringContaining(secret) as string }),
+  );
 });

@@ -5,6 +5,15 @@ import { CborReader, CborWriter, MalformedError, MAX_DEPTH } from "./cbor.ts";
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "hex"));
 
+function failureOf(action: () => unknown): unknown {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
 describe("the examples of RFC 8949, appendix A", () => {
   test.each<[string, (writer: CborWriter) => unknown]>([
     ["00", (w) => w.integer(0)],
@@ -91,12 +100,11 @@ describe("malformed bytes", () => {
   test("random bytes never do anything but fail cleanly", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (input) => {
-        try {
-          const reader = new CborReader(input);
+        const reader = new CborReader(input);
+        const failure = failureOf(() => {
           while (reader.remaining > 0) reader.skip();
-        } catch (error) {
-          expect(error).toBeInstanceOf(MalformedError);
-        }
+        });
+        expect(failure === null || failure instanceof MalformedError).toBe(true);
       }),
       { numRuns: 2000 },
     );

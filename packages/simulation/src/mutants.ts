@@ -32,27 +32,46 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "locks are released before the writes are applied",
     file: "lvi-core.ts",
-    edits: [{ find: `    this.#versions.applyStarted(writes);\n    const operation`, replace: `    this.#versions.applyStarted(writes);\n    this.#unlock(execution);\n    const operation` }],
+    edits: [
+      {
+        find: `    this.#versions.applyStarted(writes);\n    const operation`,
+        replace: `    this.#versions.applyStarted(writes);\n    this.#unlock(execution);\n    const operation`,
+      },
+    ],
   },
   {
     name: "done executions are forgotten",
     file: "finished-executions.ts",
-    edits: [{ find: `    if (this.#done.has(done.executionId)) return;`, replace: `    if (this.#maxBytes >= 0) return;` }],
+    edits: [
+      { find: `    if (this.#done.has(done.executionId)) return;`, replace: `    if (this.#maxBytes >= 0) return;` },
+    ],
   },
   {
     name: "absent units are not validated",
     file: "lvi-core.ts",
-    edits: [{ find: `return version === null || !sameVersion(version, current);`, replace: `return version === null || (version.hash !== null && !sameVersion(version, current));` }],
+    edits: [
+      {
+        find: `return version === null || !sameVersion(version, current);`,
+        replace: `return version === null || (version.hash !== null && !sameVersion(version, current));`,
+      },
+    ],
   },
   {
     name: "readers pass writers that were told",
     file: "lvi-core.ts",
-    edits: [{ find: `return holder !== undefined && holder !== execution && holder.told;`, replace: `return holder !== undefined && holder !== execution && holder.told && holder.id === execution.id;` }],
+    edits: [
+      {
+        find: `return holder !== undefined && holder !== execution && holder.told;`,
+        replace: `return holder !== undefined && holder !== execution && holder.told && holder.id === execution.id;`,
+      },
+    ],
   },
   {
     name: "a load beside an apply is taken",
     file: "version-table.ts",
-    edits: [{ find: `return this.#unsettled.has(unit);`, replace: `return this.#unsettled.has(unit) && this.#maxBytes < 0;` }],
+    edits: [
+      { find: `return this.#unsettled.has(unit);`, replace: `return this.#unsettled.has(unit) && this.#maxBytes < 0;` },
+    ],
   },
   {
     name: "a load that was overtaken brings the old value back",
@@ -67,7 +86,12 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "commit ids are used again after a restart",
     file: "lvi-core.ts",
-    edits: [{ find: `    return commitId(this.#epoch, this.#sequence);\n  }`, replace: `    return commitId(1, this.#sequence);\n  }` }],
+    edits: [
+      {
+        find: `    return commitId(this.#epoch, this.#sequence);\n  }`,
+        replace: `    return commitId(1, this.#sequence);\n  }`,
+      },
+    ],
   },
   {
     name: "what a recording execution read is not validated",
@@ -77,22 +101,42 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "shared locks do not keep writers out",
     file: "lock-table.ts",
-    edits: [{ find: `  return mode === "shared" && soleHolder(lock)?.[1] !== "exclusive";`, replace: `  return soleHolder(lock)?.[1] !== "exclusive";` }],
+    edits: [
+      {
+        find: `  return mode === "shared" && soleHolder(lock)?.[1] !== "exclusive";`,
+        replace: `  return soleHolder(lock)?.[1] !== "exclusive";`,
+      },
+    ],
   },
   {
     name: "every caller that joined is told `valid`",
     file: "lvi-core.ts",
-    edits: [{ find: `    if (execution.callers.length > 0) this.#replay(execution, "asked again");\n    else if`, replace: `    for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);\n    if` }],
+    edits: [
+      {
+        find: `    if (execution.callers.length > 0) this.#replay(execution, "asked again");\n    else if`,
+        replace: `    for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);\n    if`,
+      },
+    ],
   },
   {
     name: "duplicates of what left no trace run again",
     file: "answered-requests.ts",
-    edits: [{ find: `    if (known !== undefined) return sentAtMs <= known.sentAtMs;`, replace: `    if (known !== undefined || this.#maxIds >= 0) return false;` }],
+    edits: [
+      {
+        find: `    if (known !== undefined) return sentAtMs <= known.sentAtMs;`,
+        replace: `    if (known !== undefined || this.#maxIds >= 0) return false;`,
+      },
+    ],
   },
   {
     name: "a failure after a doubtful one is believed",
     file: "lvi-core.ts",
-    edits: [{ find: `        failed.doubtful ||= effect === "unknown";\n        if (failed.doubtful) return`, replace: `        failed.doubtful = effect === "unknown";\n        if (failed.doubtful) return` }],
+    edits: [
+      {
+        find: `        failed.doubtful ||= effect === "unknown";\n        if (failed.doubtful) return`,
+        replace: `        failed.doubtful = effect === "unknown";\n        if (failed.doubtful) return`,
+      },
+    ],
   },
 ];
 
@@ -100,7 +144,9 @@ const PACKAGE = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const CORE = path.join(path.dirname(PACKAGE), "lvi-server", "src", "core");
 
 /** The mutated core; `dispose` removes its source. Throws if a text to change is not in the source exactly once. */
-export async function loadMutant(mutant: Mutant): Promise<{ readonly core: CoreClass; readonly dispose: () => Promise<void> }> {
+export async function loadMutant(
+  mutant: Mutant,
+): Promise<{ readonly core: CoreClass; readonly dispose: () => Promise<void> }> {
   const folder = await mkdtemp(path.join(PACKAGE, ".mutant-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {

@@ -37,13 +37,23 @@ const TAIL = 40_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
 
-export function simulate({ seed, operations = 150, core = LviCore, location = ModelLocation }: SimulationOptions): SimulationResult {
+export function simulate({
+  seed,
+  operations = 150,
+  core = LviCore,
+  location = ModelLocation,
+}: SimulationOptions): SimulationResult {
   const random = new Random(seed);
   const clock = new Clock(START_MS, random);
   const calm = random.chance(0.2);
   let network: NetworkFaults = calm
     ? { drop: 0, duplicate: 0, minDelayMs: 1, maxDelayMs: 60 }
-    : { drop: random.below(20) / 100, duplicate: random.below(20) / 100, minDelayMs: 1, maxDelayMs: random.between(5, 200) };
+    : {
+        drop: random.below(20) / 100,
+        duplicate: random.below(20) / 100,
+        minDelayMs: 1,
+        maxDelayMs: random.between(5, 200),
+      };
   const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
     failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
     lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
@@ -171,7 +181,8 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
   while (clock.step(endMs));
   const problems = [...check(history, primary.storage.applied)];
   if (!primary.isIdle) problems.push("something is still under way or locked at the end");
-  for (const [id, record] of primary.storage.intents) if (record.state === "pending") problems.push(`intent ${id} is pending at the end`);
+  for (const [id, record] of primary.storage.intents)
+    if (record.state === "pending") problems.push(`intent ${id} is pending at the end`);
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     if (primary.notes.has(alarm)) problems.push(`there was a ${alarm}`);
   }
@@ -185,4 +196,3 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
     crashes: primary.crashes,
   };
 }
-

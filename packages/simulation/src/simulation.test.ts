@@ -11,12 +11,15 @@ const SEEDS = 60;
 const MUTANT_SEEDS = 600;
 
 describe("the protocol under faults", () => {
-  test.each([...REGRESSIONS, ...Array.from({ length: SEEDS }, (_, index) => index + 1)])("seed %i, twice with the same trace", (seed) => {
-    const first = simulate({ seed });
-    expect(first.problems).toEqual([]);
-    expect(first.answered).toBeGreaterThan(50);
-    expect(simulate({ seed }).trace).toBe(first.trace);
-  });
+  test.each([...REGRESSIONS, ...Array.from({ length: SEEDS }, (_, index) => index + 1)])(
+    "seed %i, twice with the same trace",
+    (seed) => {
+      const first = simulate({ seed });
+      expect(first.problems).toEqual([]);
+      expect(first.answered).toBeGreaterThan(50);
+      expect(simulate({ seed }).trace).toBe(first.trace);
+    },
+  );
 
   test("every path was taken", () => {
     const notes = new Set<string>();

@@ -86,7 +86,8 @@ export const CATALOGUE = {
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,
-  analyzer_crash: INTERNAL,
+  /** The handlers concerned run near storage. */
+  analyzer_crash: { severity: "warning", class: "internal" },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type DiagnosticCode = keyof typeof CATALOGUE;

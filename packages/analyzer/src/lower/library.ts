@@ -91,6 +91,8 @@ define(
   { form: "function" },
 );
 
+define("-", "assert", { form: "function", result: "argument" });
+
 // Containers.
 define(INDEXED, "[]", { form: "element", ...READ, result: "element" });
 define(INDEXED, "at", { ...READ, result: "element" });

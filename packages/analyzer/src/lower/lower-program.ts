@@ -2,10 +2,10 @@
  * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
  * function bodies in `lower-function.ts`.
  */
-import { as, CommonFlags, ElementKind, TypeKind } from "../parse/assemblyscript.ts";
+import { as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Facts } from "../parse/facts.ts";
-import { spanOf as spanOfText, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
+import { spanOf as spanOfText, type Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
   STRING,
@@ -13,6 +13,7 @@ import {
   walkExpression,
   walkFunction,
   type ClassDeclaration,
+  type Expression,
   type FieldDeclaration,
   type FunctionDeclaration,
   type Global,
@@ -30,13 +31,9 @@ export interface ResolvedApplication {
   readonly facts: Facts;
 }
 
-export function lowerHandler(application: ResolvedApplication, handler: as.Function): Program | { readonly unsupported: Diagnostic } {
-  try {
-    return new Lowering(application).run(handler);
-  } catch (thrown) {
-    if (thrown instanceof Refusal) return { unsupported: thrown.diagnostic };
-    throw thrown;
-  }
+/** Throws a `Refusal` for what has no rule. */
+export function lowerHandler(application: ResolvedApplication, handler: as.Function): Program {
+  return new Lowering(application).run(handler);
 }
 
 export class Lowering {
@@ -45,10 +42,9 @@ export class Lowering {
   private readonly functions = new Map<as.Function, FunctionDeclaration>();
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
+  private readonly enumValues = new Map<as.EnumValue, Global>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
-  /** Global initializers that are being lowered, outermost first. */
-  private readonly globalOrder: Global[] = [];
 
   constructor(application: ResolvedApplication) {
     this.facts = application.facts;
@@ -56,10 +52,11 @@ export class Lowering {
   }
 
   run(handler: as.Function): Program {
+    this.refuseModuleStatements();
     const declaration = this.function(handler);
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
     this.refuseModuleEffects();
-    return { handler: declaration, globals: this.globalOrder, functions: [...this.functions.values()] };
+    return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
   }
 
   // ------------------------------------------------------------------------------------------------------ declarations
@@ -78,7 +75,8 @@ export class Lowering {
       result: VOID,
       initializers: [],
       body: [],
-      implicit: source.is(CommonFlags.Constructor) && source.prototype.bodyNode === null,
+      // A class without constructor gets a copy of its base's declaration, body included.
+      implicit: source.is(CommonFlags.Constructor) && source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
       overridable: false,
       escapes: false,
       isAbstract: source.is(CommonFlags.Abstract),
@@ -104,7 +102,11 @@ export class Lowering {
     const known = this.classes.get(source);
     if (known !== undefined) return known;
     if (source.kind === ElementKind.Interface) {
-      throw new Refusal("not_sliced_interface", `The read/write set can't be derived through the interface ${source.name} yet.`, span, "Use the class, or a common base class.");
+      throw new Refusal("not_sliced_interface", {
+        message: `What the interface ${source.name} reaches can't be followed yet.`,
+        primary: span,
+        help: "Use the class itself, or a common base class.",
+      });
     }
     const base = source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
@@ -123,7 +125,7 @@ export class Lowering {
     for (const field of ownFields(source)) {
       if (field.initializerNode === null) continue;
       const lowered = fields.find((candidate) => candidate.name === field.name);
-      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance);
+      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);
     }
     return declaration;
   }
@@ -149,9 +151,35 @@ export class Lowering {
     };
     this.globals.set(source, global);
     const node = source.initializerNode;
-    if (node !== null) global.initializer = lowerInitializer(this, node, null);
-    this.globalOrder.push(global);
+    if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
     return global;
+  }
+
+  /** Enum values are constants of their own; one without initializer follows the one before it. */
+  enumValue(source: as.EnumValue): Global {
+    const known = this.enumValues.get(source);
+    if (known !== undefined) return known;
+    const span = spanOf(source.declaration.name);
+    const type: Type = { kind: "number", name: "i32" };
+    const node = source.valueNode;
+    let initializer: Expression = { kind: "constant", text: "0", type, span };
+    if (node !== null) {
+      initializer = lowerInitializer(this, node, null, type);
+    } else {
+      const siblings = [...(source.parent.members?.values() ?? [])].filter((member) => member.kind === ElementKind.EnumValue) as as.EnumValue[];
+      const previous = siblings[siblings.indexOf(source) - 1];
+      if (previous !== undefined) {
+        const global = this.enumValue(previous);
+        initializer = { kind: "operation", operator: "+", operands: [{ kind: "global", global, type, span }, { kind: "constant", text: "1", type, span }], type, span };
+      }
+    }
+    const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
+    this.enumValues.set(source, global);
+    return global;
+  }
+
+  private globalsInOrder(): Global[] {
+    return [...this.enumValues.values(), ...this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? [])];
   }
 
   // ------------------------------------------------------------------------------------------------------------- types
@@ -166,7 +194,9 @@ export class Lowering {
     if (instance !== null) return this.classType(instance, span);
     const signature = source.getSignature();
     if (signature !== null) {
-      if (signature.thisType !== null) throw new Refusal("not_sliced_method_value", "Methods used as values are not supported yet.", span, "Pass a function instead.");
+      if (signature.thisType !== null) {
+        throw new Refusal("not_sliced_method_value", { message: "A method used as a value can't be followed yet.", primary: span, help: "Use a function." });
+      }
       return {
         kind: "function",
         parameters: signature.parameterTypes.map((parameter) => this.type(parameter, span)),
@@ -177,7 +207,11 @@ export class Lowering {
     if (name !== undefined) return { kind: "number", name };
     if (source.kind === TypeKind.Void) return VOID;
     if (source.kind === TypeKind.Bool) return BOOL;
-    throw new Refusal("not_sliced_type", `The type ${source.toString()} is not supported in handlers yet.`, span, "Use numbers, booleans, strings, arrays, maps and classes.");
+    throw new Refusal("not_sliced_type", {
+      message: `Values of type ${source.toString()} can't be followed yet.`,
+      primary: span,
+      help: "Use numbers, booleans, strings, arrays, maps and classes.",
+    });
   }
 
   private classType(instance: as.Class, span: Span): Type {
@@ -193,7 +227,11 @@ export class Lowering {
     } else if (name === "Error" || CONTAINERS.has(name)) {
       return { kind: "library", name, arguments: typeArguments };
     }
-    throw new Refusal("not_sliced_library", `The class ${name} is not supported in handlers yet.`, span, "Use arrays, Map, Set, typed arrays and your own classes.");
+    throw new Refusal("not_sliced_library", {
+      message: `What the class ${name} does can't be followed yet.`,
+      primary: span,
+      help: "Use arrays, Map, Set, typed arrays and your own classes.",
+    });
   }
 
   // ----------------------------------------------------------------------------------------------------------- private
@@ -212,15 +250,33 @@ export class Lowering {
     return qualified === "default" ? "main" : qualified;
   }
 
-  /** Module-level code runs before every handler; effects there would have to be part of every read/write set. */
+  /** Statements between the declarations run before every handler, and may do anything to the globals. */
+  private refuseModuleStatements(): void {
+    for (const source of this.program.sources) {
+      if (!isApplication(source.internalPath)) continue;
+      const executed = source.statements.find((statement) => !DECLARATIONS.has(statement.kind));
+      if (executed !== undefined) {
+        throw new Refusal("not_sliced_module_code", {
+          message: "Statements outside of functions can't be followed yet.",
+          primary: spanOf(executed),
+          help: "Give the variables their values where they are declared, by calling a function.",
+        });
+      }
+    }
+  }
+
+  /** Initial values run before every handler too; effects there would have to be part of every read/write set. */
   private refuseModuleEffects(): void {
     const seen = new Set<FunctionDeclaration>();
-    for (const global of this.globalOrder) {
-      const check = (expression: import("./ir.ts").Expression): void => {
+    for (const global of this.globalsInOrder()) {
+      const check = (expression: Expression): void => {
         if (expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort") {
-          throw new Refusal("not_sliced_module_code", "Module-level code may not use tables, random(), uuid() or abort().", global.span, "Do this inside the handler.", [
-            { span: expression.span, label: "used here" },
-          ]);
+          throw new Refusal("not_sliced_module_code", {
+            message: `The initial value of ${global.name} uses tables, random(), uuid() or abort().`,
+            primary: global.span,
+            related: [{ span: expression.span, label: "used here" }],
+            help: "Do this inside the handler.",
+          });
         }
         if (expression.kind === "call" || expression.kind === "construction") {
           for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
@@ -278,6 +334,21 @@ function ownFields(source: as.Class): as.Property[] {
   }
   return fields;
 }
+
+const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
+  NodeKind.ClassDeclaration,
+  NodeKind.EnumDeclaration,
+  NodeKind.FunctionDeclaration,
+  NodeKind.InterfaceDeclaration,
+  NodeKind.NamespaceDeclaration,
+  NodeKind.TypeDeclaration,
+  NodeKind.Variable,
+  NodeKind.Import,
+  NodeKind.Export,
+  NodeKind.ExportDefault,
+  NodeKind.ExportImport,
+  NodeKind.Empty,
+]);
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

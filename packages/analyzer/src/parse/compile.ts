@@ -5,14 +5,22 @@
  * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
  * diagnostics, in run-time assertions and for the slicer.
  */
-import { as, ASSEMBLYSCRIPT_VERSION, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
-import binaryen from "assemblyscript/binaryen";
+import {
+  as,
+  ASSEMBLYSCRIPT_VERSION,
+  binaryen,
+  FlowFlags,
+  NodeKind,
+  ReportMode,
+  Runtime,
+  Target,
+} from "./assemblyscript.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
-export const START_EXPORT = "_start";
+const START_EXPORT = "_start";
 
 /** Code added to a file that the developer wrote. */
 export interface Graft {
@@ -49,17 +57,24 @@ export interface LoadedProgram {
   /** The compiler's messages so far; errors among them if `ok` is false. */
   readonly messages: readonly as.DiagnosticMessage[];
   readonly ok: boolean;
+  readonly crash: Crash | null;
+}
+
+/** The compiler threw: a mistake of its own, or of ours. */
+export interface Crash {
+  readonly error: unknown;
+  /** The function that was being compiled, if one was. */
+  readonly within: as.Function | null;
 }
 
 export interface CompiledProgram extends LoadedProgram {
   /** Null if there were errors. */
   readonly wasm: Uint8Array | null;
-  /** What the compiler threw, if it crashed. */
-  readonly crash: unknown;
+  readonly compiler: as.Compiler | null;
 }
 
 /** Parses the entry file and everything it imports, and declares all elements. Never throws for bad sources. */
-export function loadProgram(request: CompileRequest): LoadedProgram & { readonly crash: unknown } {
+export function loadProgram(request: CompileRequest): LoadedProgram {
   const options = as.newOptions();
   as.setTarget(options, Target.Wasm32);
   as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
@@ -76,42 +91,101 @@ export function loadProgram(request: CompileRequest): LoadedProgram & { readonly
       for (const graft of request.grafts ?? []) applyGraft(program, graft);
       as.initializeProgram(program);
     }
-  } catch (crash) {
-    return { program, messages: program.diagnostics, ok: false, crash };
+  } catch (error) {
+    return { program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
   }
   return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
 
 /** Compiles to WebAssembly. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(request: CompileRequest): CompiledProgram {
-  const { program, ok, crash } = loadProgram(request);
-  if (!ok) return { program, messages: program.diagnostics, ok, wasm: null, crash };
-  let module: as.Module | null = null;
+  const loaded = loadProgram(request);
+  const { program, messages } = loaded;
+  if (!loaded.ok) return { ...loaded, wasm: null, compiler: null };
   let compiler: as.Compiler | null = null;
+  let module: as.Module | null = null;
   try {
     compiler = request.createCompiler?.(program) ?? new RadicalCompiler(program);
-    module = compiler.compile();
-    if (hasErrors(program)) return { program, messages: program.diagnostics, ok: false, wasm: null, crash: null };
+    module = compiler.module;
+    compiler.compile();
+    if (hasErrors(program)) return { program, messages, ok: false, wasm: null, crash: null, compiler };
     if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
     const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
-    return { program, messages: program.diagnostics, ok: true, wasm, crash: null };
-  } catch (thrown) {
-    return { program, messages: program.diagnostics, ok: false, wasm: null, crash: thrown };
+    return { program, messages, ok: true, wasm, crash: null, compiler };
+  } catch (error) {
+    const within = compiler?.currentFlow.sourceFunction ?? null;
+    return { program, messages, ok: false, wasm: null, crash: { error, within }, compiler };
   } finally {
     // Binaryen's memory is outside the garbage collector.
-    (module ?? compiler?.module)?.dispose();
+    module?.dispose();
   }
 }
 
 /** Parses one file on its own, without its imports. The messages are the parser's. */
-export function parseFile(path: string, text: string): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
+export function parseFile(
+  path: string,
+  text: string,
+): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
   const parser = new as.Parser();
   parser.parseFile(text, path, false);
   return { source: parser.sources[0]!, messages: parser.diagnostics };
 }
 
-/** The compiler, taught that the SDK's `abort` does not return. */
+export interface CallSite {
+  readonly caller: as.Function;
+  readonly node: as.Node;
+}
+
+interface BuiltinCalls {
+  compileCallExpressionBuiltin(
+    prototype: as.FunctionPrototype,
+    call: as.CallExpression,
+    context: as.Type,
+  ): as.ExpressionRef;
+}
+
+/** The compiler, taught that the SDK's `abort` does not return, and writing down who calls what. */
 export class RadicalCompiler extends as.Compiler {
+  /** The calls of each function, in order of compilation. */
+  readonly calls = new Map<as.Function, CallSite[]>();
+  /** The calls of AssemblyScript's builtins by name: `load`. */
+  readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
+  /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
+  readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
+
+  constructor(program: as.Program) {
+    super(program);
+    // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
+    // that they would be missing in it.
+    this.ensureStaticString("stack overflow");
+    this.ensureStaticString(as.Source.native.normalizedPath);
+    // Private in the compiler's typings.
+    const internals = this as unknown as BuiltinCalls;
+    const original = internals.compileCallExpressionBuiltin.bind(this);
+    internals.compileCallExpressionBuiltin = (prototype, call, context) => {
+      this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
+      return original(prototype, call, context);
+    };
+  }
+
+  override compileExpression(
+    expression: as.Expression,
+    contextualType: as.Type,
+    constraints?: as.Constraints,
+  ): as.ExpressionRef {
+    if (expression.kind === NodeKind.PropertyAccess && isDevelopers(expression.range.source)) {
+      const { expression: object, property } = expression as as.PropertyAccessExpression;
+      if (property.text === "buffer" || property.text === "dataStart") {
+        const type = this.resolver.resolveExpression(object, this.currentFlow, as.Type.auto, ReportMode.Swallow);
+        const view = type?.getClass()?.prototype;
+        if (view?.declaration.range.source.isLibrary === true) {
+          this.bufferAccesses.push({ view: `${view.name}.${property.text}`, site: this.#site(expression) });
+        }
+      }
+    }
+    return super.compileExpression(expression, contextualType, constraints);
+  }
+
   override compileCallDirect(
     instance: as.Function,
     args: as.Expression[],
@@ -119,11 +193,49 @@ export class RadicalCompiler extends as.Compiler {
     thisArg?: as.ExpressionRef,
     constraints?: as.Constraints,
   ): as.ExpressionRef {
+    this.#note(instance, reportNode);
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
     return this.module.block(null, [call, this.module.unreachable()], as.Type.void.toRef());
   }
+
+  override makeCallDirect(
+    instance: as.Function,
+    operands: as.ExpressionRef[] | null,
+    reportNode: as.Node,
+    immediatelyDropped?: boolean,
+  ): as.ExpressionRef {
+    this.#note(instance, reportNode);
+    return super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
+  }
+
+  #note(instance: as.Function, node: as.Node): void {
+    const sites = this.calls.get(instance);
+    if (sites === undefined) this.calls.set(instance, [this.#site(node)]);
+    else if (sites[sites.length - 1]!.node !== node) sites.push(this.#site(node));
+  }
+
+  #site(node: as.Node): CallSite {
+    return { caller: this.currentFlow.sourceFunction, node };
+  }
+}
+
+/** How the paths of generated files end: the entry file and the grafts. */
+export const GENERATED_SUFFIX = "~generated.ts";
+
+/** Path under which the grafts of a file appear: in the same folder, so that relative imports are the same. */
+function generatedPath(file: string): string {
+  return file.replace(/\.ts$/, GENERATED_SUFFIX);
+}
+
+function isGenerated(source: as.Source): boolean {
+  return source.normalizedPath.endsWith(GENERATED_SUFFIX);
+}
+
+/** Whether the developer wrote it. */
+export function isDevelopers(source: as.Source): boolean {
+  return !source.isLibrary && !source.isNative && !isGenerated(source);
 }
 
 function hasErrors(program: as.Program): boolean {
@@ -133,7 +245,8 @@ function hasErrors(program: as.Program): boolean {
 function parseAll(program: as.Program, request: CompileRequest): void {
   for (const [path, text] of request.stdlib) {
     // The files of the top folder declare the globals; the others are imported.
-    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts")) as.parse(program, text, `~lib/${path}`, false);
+    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts"))
+      as.parse(program, text, `~lib/${path}`, false);
   }
   const runtime = `rt/index-${request.runtime}.ts`;
   as.parse(program, request.stdlib.get(runtime) ?? null, `~lib/${runtime}`, true);
@@ -168,9 +281,12 @@ function applyGraft(program: as.Program, graft: Graft): void {
   const target = program.sources.find((source) => source.normalizedPath === graft.file);
   // A file that nothing imports is not part of the program.
   if (target === undefined) return;
-  const { source, messages } = parseFile(graft.file, graft.text);
+  const { source, messages } = parseFile(generatedPath(graft.file), graft.text);
   const problem = messages[0];
-  if (problem !== undefined) throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  if (problem !== undefined)
+    throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  // The compiler looks up the file of a declaration by its source's path.
+  source.internalPath = target.internalPath;
   for (const statement of source.statements) {
     if (statement.kind !== NodeKind.ClassDeclaration) {
       target.statements.push(statement);
@@ -179,9 +295,11 @@ function applyGraft(program: as.Program, graft: Graft): void {
     const addition = statement as as.ClassDeclaration;
     const declared = target.statements.find(
       (candidate): candidate is as.ClassDeclaration =>
-        candidate.kind === NodeKind.ClassDeclaration && (candidate as as.ClassDeclaration).name.text === addition.name.text,
+        candidate.kind === NodeKind.ClassDeclaration &&
+        (candidate as as.ClassDeclaration).name.text === addition.name.text,
     );
-    if (declared === undefined) throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
+    if (declared === undefined)
+      throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
     declared.members.push(...addition.members);
   }
 }

@@ -94,7 +94,8 @@ test("property: no conflict is ever held, nobody waits for free units, everybody
           const held = owners.map((each) => locks.modeOf(each, unit)).filter((mode) => mode !== undefined);
           expect(held.length <= 1 || held.every((mode) => mode === "shared")).toBe(true);
         }
-        for (const [each, state] of states) if (state === "waiting") expect(locks.blockers(each).length).toBeGreaterThan(0);
+        for (const [each, state] of states)
+          if (state === "waiting") expect(locks.blockers(each).length).toBeGreaterThan(0);
       };
       for (const { kind, owner: index, units, modes } of actions) {
         const each = owners[index]!;
@@ -108,7 +109,7 @@ test("property: no conflict is ever held, nobody waits for free units, everybody
         checkHeld();
       }
       // Holders end one after the other; in sorted order nobody can wait for ever.
-      for (let holder = owners.find((each) => states.get(each) === "holding"); holder !== undefined; ) {
+      for (let holder = owners.find((each) => states.get(each) === "holding"); holder !== undefined;) {
         release(holder);
         checkHeld();
         holder = owners.find((each) => states.get(each) === "holding");

@@ -69,7 +69,10 @@ describe("in a file", () => {
       other.close();
       await expect(storage.load([unitId("t", "x")])).rejects.toThrow(/corrupt/);
       // The other operations of the same turn are not harmed.
-      const [bad, good] = await Promise.allSettled([storage.load([unitId("t", "x")]), storage.load([unitId("t", "y")])]);
+      const [bad, good] = await Promise.allSettled([
+        storage.load([unitId("t", "x")]),
+        storage.load([unitId("t", "y")]),
+      ]);
       expect([bad.status, good.status]).toEqual(["rejected", "fulfilled"]);
       await storage.close();
     }));

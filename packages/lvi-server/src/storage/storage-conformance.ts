@@ -2,7 +2,16 @@
  * What every implementation of the storage port must do. A test file of each calls `describeStorage` with the test
  * functions of its runner and a way to open a fresh storage.
  */
-import { commitId, entryOf, type ExecutionId, type ModuleHash, type Outcome, type UnitId, unitId, type Write } from "@radical/protocol";
+import {
+  commitId,
+  entryOf,
+  type ExecutionId,
+  type ModuleHash,
+  type Outcome,
+  type UnitId,
+  unitId,
+  type Write,
+} from "@radical/protocol";
 import { type Completion, completionHash, type Intent } from "../core/intent.ts";
 import type { Storage } from "./storage.ts";
 
@@ -95,7 +104,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: odd, value: null }]));
     expect(await loadOne(storage, odd)).toEqual(undefined);
     // Deleting what is absent is fine.
-    expect(await storage.complete(epoch, "new", completionOf(intentOf(3), [{ unit: odd, value: null }]))).toEqual({ kind: "applied" });
+    expect(await storage.complete(epoch, "new", completionOf(intentOf(3), [{ unit: odd, value: null }]))).toEqual({
+      kind: "applied",
+    });
   });
 
   test("an intent is stored once; the second gets the first as it is", async (storage) => {
@@ -116,7 +127,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
     const again = completionOf(intent, [{ unit: X, value: encode("2") }]);
     const { writes: _, environment: __, ...done } = completion;
-    expect(await storage.complete(epoch, "pending", again)).toEqual({ kind: "exists", record: { state: "done", done } });
+    expect(await storage.complete(epoch, "pending", again)).toEqual({
+      kind: "exists",
+      record: { state: "done", done },
+    });
     expect(await loadOne(storage, X)).toEqual({ commitId: completion.commitId, value: encode("1") });
     expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "exists", record: { state: "done", done } });
     expect(await storage.lookUp(intent.executionId)).toEqual({ state: "done", done });
@@ -128,7 +142,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.storeIntent(epoch, intent);
     const completion = completionOf({ ...intent, commitId: commitId(1, 50) }, [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
-    expect(await storage.lookUp(intent.executionId)).toMatchObject({ state: "done", done: { commitId: commitId(1, 50) } });
+    expect(await storage.lookUp(intent.executionId)).toMatchObject({
+      state: "done",
+      done: { commitId: commitId(1, 50) },
+    });
   });
 
   test("a completion whose condition fails applies nothing", async (storage) => {
@@ -136,7 +153,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "exists", record: null });
     await storage.storeIntent(epoch, intentOf(1));
-    expect(await storage.complete(epoch, "new", completion)).toMatchObject({ kind: "exists", record: { state: "pending" } });
+    expect(await storage.complete(epoch, "new", completion)).toMatchObject({
+      kind: "exists",
+      record: { state: "pending" },
+    });
     expect(await loadOne(storage, X)).toEqual(undefined);
   });
 
@@ -191,7 +211,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await storage.takeOver(0);
     await storage.storeIntent(epoch, intentOf(1));
     const kinds = await Promise.all(
-      ["1", "2", "3"].map((value) => storage.complete(epoch, "pending", completionOf(intentOf(1), [{ unit: X, value: encode(value) }]))),
+      ["1", "2", "3"].map((value) =>
+        storage.complete(epoch, "pending", completionOf(intentOf(1), [{ unit: X, value: encode(value) }])),
+      ),
     );
     expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(["applied", "exists", "exists"]);
   });

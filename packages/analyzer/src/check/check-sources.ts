@@ -1,0 +1,145 @@
+/**
+ * The checks that come before the compiler: the files that the handlers reach are looked at one by one, so that
+ * whatever is wrong with one of them hides nothing in the others.
+ */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
+import { parseFile } from "../parse/compile.ts";
+import { fromParser } from "../parse/messages.ts";
+import { spanOfRange } from "../parse/span.ts";
+import { RESERVED_PREFIX } from "../schema/schema.ts";
+import { checkForms } from "./forms.ts";
+
+const SDK = "@radical/sdk";
+
+/** Checks the handler files and all that they import. */
+export function checkSources(sources: readonly SourceFile[], handlerFiles: readonly string[]): Diagnostic[] {
+  const byPath = new Map(sources.map((file) => [file.path, file]));
+  const waiting = [...handlerFiles];
+  const seen = new Set(waiting);
+  const diagnostics: Diagnostic[] = [];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const file = byPath.get(path);
+    if (file === undefined) continue;
+    const forms = checkForms(file);
+    const { source, messages } = parseFile(file.path, file.text);
+    diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
+    diagnostics.push(...checkNames(source));
+    for (const { specifier, internalPath } of importsOf(source)) {
+      const problem = checkImport(specifier, internalPath, byPath);
+      if (problem !== null) diagnostics.push(problem);
+      const found = internalPath.startsWith("~lib/") ? undefined : fileAt(internalPath, byPath);
+      if (found === undefined || seen.has(found)) continue;
+      seen.add(found);
+      waiting.push(found);
+    }
+  }
+  return diagnostics;
+}
+
+/** The parser's errors without those that come of a form that is named already: on its line or later. */
+function withoutFollowing(errors: readonly Diagnostic[], forms: readonly Diagnostic[]): Diagnostic[] {
+  const firstLine = Math.min(...forms.map((form) => form.primary.line));
+  return errors.filter((error) => error.primary.line < firstLine);
+}
+
+interface Import {
+  readonly specifier: as.StringLiteralExpression;
+  readonly internalPath: string;
+}
+
+function importsOf(source: as.Source): Import[] {
+  const imports: Import[] = [];
+  for (const statement of source.statements) {
+    if (statement.kind === NodeKind.Import) {
+      const { path, internalPath } = statement as as.ImportStatement;
+      imports.push({ specifier: path, internalPath });
+    } else if (statement.kind === NodeKind.Export) {
+      const { path, internalPath } = statement as as.ExportStatement;
+      if (path !== null && internalPath !== null) imports.push({ specifier: path, internalPath });
+    }
+  }
+  return imports;
+}
+
+function fileAt(internalPath: string, byPath: ReadonlyMap<string, SourceFile>): string | undefined {
+  return [`${internalPath}.ts`, `${internalPath}/index.ts`].find((path) => byPath.has(path));
+}
+
+function checkImport(
+  specifier: as.StringLiteralExpression,
+  internalPath: string,
+  byPath: ReadonlyMap<string, SourceFile>,
+): Diagnostic | null {
+  const primary = spanOfRange(specifier.range);
+  const text = specifier.value;
+  if (text === SDK) return null;
+  if (text.startsWith(`${SDK}/`)) {
+    return diagnostic("sdk_internal", {
+      message: `${text} is internal to the SDK`,
+      primary,
+      help: `import { Table, abort, now, random, uuid } from "${SDK}"`,
+    });
+  }
+  if (!text.startsWith(".")) {
+    return diagnostic("package_import", {
+      message: `handlers can't import ${JSON.stringify(text)}`,
+      primary,
+      help: `handlers import ${SDK} and the application's own files by relative path; packages of npm are not compiled to WebAssembly`,
+    });
+  }
+  if (fileAt(internalPath, byPath) !== undefined) return null;
+  return diagnostic("import_not_found", {
+    message: `there is no file ${internalPath}.ts`,
+    primary,
+    help: "the path is relative to the importing file, without extension",
+  });
+}
+
+/** Declarations at the top of a file: no generated names, nothing that only the host could provide. */
+function checkNames(source: as.Source): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  for (const declaration of topDeclarations(source.statements)) {
+    const { name, flags } = declaration;
+    if (name.text.startsWith(RESERVED_PREFIX)) {
+      found.push(
+        diagnostic("reserved_name", {
+          message: `${name.text} is a reserved name`,
+          primary: spanOfRange(name.range),
+          help: `choose a name that does not start with ${RESERVED_PREFIX}`,
+        }),
+      );
+    }
+    if ((flags & CommonFlags.Declare) !== 0) {
+      found.push(
+        diagnostic("host_import", {
+          message: `handlers can't declare functions or variables of the host: ${name.text}`,
+          primary: spanOfRange(name.range),
+          help: "write the function in the application",
+        }),
+      );
+    }
+  }
+  return found;
+}
+
+function topDeclarations(statements: readonly as.Statement[]): as.DeclarationStatement[] {
+  return statements.flatMap((statement) => {
+    switch (statement.kind) {
+      case NodeKind.ExportDefault:
+        return [(statement as as.ExportDefaultStatement).declaration];
+      case NodeKind.Variable:
+        return (statement as as.VariableStatement).declarations;
+      case NodeKind.ClassDeclaration:
+      case NodeKind.EnumDeclaration:
+      case NodeKind.FunctionDeclaration:
+      case NodeKind.InterfaceDeclaration:
+      case NodeKind.NamespaceDeclaration:
+      case NodeKind.TypeDeclaration:
+        return [statement as as.DeclarationStatement];
+      default:
+        return [];
+    }
+  });
+}

@@ -1,0 +1,215 @@
+/**
+ * The checks that need the compiler's own resolution: what the developer's code really calls, whatever its name.
+ */
+import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE } from "@radical/protocol";
+import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
+import { isDevelopers, SDK_LIBRARY, type CallSite, type RadicalCompiler } from "../parse/compile.ts";
+import { spanOfRange, textOf } from "../parse/span.ts";
+import type { TableSchema } from "../schema/schema.ts";
+
+interface Refusal {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly help: string;
+}
+
+const ENVIRONMENT_HELP =
+  "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk";
+
+/** What a foreign import comes from, by the start of its name. */
+const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
+  [
+    "env.seed",
+    {
+      code: "nondeterministic",
+      message: "handlers can't use Math.random(): the primary could not repeat it",
+      help: 'import { random } from "@radical/sdk": random() is drawn once and recorded',
+    },
+  ],
+  [
+    "env.Date.",
+    {
+      code: "nondeterministic",
+      message: "handlers can't read the clock: the primary could not repeat it",
+      help: 'import { now } from "@radical/sdk": now() is the recorded time of the execution in milliseconds',
+    },
+  ],
+  [
+    "env.performance.",
+    { code: "nondeterministic", message: "handlers can't read the clock", help: "time a handler from outside" },
+  ],
+  [
+    "env.crypto.",
+    {
+      code: "nondeterministic",
+      message: "handlers can't use the platform's randomness: the primary could not repeat it",
+      help: 'import { random, uuid } from "@radical/sdk": they are drawn once and recorded',
+    },
+  ],
+  [
+    "env.console.",
+    {
+      code: "console_not_available",
+      message: "there is no console in handlers",
+      help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+    },
+  ],
+  [
+    "env.trace",
+    {
+      code: "console_not_available",
+      message: "there is no trace in handlers",
+      help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+    },
+  ],
+  ["env.process.", { code: "nondeterministic", message: "there is no process in handlers", help: ENVIRONMENT_HELP }],
+  [
+    `${HOST_NAMESPACE}.`,
+    {
+      code: "sdk_internal",
+      message: "this is for read/write-set functions, which are derived from handlers",
+      help: "use get, put, delete and has",
+    },
+  ],
+];
+
+const RAW_MEMORY: Refusal = {
+  code: "unsafe_memory",
+  message: "handlers can't use raw memory",
+  help: "use classes, arrays and strings: addresses are not the same in every run",
+};
+const FLOAT_BITS: Refusal = {
+  code: "float_bits",
+  message: "handlers can't look at the bits of floats: not a number has different ones on different machines",
+  help: "compute with the numbers; to hash one, use its toString()",
+};
+const UNREACHABLE: Refusal = {
+  code: "unsafe_memory",
+  message: "handlers can't use unreachable()",
+  help: 'abort(status, code, message), or throw new Error("…")',
+};
+
+/** AssemblyScript's builtins that are refused, by name. */
+const BUILTINS: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
+  [/^(reinterpret|copysign)/, FLOAT_BITS],
+  [/^unreachable$/, UNREACHABLE],
+  [/^(load|store)/, RAW_MEMORY],
+  [
+    /^(changetype|unchecked|call_indirect|size|grow|copy|fill|init|drop|data|alloc|realloc|free|i31|externref)$/,
+    RAW_MEMORY,
+  ],
+  [/^(v128|[if]\d+x\d+|atomic|memory|__)/, RAW_MEMORY],
+];
+
+/** Functions of AssemblyScript's library that are refused, by internal name. */
+const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
+  [
+    /^~lib\/regexp\//,
+    {
+      code: "regular_expression",
+      message: "there are no regular expressions",
+      help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
+    },
+  ],
+  [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
+  [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
+  [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
+];
+
+/** Calls of the runtime by its own names; the compiler makes others, which are no one's. */
+const RUNTIME_CALL = /^(__|heap\.|memory\.|atomic\.)/;
+
+export function checkUses(
+  program: as.Program,
+  compiler: RadicalCompiler,
+  tables: readonly TableSchema[],
+  fallback: Span,
+): Diagnostic[] {
+  return [...checkImports(program, compiler, fallback), ...checkCalls(compiler, tables)];
+}
+
+/** Everything that the compiled program wants from a host. */
+function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: Span): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  for (const [module, elements] of program.moduleImports) {
+    for (const [name, element] of elements) {
+      if (isHostFunction(module, name)) continue;
+      const full = `${module}.${name}`;
+      const refusal = IMPORTS.find(([prefix]) => full.startsWith(prefix))?.[1] ?? {
+        code: "host_import",
+        message: `handlers can't use ${full} of the host`,
+        help: ENVIRONMENT_HELP,
+      };
+      found.push(diagnostic(refusal.code, { ...refusal, primary: originOf(element, compiler) ?? fallback }));
+    }
+  }
+  return found;
+}
+
+function isHostFunction(module: string, name: string): boolean {
+  if (module === ASSEMBLYSCRIPT_ABORT.module) return name === ASSEMBLYSCRIPT_ABORT.name;
+  if (module !== HOST_NAMESPACE || !Object.hasOwn(HOST_FUNCTIONS, name)) return false;
+  return HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS].program === "both";
+}
+
+/** Follows the calls back from an imported function to the first place in a file of the developer's. */
+function originOf(element: as.Element, compiler: RadicalCompiler): Span | null {
+  if (element.kind !== ElementKind.Function) return null;
+  const waiting = [element as as.Function];
+  const seen = new Set(waiting);
+  for (const called of waiting) {
+    for (const { caller, node } of compiler.calls.get(called) ?? []) {
+      if (isDevelopers(node.range.source)) return spanOfRange(node.range);
+      if (seen.has(caller)) continue;
+      seen.add(caller);
+      waiting.push(caller);
+    }
+  }
+  return null;
+}
+
+function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const refuse = (refusal: Refusal, { node }: CallSite): void => {
+    if (isDevelopers(node.range.source))
+      found.push(diagnostic(refusal.code, { ...refusal, primary: spanOfRange(node.range) }));
+  };
+  for (const { name, site } of compiler.builtinCalls) {
+    const refusal = BUILTINS.find(([names]) => names.test(name))?.[1];
+    if (refusal !== undefined) refuse(refusal, site);
+  }
+  for (const { view, site } of compiler.bufferAccesses) {
+    if (view.endsWith(".dataStart")) refuse(RAW_MEMORY, site);
+    else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
+  }
+  // The schema is that of the program before code was generated: other nodes, the same places.
+  const declared = new Set(tables.map((table) => placeOf(table.declaration.initializer!)));
+  for (const [called, sites] of compiler.calls) {
+    const isTable = isTableConstructor(called);
+    const refusal = LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
+    for (const site of sites) {
+      if (isTable && !declared.has(placeOf(site.node))) refuse(TABLE, site);
+      else if (refusal !== undefined) refuse(refusal, site);
+      else if (called.declaration.range.source.isLibrary && RUNTIME_CALL.test(textOf(site.node)))
+        refuse(RAW_MEMORY, site);
+    }
+  }
+  return found;
+}
+
+function placeOf({ range }: as.Node): string {
+  return `${range.source.normalizedPath}:${range.start}`;
+}
+
+function isTableConstructor(called: as.Function): boolean {
+  if (!called.is(CommonFlags.Constructor) || called.parent.kind !== ElementKind.Class) return false;
+  return (called.parent as as.Class).prototype.internalName === `${SDK_LIBRARY}/index/Table`;
+}
+
+const TABLE: Refusal = {
+  code: "table_not_constant",
+  message: "a table is a constant at the top of a file, with a literal name",
+  help: 'const users = new Table<User>("users");',
+};

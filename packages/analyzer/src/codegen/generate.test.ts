@@ -1,0 +1,310 @@
+import { describe, expect, test } from "vitest";
+import { buildWith, type BuildResult } from "../pipeline.ts";
+import { deriveNothing } from "../testing/record-mode.ts";
+import { buildInput } from "../testing/library.ts";
+import { call } from "../testing/run.ts";
+import { valueToJson } from "@radical/protocol";
+
+function build(files: Readonly<Record<string, string>>): BuildResult {
+  const result = buildWith(buildInput(files), deriveNothing);
+  expect(result.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  return result;
+}
+
+describe("handlers of every parameter and result type", () => {
+  const built = build({
+    "lib/models.ts": `
+      export class Base { id: string = "none"; readonly made: i64 = 7; }
+      class Author extends Base { name: string = ""; tags: string[] = ["new"]; }
+      export { Author };
+      export class Post {
+        constructor(public title: string, public stars: i32 = 5) {}
+        author: Author = new Author();
+        parent: Post | null = null;
+        scores: f64[] = [];
+      }`,
+    "handlers/all.ts": `
+      import { Table, abort, now, random, uuid } from "@radical/sdk";
+      import { Author, Post } from "../lib/models";
+      const posts = new Table<Post>("posts");
+      const names = new Table<string>("names");
+      const lists = new Table<Array<Author | null>>("lists");
+
+      export function numbers(a: i8, b: u8, c: i16, d: u16, e: i32, f: u32, g: i64, h: u64, i: f32, j: f64, k: bool): string {
+        return a.toString() + " " + b.toString() + " " + c.toString() + " " + d.toString() + " " + e.toString() + " " + f.toString() + " " +
+          g.toString() + " " + h.toString() + " " + i.toString() + " " + j.toString() + " " + k.toString();
+      }
+      export function same(post: Post): Post { return post; }
+      export function nested(values: i32[][], maybe: string[] | null): i32[][] | null { return maybe == null ? null : values; }
+      export function nothing(): void {}
+      export function defaults(a: i32, b: i32 = a * 2, c: string = "x" + b.toString()): string { return a.toString() + b.toString() + c; }
+      export function save(key: string, post: Post): void { posts.put(key, post); names.put(key, post.title); lists.put(key, [post.author, null]); }
+      export function load(key: string): Post | null { return posts.get(key); }
+      export function name(key: string): string { const name = names.get(key); if (name == null) abort(404, "no_name", "There is no " + key); return name; }
+      export function list(key: string): (Author | null)[] { const all = lists.get(key); return all == null ? [] : all; }
+      export function remove(key: string): bool { posts.delete(key); return posts.has(key) || names.has(key); }
+      export function environment(): string { return now().toString() + " " + random().toString() + " " + uuid(); }
+      export function nan(zero: f64): f64 { return zero / zero; }
+      class Link { next: Link | null = null; }
+      function chain(n: i32): Link { const link = new Link(); if (n > 0) link.next = chain(n - 1); return link; }
+      export function deep(n: i32): bool { return chain(n).next == null; }
+      export function index(values: i32[]): i32 { return values[3]; }
+    `,
+  });
+
+  test("numbers keep their values to the bounds", () => {
+    const json = {
+      a: -128,
+      b: 255,
+      c: -32768,
+      d: 65535,
+      e: -2147483648,
+      f: 4294967295,
+      g: "-9223372036854775808",
+      h: "18446744073709551615",
+      i: 1.5,
+      j: -0.1,
+      k: true,
+    };
+    expect(call(built, new Map(), "numbers", json).result).toBe(
+      "-128 255 -32768 65535 -2147483648 4294967295 -9223372036854775808 18446744073709551615 1.5 -0.1 true",
+    );
+  });
+
+  test("records: given fields are kept, missing ones initialized", () => {
+    const full = {
+      title: "é𝄞",
+      stars: 1,
+      author: { id: "1", made: 9, name: "n", tags: [] },
+      parent: null,
+      scores: [1, 2.5],
+    };
+    expect(call(built, new Map(), "same", { post: full }).result).toEqual(full);
+    expect(
+      call(built, new Map(), "same", { post: { title: "t", parent: { title: "p", author: { name: "a" } } } }).result,
+    ).toEqual({
+      title: "t",
+      stars: 5,
+      author: { id: "none", made: 7, name: "", tags: ["new"] },
+      parent: {
+        title: "p",
+        stars: 5,
+        author: { id: "none", made: 7, name: "a", tags: ["new"] },
+        parent: null,
+        scores: [],
+      },
+      scores: [],
+    });
+  });
+
+  test("arrays, null and nothing", () => {
+    expect(call(built, new Map(), "nested", { values: [[1], [], [2, 3]], maybe: ["x"] }).result).toEqual([
+      [1],
+      [],
+      [2, 3],
+    ]);
+    expect(call(built, new Map(), "nested", { values: [], maybe: null }).result).toBeNull();
+    expect(call(built, new Map(), "nothing").result).toBeNull();
+  });
+
+  test("a default may use the parameters before it", () => {
+    expect(call(built, new Map(), "defaults", { a: 2 }).result).toBe("24x4");
+    expect(call(built, new Map(), "defaults", { a: 2, c: "!" }).result).toBe("24!");
+    expect(call(built, new Map(), "defaults", { a: 2, b: 1 }).result).toBe("21x1");
+  });
+
+  test("items are stored and read again", () => {
+    const items = new Map<string, Uint8Array>();
+    const post = {
+      title: "t",
+      stars: 3,
+      author: { id: "i", made: 1, name: "n", tags: ["a", "b"] },
+      parent: null,
+      scores: [0.5],
+    };
+    expect(call(built, items, "save", { key: "k/1", post }).result).toBeNull();
+    expect([...items.keys()].toSorted()).toEqual(["lists/k/1", "names/k/1", "posts/k/1"]);
+    expect(JSON.parse(valueToJson(items.get("posts/k/1")!))).toEqual(post);
+    expect(call(built, items, "load", { key: "k/1" }).result).toEqual(post);
+    expect(call(built, items, "list", { key: "k/1" }).result).toEqual([post.author, null]);
+    expect(call(built, items, "name", { key: "k/1" }).result).toBe("t");
+    expect(call(built, items, "remove", { key: "k/1" }).result).toBe(true);
+    expect(call(built, items, "load", { key: "k/1" }).result).toBeNull();
+  });
+
+  test("stored records evolve: unknown keys are skipped, new fields are initialized", () => {
+    const items = new Map<string, Uint8Array>();
+    const old = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        export class Item { gone: Array<Array<string>> = []; count: i32 = 0; alsoGone: Item | null = null; }
+        const items = new Table<Item>("items");
+        export function save(item: Item): void { items.put("1", item); }`,
+    });
+    const young = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        let made: i32 = 0;
+        class Part { size!: i64; label!: string; }
+        export class Item { readonly added: string = "new" + (++made).toString(); count!: f64; part!: Part; parts!: Part[]; maybe: Part | null; flag!: bool; }
+        const items = new Table<Item>("items");
+        export function load(): Item | null { return items.get("1"); }`,
+    });
+    call(old, items, "save", {
+      item: { gone: [["a"], []], count: -3, alsoGone: { gone: [], count: 1, alsoGone: null } },
+    });
+    expect(call(young, items, "load").result).toEqual({
+      added: "new1",
+      count: -3,
+      part: { size: 0, label: "" },
+      parts: [],
+      maybe: null,
+      flag: false,
+    });
+  });
+
+  test("abort ends the handler with its status, code and message", () => {
+    expect(call(built, new Map(), "name", { key: "x" }).outcome).toEqual({
+      kind: "abort",
+      status: 404,
+      code: "no_name",
+      message: "There is no x",
+    });
+  });
+
+  test("traps name the developer's or the library's line", () => {
+    expect(call(built, new Map(), "index", { values: [] }).outcome).toMatchObject({
+      kind: "trap",
+      code: "assertion_failed",
+      message: expect.stringMatching(/^Index out of range \(~lib\/array\.ts:/),
+    });
+  });
+
+  test("calls that hold objects are nested to the same depth everywhere", () => {
+    expect(call(built, new Map(), "deep", { n: 1000 }).result).toBe(false);
+    expect(call(built, new Map(), "deep", { n: 1000000 }).outcome).toEqual({
+      kind: "trap",
+      code: "stack_overflow",
+      message: "the handler's calls are nested too deeply",
+    });
+  });
+
+  test("the environment is the recorded one", () => {
+    const first = call(built, new Map(), "environment").result;
+    expect(first).toMatch(/^1700000000000 0\.\d+ [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(call(built, new Map(), "environment").result).toBe(first);
+    expect(call(built, new Map(), "environment", {}, 2).result).not.toBe(first);
+  });
+
+  test("every NaN is the same", () => {
+    expect(call(built, new Map(), "nan", { zero: 0 }).outcome).toEqual({
+      kind: "result",
+      value: Uint8Array.of(0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0),
+    });
+  });
+
+  test("the manifest's view", () => {
+    expect(built.records["Post"]).toMatchInlineSnapshot(`
+      {
+        "fields": [
+          {
+            "name": "title",
+            "optional": false,
+            "type": {
+              "kind": "string",
+            },
+          },
+          {
+            "name": "stars",
+            "optional": true,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "author",
+            "optional": true,
+            "type": {
+              "kind": "record",
+              "name": "Author",
+            },
+          },
+          {
+            "name": "parent",
+            "optional": true,
+            "type": {
+              "inner": {
+                "kind": "record",
+                "name": "Post",
+              },
+              "kind": "nullable",
+            },
+          },
+          {
+            "name": "scores",
+            "optional": true,
+            "type": {
+              "element": {
+                "kind": "f64",
+              },
+              "kind": "array",
+            },
+          },
+        ],
+        "name": "Post",
+      }
+    `);
+    expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot(`
+      {
+        "file": "handlers/all.ts",
+        "line": 15,
+        "name": "defaults",
+        "parameters": [
+          {
+            "name": "a",
+            "optional": false,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "b",
+            "optional": true,
+            "type": {
+              "kind": "i32",
+            },
+          },
+          {
+            "name": "c",
+            "optional": true,
+            "type": {
+              "kind": "string",
+            },
+          },
+        ],
+        "plan": {
+          "kind": "near-storage",
+          "reason": {
+            "class": "unsupported",
+            "code": "read_write_set_not_derived",
+            "message": "defaults is not analyzed",
+            "primary": {
+              "column": 23,
+              "end": 925,
+              "file": "handlers/all.ts",
+              "line": 15,
+              "start": 917,
+            },
+            "related": [],
+            "severity": "warning",
+          },
+        },
+        "readOnly": false,
+        "reads": [],
+        "result": {
+          "kind": "string",
+        },
+        "rwSource": null,
+        "writes": [],
+      }
+    `);
+  });
+});

@@ -1,0 +1,297 @@
+/**
+ * The code that is added to the developer's: for each record class its encoding and decoding, for each handler a
+ * wrapper that reads the arguments, calls it and hands over the result, and the entry file that exports the wrappers.
+ *
+ * It enters as grafts (see parse/compile.ts). Names are `__radical…`, which the developer's may not be.
+ */
+import type { as } from "../parse/assemblyscript.ts";
+import { GENERATED_SUFFIX, SDK_LIBRARY, type Graft } from "../parse/compile.ts";
+import {
+  RESERVED_PREFIX,
+  type HandlerParameter,
+  type HandlerSchema,
+  type RecordField,
+  type RecordSchema,
+  type Schema,
+} from "../schema/schema.ts";
+import type { ValueType } from "@radical/protocol";
+
+/** Path of the generated entry file. */
+export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
+
+const CODEC_LIBRARY = `${SDK_LIBRARY.slice("~lib/".length)}/codec`;
+/** What generated code uses of the SDK's codec, under names that are not the developer's. */
+const CODEC_NAMES = [
+  "Reader",
+  "Writer",
+  "decodeValue",
+  "encodeValue",
+  "readArguments",
+  "respond",
+  "setField",
+  "zeroValue",
+] as const;
+const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY}";`;
+
+/** Bits of one word that keeps which keys of a map were seen. */
+const WORD_BITS = 64;
+
+export interface GeneratedCode {
+  readonly entry: string;
+  readonly grafts: readonly Graft[];
+}
+
+/** An entry file that only makes the handler files part of the program. */
+export function loadingEntry(handlerFiles: readonly string[]): string {
+  return handlerFiles.map((file) => `import ${JSON.stringify(importPath(ENTRY_FILE, file))};\n`).join("");
+}
+
+/** The code for the handlers and records of a program. `respond`: whether results are handed over. */
+export function generateCode(schema: Schema, options: { readonly respond: boolean }): GeneratedCode {
+  return new Generator(schema, options.respond).generate();
+}
+
+class Generator {
+  readonly #schema: Schema;
+  readonly #respond: boolean;
+  readonly #records: ReadonlyMap<as.Class, { readonly record: RecordSchema; readonly alias: string }>;
+  readonly #files = new Map<string, GeneratedFile>();
+
+  constructor(schema: Schema, respond: boolean) {
+    this.#schema = schema;
+    this.#respond = respond;
+    this.#records = new Map(
+      schema.records.map((record, index) => [record.class, { record, alias: `${RESERVED_PREFIX}_r${index}` }]),
+    );
+  }
+
+  generate(): GeneratedCode {
+    for (const { record, alias } of this.#records.values()) this.#addRecord(record, alias);
+    const entry = new GeneratedFile(ENTRY_FILE);
+    this.#schema.handlers.forEach((handler, index) => this.#addHandler(entry, handler, index));
+    return {
+      entry: entry.text(),
+      grafts: Array.from(this.#files.values(), (file) => ({ file: file.path, text: file.text() })),
+    };
+  }
+
+  #file(path: string): GeneratedFile {
+    let file = this.#files.get(path);
+    if (file === undefined) this.#files.set(path, (file = new GeneratedFile(path)));
+    return file;
+  }
+
+  /** A type as the generated part of `file` writes it; records of other files are imported. */
+  #type(file: GeneratedFile, type: as.Type, value: ValueType): string {
+    switch (value.kind) {
+      case "nullable":
+        return `${this.#type(file, type.nonNullableType, value.inner)} | null`;
+      case "array":
+        return `Array<${this.#type(file, type.getClass()!.typeArguments![0]!, value.element)}>`;
+      case "record": {
+        const { record, alias } = this.#records.get(type.getClass()!)!;
+        if (record.file === file.path) return record.name;
+        file.import(alias, record.file);
+        return alias;
+      }
+      default:
+        return value.kind;
+    }
+  }
+
+  #addRecord(record: RecordSchema, alias: string): void {
+    const file = this.#file(record.file);
+    file.statement(`export { ${record.name} as ${alias} };`);
+    const { fields } = record;
+    const types = fields.map((field) => this.#type(file, field.resolved, field.type));
+    const words = wordCount(fields.length);
+    const fill = `__radicalFill${alias.slice(RESERVED_PREFIX.length)}`;
+
+    const encoded = fields.map(
+      (field, index) =>
+        `    writer.text(${JSON.stringify(field.name)});\n` +
+        `    ${RESERVED_PREFIX}_encodeValue<${types[index]}>(writer, this.${field.name});\n`,
+    );
+    const decoded = fields.map(
+      (field, index) =>
+        `if (reader.keyIs(${JSON.stringify(field.name)})) {\n` +
+        `        ${this.#assignment(record, field, types[index]!, `${RESERVED_PREFIX}_decodeValue<${types[index]}>(reader)`)}\n` +
+        `        ${markSeen(index)}\n      } else `,
+    );
+    const filled = fields.map((field, index) => {
+      const value =
+        field.initializer === null
+          ? `${RESERVED_PREFIX}_zeroValue<${types[index]}>()`
+          : `this.${this.#initializer(field)}()`;
+      return `    if (!${isSeen(index)}) ${this.#assignment(record, field, types[index]!, value)}\n`;
+    });
+    file.member(
+      record.name,
+      `  __radicalEncode(writer: ${RESERVED_PREFIX}_Writer): void {\n    writer.map(${fields.length});\n${encoded.join("")}  }\n` +
+        `  __radicalDecode(reader: ${RESERVED_PREFIX}_Reader): void {\n${declareSeen(words)}` +
+        `    for (let pairs = reader.map(); pairs > 0; pairs--) {\n      reader.key();\n      ${decoded.join("")}reader.skip();\n    }\n` +
+        `    this.${fill}(${seenWords(words).join(", ")});\n  }\n` +
+        `  __radicalInitialize(): void {\n    this.${fill}(${seenWords(words)
+          .map(() => "0")
+          .join(", ")});\n  }\n` +
+        `  ${fill}(${seenWords(words)
+          .map((word) => `${word}: u64`)
+          .join(", ")}): void {\n${filled.join("")}  }\n`,
+    );
+  }
+
+  #assignment(record: RecordSchema, field: RecordField, type: string, value: string): string {
+    if (!field.readonly) return `this.${field.name} = ${value};`;
+    return `${RESERVED_PREFIX}_setField<${type}>(changetype<usize>(this), offsetof<${record.name}>("${field.name}"), ${value});`;
+  }
+
+  /** The method that evaluates a field's initializer, in the class that declares the field, where its names are. */
+  #initializer(field: RecordField): string {
+    const name = `__radicalInitial_${field.name}`;
+    const { owner } = field;
+    const file = this.#file(owner.prototype.declaration.range.source.normalizedPath);
+    const type = this.#type(file, field.resolved, field.type);
+    file.member(owner.prototype.name, `  ${name}(): ${type} {\n    return ${field.initializer};\n  }\n`);
+    return name;
+  }
+
+  #addHandler(entry: GeneratedFile, handler: HandlerSchema, index: number): void {
+    const name = `${RESERVED_PREFIX}_f${index}`;
+    entry.import(handler.name, handler.exportedBy, name);
+    const { parameters } = handler;
+    const words = wordCount(parameters.length);
+    const types = parameters.map((parameter) => this.#type(entry, parameter.resolved, parameter.type));
+    const declared = parameters.map(
+      (parameter, i) => `  let p${i}: ${types[i]} = ${placeholder(parameter.type, types[i]!)};\n`,
+    );
+    const decoded = parameters.map(
+      (parameter, i) =>
+        `if (reader.keyIs(${JSON.stringify(parameter.name)})) {\n      p${i} = ${RESERVED_PREFIX}_decodeValue<${types[i]}>(reader);\n      ${markSeen(i)}\n    } else `,
+    );
+    const filled = parameters.flatMap((parameter, i) => {
+      if (parameter.defaultText !== null) {
+        return [`  if (!${isSeen(i)}) p${i} = ${this.#defaultOf(entry, handler, parameter, index, i)};\n`];
+      }
+      return parameter.optional
+        ? []
+        : [`  if (!${isSeen(i)}) throw new Error("missing argument ${parameter.name}");\n`];
+    });
+    const call = `${name}(${parameters.map((_, i) => `p${i}`).join(", ")})`;
+    let answer = `  ${call};\n`;
+    if (this.#respond) {
+      const writer = `  const writer = new ${RESERVED_PREFIX}_Writer();\n`;
+      answer =
+        handler.resultType === null
+          ? `${answer}${writer}  writer.null();\n`
+          : `  const result = ${call};\n${writer}  ${RESERVED_PREFIX}_encodeValue<${this.#type(entry, handler.result, handler.resultType)}>(writer, result);\n`;
+      answer += `  ${RESERVED_PREFIX}_respond(writer);\n`;
+    }
+    entry.statement(
+      `function ${RESERVED_PREFIX}_h${index}(): void {\n` +
+        `  const reader = ${RESERVED_PREFIX}_readArguments();\n${declareSeen(words)}${declared.join("")}` +
+        `  for (let pairs = reader.map(); pairs > 0; pairs--) {\n    reader.key();\n    ${decoded.join("")}reader.skip();\n  }\n` +
+        `  reader.end();\n${filled.join("")}${answer}}\nexport { ${RESERVED_PREFIX}_h${index} as ${handler.name} };`,
+    );
+  }
+
+  /** A call of the function that evaluates a parameter's default where it was written: it may use what stands before it. */
+  #defaultOf(
+    entry: GeneratedFile,
+    handler: HandlerSchema,
+    parameter: HandlerParameter,
+    index: number,
+    position: number,
+  ): string {
+    const file = this.#file(handler.declaredIn);
+    const name = `${RESERVED_PREFIX}_d${index}_${position}`;
+    const before = handler.parameters.slice(0, position);
+    const signature = before
+      .map((other) => `${other.name}: ${this.#type(file, other.resolved, other.type)}`)
+      .join(", ");
+    const type = this.#type(file, parameter.resolved, parameter.type);
+    file.statement(`export function ${name}(${signature}): ${type} {\n  return ${parameter.defaultText};\n}`);
+    entry.import(name, handler.declaredIn);
+    return `${name}(${before.map((_, i) => `p${i}`).join(", ")})`;
+  }
+}
+
+/** The generated part of one file. */
+class GeneratedFile {
+  readonly path: string;
+  readonly #imports = new Map<string, string>();
+  readonly #statements: string[] = [];
+  readonly #members = new Map<string, Set<string>>();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  import(name: string, from: string, as: string = name): void {
+    const names = name === as ? name : `${name} as ${as}`;
+    this.#imports.set(as, `import { ${names} } from ${JSON.stringify(importPath(this.path, from))};`);
+  }
+
+  statement(text: string): void {
+    this.#statements.push(text);
+  }
+
+  /** Adds members to a class of the file, once. */
+  member(className: string, text: string): void {
+    let members = this.#members.get(className);
+    if (members === undefined) this.#members.set(className, (members = new Set()));
+    members.add(text);
+  }
+
+  text(): string {
+    const classes = Array.from(this.#members, ([name, members]) => `class ${name} {\n${[...members].join("")}}`);
+    return [CODEC_IMPORT, ...this.#imports.values(), ...classes, ...this.#statements, ""].join("\n");
+  }
+}
+
+function wordCount(keys: number): number {
+  return Math.max(1, Math.ceil(keys / WORD_BITS));
+}
+
+function seenWords(words: number): string[] {
+  return Array.from({ length: words }, (_, word) => `seen${word}`);
+}
+
+function declareSeen(words: number): string {
+  return seenWords(words)
+    .map((word) => `    let ${word}: u64 = 0;\n`)
+    .join("");
+}
+
+function markSeen(index: number): string {
+  return `seen${Math.floor(index / WORD_BITS)} |= (1 as u64) << ${index % WORD_BITS};`;
+}
+
+function isSeen(index: number): string {
+  return `(seen${Math.floor(index / WORD_BITS)} & ((1 as u64) << ${index % WORD_BITS}))`;
+}
+
+/** A value that a variable of the type holds until it is set. */
+function placeholder(type: ValueType, text: string): string {
+  switch (type.kind) {
+    case "bool":
+      return "false";
+    case "string":
+    case "array":
+    case "record":
+      return `changetype<${text}>(0)`;
+    case "nullable":
+      return "null";
+    default:
+      return "0";
+  }
+}
+
+/** How the file `from` imports the file `to`: relative, without extension. */
+function importPath(from: string, to: string): string {
+  const base = from.split("/").slice(0, -1);
+  const target = to.replace(/\.ts$/, "").split("/");
+  let common = 0;
+  while (common < base.length && common < target.length - 1 && base[common] === target[common]) common++;
+  const up = base.length - common;
+  return `${up === 0 ? "./" : "../".repeat(up)}${target.slice(common).join("/")}`;
+}

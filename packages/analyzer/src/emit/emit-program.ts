@@ -1,0 +1,407 @@
+/**
+ * Prints a program of the IR as one self-contained AssemblyScript file: imports, tables and other globals, the handler,
+ * the functions it reaches, the classes it uses. Everything has a name of its own, whatever file it came from.
+ */
+import {
+
+  statementExpressions,
+  walkExpression,
+  walkFunction,
+  walkStatements,
+  type ClassDeclaration,
+  type Expression,
+  type FieldDeclaration,
+  type FunctionDeclaration,
+  type Global,
+  type Program,
+  type Statement,
+  type Type,
+} from "../lower/ir.ts";
+import { printExpression, printOperand, type Printer } from "./print-expression.ts";
+import { printType } from "./print-type.ts";
+
+/** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
+export interface EmitOptions {
+  readonly fields: ReadonlyMap<FieldDeclaration, Expression | null> | null;
+  readonly comment: string | null;
+}
+
+export function emitProgram(program: Program, options: EmitOptions): string {
+  return new Emitter(program, options).file();
+}
+
+class Emitter implements Printer {
+  private readonly program: Program;
+  private readonly options: EmitOptions;
+  private readonly functions = new Set<FunctionDeclaration>();
+  private readonly classes = new Set<ClassDeclaration>();
+  private readonly names = new Map<object, string>();
+  private readonly sdkNames = new Set<string>();
+  private indent = "";
+
+  constructor(program: Program, options: EmitOptions) {
+    this.program = program;
+    this.options = options;
+    for (const global of program.globals) {
+      this.useType(global.type);
+      if (global.initializer !== null) walkExpression(global.initializer, (expression) => this.use(expression));
+    }
+    this.useFunction(program.handler);
+    this.chooseNames();
+  }
+
+  file(): string {
+    const { program } = this;
+    const globals = program.globals.map((global) => this.global(global));
+    const helpers = [...this.functions].filter((declaration) => declaration.kind === "function" && declaration !== program.handler);
+    const parts = [
+      `${this.options.comment === null ? "" : `// ${this.options.comment}\n`}import { ${[...this.sdkNames].toSorted().join(", ")} } from "@radical/sdk";`,
+      globals.join("\n"),
+      `export ${this.topLevelFunction(program.handler)}`,
+      ...helpers.map((declaration) => this.topLevelFunction(declaration)),
+      ...inBaseOrder([...this.classes]).map((declaration) => this.class(declaration)),
+    ];
+    return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  }
+
+  // --------------------------------------------------------------------------------------------------------- collection
+
+  private useFunction(declaration: FunctionDeclaration): void {
+    if (this.functions.has(declaration)) return;
+    this.functions.add(declaration);
+    if (declaration.owner !== null) this.useClass(declaration.owner);
+    for (const { local } of declaration.parameters) this.useType(local.type);
+    this.useType(declaration.result);
+    walkFunction(declaration, (expression) => this.use(expression));
+    walkStatements(declaration.body, (statement) => {
+      if (statement.kind === "variable") this.useType(statement.local.type);
+    });
+  }
+
+  private use(expression: Expression): void {
+    switch (expression.kind) {
+      case "call":
+        for (const callee of expression.callees) this.useFunction(callee);
+        break;
+      case "construction":
+        this.useClass(expression.declaration);
+        this.useFunction(expression.callee);
+        break;
+      case "function-value":
+        this.useFunction(expression.declaration);
+        break;
+      case "cast":
+      case "array":
+        this.useType(expression.type);
+        break;
+      case "instance-of":
+        this.useType(expression.tested);
+        break;
+      case "library":
+        for (const type of expression.typeArguments) this.useType(type);
+        break;
+      case "new-table":
+        this.sdkNames.add("Table");
+        this.useType(expression.type);
+        break;
+      case "draw":
+        this.sdkNames.add(expression.source);
+        break;
+      case "now":
+      case "abort":
+        this.sdkNames.add(expression.kind);
+        break;
+      default:
+        break;
+    }
+  }
+
+  private useType(type: Type): void {
+    switch (type.kind) {
+      case "class":
+        this.useClass(type.declaration);
+        break;
+      case "library":
+        for (const argument of type.arguments) this.useType(argument);
+        break;
+      case "table":
+        this.sdkNames.add("Table");
+        this.useType(type.record);
+        break;
+      case "function":
+        for (const parameter of type.parameters) this.useType(parameter);
+        this.useType(type.result);
+        break;
+      case "nullable":
+        this.useType(type.inner);
+        break;
+      case "void":
+      case "bool":
+      case "number":
+      case "string":
+        break;
+    }
+  }
+
+  private useClass(declaration: ClassDeclaration): void {
+    if (this.classes.has(declaration)) return;
+    this.classes.add(declaration);
+    if (declaration.base !== null) this.useClass(declaration.base);
+    for (const field of this.fieldsOf(declaration)) {
+      this.useType(field.type);
+      const initializer = this.initializer(field);
+      if (initializer !== null) walkExpression(initializer, (expression) => this.use(expression));
+    }
+  }
+
+  private initializer(field: FieldDeclaration): Expression | null {
+    const { fields } = this.options;
+    return fields === null ? field.initializer : (fields.get(field) ?? null);
+  }
+
+  private fieldsOf(declaration: ClassDeclaration): FieldDeclaration[] {
+    const { fields } = this.options;
+    return declaration.fields.filter((field) => fields === null || fields.has(field));
+  }
+
+  // -------------------------------------------------------------------------------------------------------------- names
+
+  /** Top-level names are unique and no local variable's, so no scope can hide them. */
+  private chooseNames(): void {
+    const taken = new Set<string>([...RESERVED, this.program.handler.name]);
+    this.names.set(this.program.handler, this.program.handler.name);
+    for (const declaration of this.functions) {
+      for (const { local } of declaration.parameters) taken.add(local.name);
+      walkStatements(declaration.body, (statement) => {
+        if (statement.kind === "variable") taken.add(statement.local.name);
+      });
+    }
+    const choose = (declaration: { readonly name: string }): void => {
+      if (this.names.has(declaration)) return;
+      let name = declaration.name;
+      for (let number = 2; taken.has(name); number++) name = `${declaration.name}_${number}`;
+      taken.add(name);
+      this.names.set(declaration, name);
+    };
+    for (const global of this.program.globals) choose(global);
+    for (const declaration of this.classes) choose(declaration);
+    for (const declaration of this.functions) if (declaration.kind === "function") choose(declaration);
+  }
+
+  className(declaration: ClassDeclaration): string {
+    return this.names.get(declaration) ?? declaration.name;
+  }
+
+  functionName(declaration: FunctionDeclaration): string {
+    return this.names.get(declaration) ?? declaration.name;
+  }
+
+  globalName(global: Global): string {
+    return this.names.get(global) ?? global.name;
+  }
+
+  // ------------------------------------------------------------------------------------------------------- declarations
+
+  private type(type: Type): string {
+    return printType(type, (declaration) => this.className(declaration));
+  }
+
+  private global(global: Global): string {
+    const keyword = global.mutable ? "let" : "const";
+    const annotation = global.type.kind === "table" ? "" : `: ${this.type(global.type)}`;
+    const initial = global.initializer === null ? "" : ` = ${printOperand(global.initializer, this)}`;
+    return `${keyword} ${this.globalName(global)}${annotation}${initial};`;
+  }
+
+  private topLevelFunction(declaration: FunctionDeclaration): string {
+    return `function ${this.functionName(declaration)}${this.signature(declaration)} ${this.body(declaration.body)}`;
+  }
+
+  private signature(declaration: FunctionDeclaration): string {
+    return `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)}`;
+  }
+
+  private parameters(declaration: FunctionDeclaration, properties: ReadonlySet<string>): string {
+    return declaration.parameters
+      .map(({ local, defaultValue }) => {
+        const initial = defaultValue === null ? "" : ` = ${printOperand(defaultValue, this)}`;
+        return `${properties.has(local.name) ? "public " : ""}${local.name}: ${this.type(local.type)}${initial}`;
+      })
+      .join(", ");
+  }
+
+  private class(declaration: ClassDeclaration): string {
+    const own = [...this.functions].filter((candidate) => candidate.owner === declaration);
+    const constructor = own.find((candidate) => candidate.kind === "constructor" && !candidate.implicit);
+    const properties = constructor === undefined ? new Set<string>() : parameterProperties(constructor);
+    const head = `${declaration.isAbstract ? "abstract " : ""}class ${this.className(declaration)}${declaration.base === null ? "" : ` extends ${this.className(declaration.base)}`}`;
+    const members = this.indented(() => [
+      ...this.fieldsOf(declaration)
+        .filter((field) => !properties.has(field.name))
+        .map((field) => `${this.indent}${this.field(field)}`),
+      ...(constructor === undefined ? [] : [`${this.indent}constructor(${this.parameters(constructor, properties)}) ${this.body(constructor.body)}`]),
+      ...own.filter((candidate) => candidate.kind !== "constructor").map((candidate) => `${this.indent}${this.method(candidate)}`),
+    ]);
+    return members.length === 0 ? `${head} {}` : `${head} {\n${members.join("\n")}\n}`;
+  }
+
+  private field(field: FieldDeclaration): string {
+    const type = this.type(field.type);
+    const initializer = this.initializer(field);
+    if (initializer !== null) return `${field.name}: ${type} = ${printOperand(initializer, this)};`;
+    const zero = zeroValue(field.type);
+    return zero === null || field.type.kind === "string" ? `${field.name}!: ${type};` : `${field.name}: ${type} = ${zero};`;
+  }
+
+  private method(declaration: FunctionDeclaration): string {
+    const { kind, name } = declaration;
+    if (kind === "getter") return `get ${name}(): ${this.type(declaration.result)} ${this.body(declaration.body)}`;
+    if (kind === "setter") return `set ${name}(${this.parameters(declaration, new Set())}) ${this.body(declaration.body)}`;
+    if (declaration.isAbstract) return `abstract ${name}${this.signature(declaration)};`;
+    return `${name}${this.signature(declaration)} ${this.body(declaration.body)}`;
+  }
+
+  lambda(declaration: FunctionDeclaration): string {
+    const head = `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)} =>`;
+    const [only] = declaration.body;
+    if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null) return `${head} ${printOperand(only.value, this)}`;
+    return `${head} ${this.body(declaration.body)}`;
+  }
+
+  // --------------------------------------------------------------------------------------------------------- statements
+
+  private expression(expression: Expression): string {
+    return printExpression(expression, this);
+  }
+
+  private indented<T>(action: () => T): T {
+    const outer = this.indent;
+    this.indent = `${outer}  `;
+    const result = action();
+    this.indent = outer;
+    return result;
+  }
+
+  private body(statements: readonly Statement[]): string {
+    const lines = this.indented(() => statements.map((statement) => `${this.indent}${this.statement(statement)}`));
+    return lines.length === 0 ? "{}" : `{\n${lines.join("\n")}\n${this.indent}}`;
+  }
+
+  private statement(statement: Statement): string {
+    switch (statement.kind) {
+      case "block":
+        return this.body(statement.body);
+      case "expression":
+        return `${this.expression(statement.expression)};${statement.comment === undefined ? "" : ` // ${statement.comment}`}`;
+      case "variable":
+        return `${this.variable(statement)};`;
+      case "if": {
+        const head = `if (${this.expression(statement.condition)}) ${this.body(statement.consequent)}`;
+        if (statement.alternative.length === 0) return head;
+        const [only] = statement.alternative;
+        return `${head} else ${statement.alternative.length === 1 && only?.kind === "if" ? this.statement(only) : this.body(statement.alternative)}`;
+      }
+      case "loop":
+        return this.loop(statement);
+      case "switch": {
+        const cases = this.indented(() =>
+          statement.cases.map((choice) => {
+            const head = choice.label === null ? `${this.indent}default:` : `${this.indent}case ${this.expression(choice.label)}:`;
+            return choice.body.length === 0 ? head : `${head} ${this.body(choice.body)}`;
+          }),
+        );
+        return `switch (${this.expression(statement.discriminant)}) {\n${cases.join("\n")}\n${this.indent}}`;
+      }
+      case "return":
+        return statement.value === null ? "return;" : `return ${this.expression(statement.value)};`;
+      case "throw":
+        return `throw new Error(${this.expression(statement.message)});`;
+      case "break":
+      case "continue":
+        return `${statement.kind};`;
+    }
+  }
+
+  private variable(statement: Extract<Statement, { kind: "variable" }>): string {
+    const keyword = statement.constant && statement.initializer !== null ? "const" : "let";
+    const annotation = statement.annotated || statement.initializer === null ? `: ${this.type(statement.local.type)}` : "";
+    return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${printOperand(statement.initializer, this)}`}`;
+  }
+
+  private loop(statement: Extract<Statement, { kind: "loop" }>): string {
+    const condition = statement.condition === null ? "" : this.expression(statement.condition);
+    switch (statement.form) {
+      case "while":
+        return `while (${condition === "" ? "true" : condition}) ${this.body(statement.body)}`;
+      case "do":
+        return `do ${this.body(statement.body)} while (${condition});`;
+      case "for": {
+        const variables = statement.initial.filter((initial) => initial.kind === "variable");
+        const update = statement.update === null ? "" : ` ${this.expression(statement.update)}`;
+        const head = (initial: string): string => `for (${initial};${condition === "" ? "" : ` ${condition}`};${update}) ${this.body(statement.body)}`;
+        const [first] = statement.initial;
+        if (first === undefined) return head("");
+        if (statement.initial.length === 1 && first.kind === "expression") return head(this.expression(first.expression));
+        if (variables.length === statement.initial.length) {
+          return head(`${statement.initial.length === 1 && variables[0]?.constant ? "const" : "let"} ${variables.map((variable) => this.variable({ ...variable, constant: false }).slice(4)).join(", ")}`);
+        }
+        // Declarations and effects mixed: before the loop, in a scope of their own.
+        return this.bodyOf(() => [...statement.initial.map((initial) => this.statement(initial)), head("")]);
+      }
+    }
+  }
+
+  private bodyOf(lines: () => readonly string[]): string {
+    const printed = this.indented(() => lines().map((line) => `${this.indent}${line}`));
+    return `{\n${printed.join("\n")}\n${this.indent}}`;
+  }
+}
+
+/** The fields that a constructor's parameters initialize. */
+function parameterProperties(constructor: FunctionDeclaration): Set<string> {
+  const names = new Set<string>();
+  for (const statement of constructor.initializers) {
+    for (const expression of statementExpressions(statement)) {
+      if (expression.kind === "assignment" && expression.target.kind === "field" && expression.value?.kind === "local") names.add(expression.target.field.name);
+    }
+  }
+  return names;
+}
+
+/** What a variable without initializer holds; null if its type has no such value. */
+export function zeroValue(type: Type): string | null {
+  switch (type.kind) {
+    case "bool":
+      return "false";
+    case "number":
+      return type.name === "f32" || type.name === "f64" ? "0.0" : "0";
+    case "string":
+      return '""';
+    case "nullable":
+      return "null";
+    case "void":
+    case "class":
+    case "library":
+    case "table":
+    case "function":
+      return null;
+  }
+}
+
+function inBaseOrder(classes: readonly ClassDeclaration[]): ClassDeclaration[] {
+  const ordered: ClassDeclaration[] = [];
+  const add = (declaration: ClassDeclaration): void => {
+    if (ordered.includes(declaration)) return;
+    if (declaration.base !== null) add(declaration.base);
+    ordered.push(declaration);
+  };
+  for (const declaration of classes) add(declaration);
+  return ordered;
+}
+
+/** Names that a printed file uses without declaring them. */
+const RESERVED: readonly string[] =
+  "Table now random uuid abort Array StaticArray Map Set String Math Mathf Error Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Int64Array Uint64Array Float32Array Float64Array ArrayBuffer DataView isNaN isFinite parseInt parseFloat min max add sub mul div abs clz ctz select sizeof unchecked assert main".split(
+    " ",
+  );
+

@@ -1,0 +1,29 @@
+/** Types as AssemblyScript writes them. */
+import type { ClassDeclaration, Type } from "../lower/ir.ts";
+
+export function printType(type: Type, className: (declaration: ClassDeclaration) => string): string {
+  const print = (inner: Type): string => printType(inner, className);
+  switch (type.kind) {
+    case "void":
+    case "bool":
+    case "string":
+      return type.kind;
+    case "number":
+      return type.name;
+    case "class":
+      return className(type.declaration);
+    case "library": {
+      const [element] = type.arguments;
+      if (type.name === "Array" && element !== undefined) {
+        return element.kind === "nullable" || element.kind === "function" ? `(${print(element)})[]` : `${print(element)}[]`;
+      }
+      return type.arguments.length === 0 ? type.name : `${type.name}<${type.arguments.map(print).join(", ")}>`;
+    }
+    case "table":
+      return `Table<${print(type.record)}>`;
+    case "function":
+      return `(${type.parameters.map((parameter, index) => `p${index}: ${print(parameter)}`).join(", ")}) => ${print(type.result)}`;
+    case "nullable":
+      return type.inner.kind === "function" ? `(${print(type.inner)}) | null` : `${print(type.inner)} | null`;
+  }
+}

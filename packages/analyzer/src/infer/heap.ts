@@ -1,0 +1,54 @@
+/**
+ * The abstract heap. An object stands for everything that one place in the source creates: a `new`, a literal, a
+ * result of the library, a record decoded by one `get`. A cell is one field of such an object, or the whole content
+ * of a container.
+ *
+ * A location is anything that can be defined and needed: a variable, a cell, a table, the counter of draws.
+ */
+import type { FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
+
+export class AbstractObject {
+  readonly type: Type;
+  /** Set for function values. */
+  readonly functionValue: FunctionDeclaration | null;
+  /** Set for tables. */
+  readonly table: TableLocation | null;
+  private readonly fields = new Map<FieldDeclaration, Cell>();
+  /** Elements, keys and length of a container. */
+  readonly content: Cell = { kind: "cell", field: null, targets: new Set() };
+
+  constructor(type: Type, functionValue: FunctionDeclaration | null = null, table: TableLocation | null = null) {
+    this.type = type;
+    this.functionValue = functionValue;
+    this.table = table;
+  }
+
+  cell(field: FieldDeclaration): Cell {
+    let cell = this.fields.get(field);
+    if (cell === undefined) this.fields.set(field, (cell = { kind: "cell", field, targets: new Set() }));
+    return cell;
+  }
+
+  cells(): Iterable<Cell> {
+    return [...this.fields.values(), this.content];
+  }
+}
+
+export interface Cell {
+  readonly kind: "cell";
+  /** Null: the content of a container. */
+  readonly field: FieldDeclaration | null;
+  /** What the cell may refer to. */
+  readonly targets: Set<AbstractObject>;
+}
+
+export interface TableLocation {
+  readonly kind: "table";
+  readonly name: string;
+}
+
+/** How many draws were taken: every draw depends on it and changes it. */
+export const DRAWS = { kind: "draws" } as const;
+
+export type SharedLocation = Global | Cell | TableLocation | typeof DRAWS;
+export type Location = Local | SharedLocation;

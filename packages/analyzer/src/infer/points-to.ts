@@ -1,0 +1,278 @@
+/**
+ * Which objects each expression may refer to: inclusion-based, by allocation site, fields apart, statements in any
+ * order, calls without context. Also finds what the handler reaches and who is called through function values.
+ */
+import {
+  nestedStatements,
+  nonNullable,
+  operands,
+  statementExpressions,
+  type Call,
+  type ClassDeclaration,
+  type Construction,
+  type Expression,
+  type FunctionDeclaration,
+  type Global,
+  type IndirectCall,
+  type LibraryCall,
+  type Local,
+  type Program,
+  type Statement,
+  type Type,
+} from "../lower/ir.ts";
+import { AbstractObject, type TableLocation } from "./heap.ts";
+
+const NONE: ReadonlySet<AbstractObject> = new Set();
+
+export class PointsTo {
+  private readonly variables = new Map<Local | Global | FunctionDeclaration, Set<AbstractObject>>();
+  private readonly values = new Map<Expression, Set<AbstractObject>>();
+  /** Objects by creating site, then by part of the created structure. */
+  private readonly sites = new Map<object, Map<string | ClassDeclaration, AbstractObject>>();
+  private readonly tables = new Map<string, TableLocation>();
+  private changed = false;
+  private readonly visited = new Set<FunctionDeclaration>();
+
+  constructor(program: Program) {
+    for (const { local } of program.handler.parameters) this.include(this.variable(local), this.decoded(local, local.type, local.name));
+    do {
+      this.changed = false;
+      this.visited.clear();
+      for (const global of program.globals) {
+        if (global.initializer !== null) this.include(this.variable(global), this.evaluate(global.initializer));
+      }
+      this.function(program.handler);
+    } while (this.changed);
+  }
+
+  /** Every function that the handler may call. */
+  get reached(): ReadonlySet<FunctionDeclaration> {
+    return this.visited;
+  }
+
+  of(expression: Expression): ReadonlySet<AbstractObject> {
+    return this.values.get(expression) ?? NONE;
+  }
+
+  /** The functions that an expression may refer to. */
+  functionsOf(expression: Expression): FunctionDeclaration[] {
+    return [...this.of(expression)].flatMap((object) => object.functionValue ?? []);
+  }
+
+  /** The tables that an expression may refer to. */
+  tablesOf(expression: Expression): TableLocation[] {
+    return [...this.of(expression)].flatMap((object) => object.table ?? []);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ solving
+
+  private variable(key: Local | Global | FunctionDeclaration): Set<AbstractObject> {
+    let set = this.variables.get(key);
+    if (set === undefined) this.variables.set(key, (set = new Set()));
+    return set;
+  }
+
+  private include(set: Set<AbstractObject>, objects: Iterable<AbstractObject>): void {
+    for (const object of objects) {
+      if (set.has(object)) continue;
+      set.add(object);
+      this.changed = true;
+    }
+  }
+
+  private created(site: object, part: string | ClassDeclaration, make: () => AbstractObject): AbstractObject {
+    let parts = this.sites.get(site);
+    if (parts === undefined) this.sites.set(site, (parts = new Map()));
+    let object = parts.get(part);
+    if (object === undefined) parts.set(part, (object = make()));
+    return object;
+  }
+
+  /** A decoded structure of a type: one object per class and per path of a container, so that recursive records end. */
+  private decoded(site: object, type: Type, path: string): AbstractObject[] {
+    const inner = nonNullable(type);
+    if (inner.kind === "class") {
+      const known = this.sites.get(site)?.has(inner.declaration) ?? false;
+      const object = this.created(site, inner.declaration, () => new AbstractObject(inner));
+      if (known) return [object];
+      for (let declaration: ClassDeclaration | null = inner.declaration; declaration !== null; declaration = declaration.base) {
+        for (const field of declaration.fields) this.include(object.cell(field).targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
+      }
+      return [object];
+    }
+    if (inner.kind === "library") {
+      const object = this.created(site, path, () => new AbstractObject(inner));
+      for (const argument of inner.arguments) this.include(object.content.targets, this.decoded(site, argument, `${path}[]`));
+      return [object];
+    }
+    return [];
+  }
+
+  private function(declaration: FunctionDeclaration): void {
+    if (this.visited.has(declaration)) return;
+    this.visited.add(declaration);
+    for (const { local, defaultValue } of declaration.parameters) if (defaultValue !== null) this.include(this.variable(local), this.evaluate(defaultValue));
+    this.statements(declaration.initializers, declaration);
+    this.statements(declaration.body, declaration);
+  }
+
+  private statements(statements: readonly Statement[], owner: FunctionDeclaration): void {
+    for (const statement of statements) {
+      for (const expression of statementExpressions(statement)) this.evaluate(expression);
+      if (statement.kind === "variable" && statement.initializer !== null) this.include(this.variable(statement.local), this.of(statement.initializer));
+      if (statement.kind === "return" && statement.value !== null) this.include(this.variable(owner), this.of(statement.value));
+      this.statements(nestedStatements(statement), owner);
+    }
+  }
+
+  private evaluate(expression: Expression): ReadonlySet<AbstractObject> {
+    for (const operand of operands(expression)) this.evaluate(operand);
+    let value = this.values.get(expression);
+    if (value === undefined) this.values.set(expression, (value = new Set()));
+    this.include(value, this.objects(expression));
+    return value;
+  }
+
+  private objects(expression: Expression): Iterable<AbstractObject> {
+    switch (expression.kind) {
+      case "constant":
+      case "operation":
+      case "template":
+      case "instance-of":
+      case "draw":
+      case "now":
+      case "abort":
+        return NONE;
+      case "local":
+        return this.variable(expression.local);
+      case "global":
+        return this.variable(expression.global);
+      case "field":
+        return [...this.of(expression.object)].flatMap((object) => [...object.cell(expression.field).targets]);
+      case "cast":
+      case "non-null":
+        return this.of(expression.operand);
+      case "sequence": {
+        const last = expression.operands.at(-1);
+        return last === undefined ? NONE : this.of(last);
+      }
+      case "logical":
+        return [...this.of(expression.left), ...this.of(expression.right)];
+      case "conditional":
+        return [...this.of(expression.consequent), ...this.of(expression.alternative)];
+      case "assignment":
+        return this.assigned(expression);
+      case "call":
+      case "construction":
+      case "indirect-call":
+        return this.called(expression);
+      case "library":
+        return this.libraryResult(expression);
+      case "array": {
+        const array = this.created(expression, "array", () => new AbstractObject(expression.type));
+        for (const element of expression.elements) this.include(array.content.targets, this.of(element));
+        return [array];
+      }
+      case "function-value":
+        this.function(expression.declaration);
+        return [this.created(expression.declaration, "function", () => new AbstractObject(expression.type, expression.declaration))];
+      case "new-table": {
+        const { name } = expression;
+        let table = this.tables.get(name);
+        if (table === undefined) this.tables.set(name, (table = { kind: "table", name }));
+        const location = table;
+        return [this.created(expression, "table", () => new AbstractObject(expression.type, null, location))];
+      }
+      case "access":
+        return expression.operation === "get" ? this.decoded(expression, expression.type, "") : NONE;
+    }
+  }
+
+  private assigned(expression: Extract<Expression, { kind: "assignment" }>): ReadonlySet<AbstractObject> {
+    const { target, value } = expression;
+    // Updates and compound assignments make numbers and strings.
+    if (value === null || expression.operator !== "") return NONE;
+    const objects = this.of(value);
+    switch (target.kind) {
+      case "local":
+        this.include(this.variable(target.local), objects);
+        break;
+      case "global":
+        this.include(this.variable(target.global), objects);
+        break;
+      case "field":
+        for (const object of this.of(target.object)) this.include(object.cell(target.field).targets, objects);
+        break;
+      case "element":
+        for (const container of this.of(target.container)) this.include(container.content.targets, objects);
+        break;
+    }
+    return objects;
+  }
+
+  private bind(callee: FunctionDeclaration, self: Iterable<AbstractObject> | null, args: readonly Iterable<AbstractObject>[]): ReadonlySet<AbstractObject> {
+    if (callee.self !== null && self !== null) this.include(this.variable(callee.self), self);
+    for (const [index, { local }] of callee.parameters.entries()) {
+      const argument = args[index];
+      if (argument !== undefined) this.include(this.variable(local), argument);
+    }
+    this.function(callee);
+    return this.variable(callee);
+  }
+
+  private called(expression: Call | Construction | IndirectCall): Iterable<AbstractObject> {
+    const args = expression.arguments.map((argument) => this.of(argument));
+    switch (expression.kind) {
+      case "call": {
+        const self = expression.receiver === null ? null : this.of(expression.receiver);
+        const results = expression.callees.flatMap((callee) => [...this.bind(callee, self, args)]);
+        // `object.property = value` has the value.
+        return expression.callees[0]?.kind === "setter" ? (args[0] ?? NONE) : results;
+      }
+      case "construction": {
+        const object = this.created(expression, "new", () => new AbstractObject(expression.type));
+        this.bind(expression.callee, [object], args);
+        return [object];
+      }
+      case "indirect-call":
+        return this.functionsOf(expression.callee).flatMap((callee) => [...this.bind(callee, null, args)]);
+    }
+  }
+
+  private libraryResult(expression: LibraryCall): Iterable<AbstractObject> {
+    const { member, receiver } = expression;
+    const containers = receiver === null ? NONE : this.of(receiver);
+    const elements = new Set([...containers].flatMap((container) => [...container.content.targets]));
+    const values = expression.arguments.flatMap((argument) => [...this.of(argument)].filter((object) => object.functionValue === null));
+    if (member.storesArguments) for (const container of containers) this.include(container.content.targets, values);
+    // `typed.set(source)` copies numbers only; nothing to include.
+    const results: AbstractObject[] = [];
+    if (member.callback !== null) {
+      const given = { accumulator: expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]), element: elements, plain: NONE, receiver: containers };
+      for (const callee of expression.arguments.flatMap((argument) => this.functionsOf(argument))) {
+        const args = member.callback.map((parameter) => (parameter === "accumulator" ? [...given.accumulator, ...this.variable(callee)] : given[parameter]));
+        results.push(...this.bind(callee, null, args));
+      }
+    }
+    switch (member.result) {
+      case "plain":
+        return NONE;
+      case "element":
+        return elements;
+      case "receiver":
+        return containers;
+      case "argument":
+        return expression.arguments[0] === undefined ? NONE : this.of(expression.arguments[0]);
+      case "accumulator":
+        return [...results, ...(expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]))];
+      case "copy":
+      case "mapped": {
+        if (nonNullable(expression.type).kind !== "library") return NONE;
+        const copy = this.created(expression, "result", () => new AbstractObject(expression.type));
+        const contents = member.result === "mapped" ? results : [...elements, ...values.flatMap((object) => [...object.content.targets])];
+        this.include(copy.content.targets, contents);
+        return [copy];
+      }
+    }
+  }
+}

@@ -1,0 +1,707 @@
+/**
+ * Backward relevance: what of a handler decides which items it touches.
+ *
+ * The roots are the storage accesses: they are kept, with their keys. Walking backward from them, a definition is kept
+ * if its location is live after it, an expression's value is needed if something kept uses it, a jump is kept if
+ * leaving it out would run something kept, and a branch or loop is kept if anything inside is. Variables are killed by
+ * assignment; cells, globals and tables never are (one abstract cell stands for many).
+ *
+ * Calls are summarized (`Summary`): the union over all calls of what is live after them goes in, what the body uses
+ * and which definitions it keeps comes out. All sets only grow; the whole is repeated until nothing changes.
+ */
+import {
+  nonNullable,
+  operands,
+  statementExpressions,
+  walkExpression,
+  walkStatements,
+  type Access,
+  type AssignmentTarget,
+  type ClassDeclaration,
+  type Expression,
+  type FieldDeclaration,
+  type FunctionDeclaration,
+  type Global,
+  type IfStatement,
+  type LibraryCall,
+  type Local,
+  type LoopStatement,
+  type Program,
+  type Statement,
+  type SwitchStatement,
+  type Type,
+} from "../lower/ir.ts";
+import { DRAWS, type AbstractObject, type Cell, type Location, type SharedLocation } from "./heap.ts";
+import type { PointsTo } from "./points-to.ts";
+
+/** Something that ends the execution early: leaving it out can only add accesses. */
+export type Guard = Extract<Statement, { kind: "throw" | "return" }> | Extract<Expression, { kind: "abort" }>;
+
+/** What the slice keeps. */
+export interface Relevance {
+  /** Expressions whose value is needed: kept whole. */
+  readonly needed: ReadonlySet<Expression>;
+  /** Expressions whose own effect is kept. */
+  readonly kept: ReadonlySet<Expression>;
+  /** Puts whose value is read again. */
+  readonly stored: ReadonlySet<Access>;
+  readonly keptStatements: ReadonlySet<Statement>;
+  /** Variables that anything kept mentions. */
+  readonly variables: ReadonlySet<Local>;
+  /** Parameters that callers must pass. */
+  readonly parameters: ReadonlySet<Local>;
+  readonly results: ReadonlySet<FunctionDeclaration>;
+  readonly fields: ReadonlySet<FieldDeclaration>;
+  readonly globals: ReadonlySet<Global>;
+}
+
+/** The signature can't be changed: callers don't know the function, or the syntax demands it. */
+export function hasFixedSignature(declaration: FunctionDeclaration): boolean {
+  return declaration.overridable || declaration.escapes || declaration.kind === "getter" || declaration.kind === "setter";
+}
+
+/** An access happens inside. */
+const ACCESS = Symbol("access");
+/** The execution may end inside. */
+const STOP = Symbol("stop");
+
+interface Summary {
+  /** Live after some call. */
+  readonly exit: Set<SharedLocation>;
+  /** Some call is followed by an access. */
+  accessFollows: boolean;
+  /** Used by what is kept of the body and the functions it calls. */
+  readonly uses: Set<SharedLocation>;
+  /** Definitions kept in the body and the functions it calls. */
+  readonly effects: Set<SharedLocation | typeof ACCESS | typeof STOP>;
+}
+
+/** What is known at one point of a function, looking forward. */
+class State {
+  readonly live: Set<Location>;
+  accessFollows: boolean;
+  /** The kept statement that runs next; null: the function's end. */
+  next: Statement | null;
+
+  constructor(live: Iterable<Location>, accessFollows: boolean, next: Statement | null) {
+    this.live = new Set(live);
+    this.accessFollows = accessFollows;
+    this.next = next;
+  }
+
+  copy(): State {
+    return new State(this.live, this.accessFollows, this.next);
+  }
+
+  /** Whether the other state added anything. */
+  join(other: State): boolean {
+    const size = this.live.size;
+    for (const location of other.live) this.live.add(location);
+    const grew = this.live.size > size || (other.accessFollows && !this.accessFollows);
+    this.accessFollows ||= other.accessFollows;
+    return grew;
+  }
+
+  become(other: State): void {
+    this.live.clear();
+    for (const location of other.live) this.live.add(location);
+    this.accessFollows = other.accessFollows;
+    this.next = other.next;
+  }
+}
+
+/** `ignored` guards are left out, whatever they guard. */
+export function computeRelevance(program: Program, pointsTo: PointsTo, ignored: ReadonlySet<Guard>): Relevance {
+  const analysis = new Analysis(program, pointsTo, ignored);
+  analysis.run();
+  return analysis;
+}
+
+class Analysis implements Relevance {
+  readonly needed = new Set<Expression>();
+  readonly kept = new Set<Expression>();
+  readonly stored = new Set<Access>();
+  readonly keptStatements = new Set<Statement>();
+  readonly variables = new Set<Local>();
+  readonly parameters = new Set<Local>();
+  readonly results = new Set<FunctionDeclaration>();
+  readonly fields = new Set<FieldDeclaration>();
+  readonly globals = new Set<Global>();
+
+  private readonly program: Program;
+  private readonly pointsTo: PointsTo;
+  private readonly ignored: ReadonlySet<Guard>;
+  private readonly summaries = new Map<FunctionDeclaration, Summary>();
+  private changed = false;
+
+  /** The function being walked and its state after return. */
+  private current!: FunctionDeclaration;
+  private summary!: Summary;
+  private exit!: State;
+  private readonly breakTargets: State[] = [];
+  private readonly continueTargets: State[] = [];
+
+  constructor(program: Program, pointsTo: PointsTo, ignored: ReadonlySet<Guard>) {
+    this.program = program;
+    this.pointsTo = pointsTo;
+    this.ignored = ignored;
+  }
+
+  run(): void {
+    do {
+      this.changed = false;
+      for (const declaration of this.pointsTo.reached) this.function(declaration);
+      this.initialization();
+    } while (this.changed);
+  }
+
+  // --------------------------------------------------------------------------------------------------------- bookkeeping
+
+  private add<T>(set: Set<T>, item: T): void {
+    if (set.has(item)) return;
+    set.add(item);
+    this.changed = true;
+  }
+
+  private summaryOf(declaration: FunctionDeclaration): Summary {
+    let summary = this.summaries.get(declaration);
+    if (summary === undefined) this.summaries.set(declaration, (summary = { exit: new Set(), accessFollows: false, uses: new Set(), effects: new Set() }));
+    return summary;
+  }
+
+  private need(location: Location, state: State): void {
+    state.live.add(location);
+    if ("kind" in location) {
+      this.add(this.summary.uses, location);
+      if (location.kind === "cell" && location.field !== null) this.add(this.fields, location.field);
+    } else if ("mutable" in location) {
+      this.add(this.summary.uses, location);
+      this.add(this.globals, location);
+    } else {
+      this.add(this.variables, location);
+    }
+  }
+
+  private needTables(expression: Access, state: State): void {
+    for (const table of this.pointsTo.tablesOf(expression.table)) this.need(table, state);
+  }
+
+  /** A kept access: from here backward, one follows. */
+  private access(expression: Access, state: State): void {
+    this.add(this.kept, expression);
+    this.add(this.summary.effects, ACCESS);
+    state.accessFollows = true;
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- functions
+
+  private function(declaration: FunctionDeclaration): void {
+    this.enter(declaration);
+    const summary = this.summary;
+    const state = this.exit.copy();
+    if (declaration.implicit) {
+      this.fieldInitializers(declaration, state);
+      this.statements(declaration.body, state);
+    } else {
+      this.statements(declaration.body, state);
+      this.fieldInitializers(declaration, state);
+    }
+    for (const { local, defaultValue } of declaration.parameters.toReversed()) {
+      if (defaultValue !== null && state.live.has(local)) this.visit(defaultValue, true, state);
+      if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
+      if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
+    }
+    // Whoever calls an effect of a function with a fixed signature gets its result too.
+    if (hasFixedSignature(declaration) && summary.effects.size > 0 && declaration.result.kind !== "void") this.add(this.results, declaration);
+  }
+
+  private enter(declaration: FunctionDeclaration): void {
+    this.current = declaration;
+    this.summary = this.summaryOf(declaration);
+    this.exit = new State(this.summary.exit, this.summary.accessFollows, null);
+    this.breakTargets.length = 0;
+    this.continueTargets.length = 0;
+  }
+
+  /** Initializers of fields of the slice are part of the class, so they always run. */
+  private fieldInitializers(declaration: FunctionDeclaration, state: State): void {
+    for (const statement of declaration.initializers.toReversed()) {
+      if (statement.kind !== "expression" || statement.expression.kind !== "assignment") throw new Error("a field initializer is an assignment");
+      const { target, value } = statement.expression;
+      if (target.kind === "field" && value !== null && value.kind !== "local" && this.fields.has(target.field)) {
+        for (const object of this.pointsTo.of(target.object)) this.define(object.cell(target.field), state);
+        this.visit(value, true, state);
+      } else if (this.visit(statement.expression, false, state)) {
+        this.add(this.keptStatements, statement);
+      }
+    }
+  }
+
+  /** Global initializers run before the handler; those of live globals are kept. */
+  private initialization(): void {
+    const { handler, globals } = this.program;
+    const uses = this.summaryOf(handler).uses;
+    // Facts about the code before the handler are written into the handler's own summary.
+    this.enter(handler);
+    const state = new State(uses, true, null);
+    for (const global of globals.toReversed()) {
+      if (global.initializer === null) continue;
+      if (state.live.has(global) || this.globals.has(global)) {
+        this.add(this.globals, global);
+        this.visit(global.initializer, true, state);
+      } else if (this.visit(global.initializer, false, state)) {
+        this.add(this.globals, global);
+      }
+    }
+  }
+
+  /** A record that is decoded may lack keys: the initializers of its fields supply them. */
+  private decoding(type: Type, state: State, seen = new Set<ClassDeclaration>()): void {
+    const inner = nonNullable(type);
+    if (inner.kind === "library") for (const argument of inner.arguments) this.decoding(argument, state, seen);
+    if (inner.kind !== "class" || seen.has(inner.declaration)) return;
+    seen.add(inner.declaration);
+    for (let declaration: ClassDeclaration | null = inner.declaration; declaration !== null; declaration = declaration.base) {
+      for (const field of declaration.fields) {
+        if (!this.fields.has(field)) continue;
+        if (field.initializer !== null) this.visit(field.initializer, true, state);
+        this.decoding(field.type, state, seen);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- statements
+
+  private statements(statements: readonly Statement[], state: State): boolean {
+    let kept = false;
+    for (const statement of statements.toReversed()) kept = this.statement(statement, state) || kept;
+    return kept;
+  }
+
+  /** Whether anything of the statement is kept. */
+  private statement(statement: Statement, state: State): boolean {
+    if (statement.kind === "block") return this.statements(statement.body, state);
+    const kept = this.ownStatement(statement, state);
+    if (kept) {
+      this.add(this.keptStatements, statement);
+      state.next = statement;
+    }
+    return kept;
+  }
+
+  private ownStatement(statement: Exclude<Statement, { kind: "block" }>, state: State): boolean {
+    switch (statement.kind) {
+      case "expression":
+        return this.visit(statement.expression, false, state);
+      case "variable":
+        return this.variable(statement, state);
+      case "if":
+        return this.if(statement, state);
+      case "loop":
+        return this.loop(statement, state);
+      case "switch":
+        return this.switch(statement, state);
+      case "return": {
+        const valueNeeded = statement.value !== null && this.results.has(this.current);
+        const keepsJump = valueNeeded || (state.next !== null && !this.ignored.has(statement));
+        if (!keepsJump) {
+          state.join(this.exit);
+          return statement.value === null ? false : this.visit(statement.value, false, state);
+        }
+        state.become(this.exit);
+        if (statement.value !== null) this.visit(statement.value, valueNeeded, state);
+        return true;
+      }
+      case "throw": {
+        const keepsJump = this.stops(statement, state);
+        if (keepsJump) this.stop(state);
+        return this.visit(statement.message, false, state) || keepsJump;
+      }
+      case "break":
+      case "continue": {
+        const target = (statement.kind === "break" ? this.breakTargets : this.continueTargets).at(-1);
+        if (target === undefined) throw new Error(`${statement.kind} outside of a loop`);
+        if (state.next === target.next) {
+          state.join(target);
+          return false;
+        }
+        state.become(target);
+        return true;
+      }
+    }
+  }
+
+  /** Whether a statement or call that ends the execution is kept. */
+  private stops(guard: Guard, state: State): boolean {
+    // Where the result is needed, the compiler must see that this path has none.
+    return !this.ignored.has(guard) && (state.accessFollows || this.results.has(this.current));
+  }
+
+  private stop(state: State): void {
+    this.add(this.summary.effects, STOP);
+    state.live.clear();
+    state.accessFollows = false;
+  }
+
+  private variable(statement: Extract<Statement, { kind: "variable" }>, state: State): boolean {
+    const { local, initializer } = statement;
+    // A variable without initializer keeps the value of the previous iteration.
+    if (initializer === null) return this.variables.has(local);
+    const live = state.live.has(local);
+    if (!live) {
+      // Mentioned in the slice, so it must be declared; not every type has a value to declare it with.
+      if (this.variables.has(local) && !hasZeroValue(local.type)) return this.visit(initializer, true, state) || true;
+      return this.visit(initializer, false, state) || this.variables.has(local);
+    }
+    state.live.delete(local);
+    this.visit(initializer, true, state);
+    return true;
+  }
+
+  private if(statement: IfStatement, state: State): boolean {
+    const alternative = state.copy();
+    const keepsConsequent = this.statements(statement.consequent, state);
+    const keepsAlternative = this.statements(statement.alternative, alternative);
+    const after = keepsConsequent || keepsAlternative;
+    state.join(alternative);
+    return this.visit(statement.condition, after, state) || after;
+  }
+
+  private loop(statement: LoopStatement, state: State): boolean {
+    const after = state.copy();
+    let kept = this.keptStatements.has(statement);
+    /** State at the head: before the condition, for `do` before the body. */
+    const head = state.copy();
+    let grew = true;
+    while (grew) {
+      const point = head.copy();
+      point.next = kept ? statement : after.next;
+      const keptBefore = kept;
+      if (statement.form === "do") {
+        if (statement.condition !== null) {
+          point.join(after);
+          kept = this.visit(statement.condition, kept, point) || kept;
+          point.next = kept ? statement : after.next;
+        }
+        kept = this.loopBody(statement, point, after) || kept;
+      } else {
+        if (statement.update !== null) kept = this.visit(statement.update, false, point) || kept;
+        kept = this.loopBody(statement, point, after) || kept;
+        if (statement.condition !== null) {
+          point.join(after);
+          kept = this.visit(statement.condition, kept, point) || kept;
+        }
+      }
+      grew = head.join(point) || kept !== keptBefore;
+    }
+    state.join(head);
+    if (kept) {
+      this.add(this.keptStatements, statement);
+      state.next = statement;
+    }
+    return this.statements(statement.initial, state) || kept;
+  }
+
+  private loopBody(statement: LoopStatement, point: State, after: State): boolean {
+    this.breakTargets.push(after);
+    this.continueTargets.push(point.copy());
+    const kept = this.statements(statement.body, point);
+    this.breakTargets.pop();
+    this.continueTargets.pop();
+    return kept;
+  }
+
+  private switch(statement: SwitchStatement, state: State): boolean {
+    const after = state.copy();
+    this.breakTargets.push(after);
+    // Backward, each case falls into the one handled before it.
+    const fallen = state.copy();
+    let kept = false;
+    for (const choice of statement.cases.toReversed()) {
+      kept = this.statements(choice.body, fallen) || kept;
+      state.join(fallen);
+    }
+    this.breakTargets.pop();
+    for (const choice of statement.cases.toReversed()) if (choice.label !== null) this.visit(choice.label, kept, state);
+    return this.visit(statement.discriminant, kept, state) || kept;
+  }
+
+  // --------------------------------------------------------------------------------------------------------- expressions
+
+  /** Walks an expression backward. Whether an effect inside is kept. */
+  private visit(expression: Expression, needed: boolean, state: State): boolean {
+    if (needed) this.add(this.needed, expression);
+    switch (expression.kind) {
+      case "constant":
+      case "now":
+      case "new-table":
+      case "function-value":
+        return false;
+      case "local":
+        if (needed) this.need(expression.local, state);
+        return false;
+      case "global":
+        if (needed) this.need(expression.global, state);
+        return false;
+      case "field":
+        if (needed) {
+          this.add(this.fields, expression.field);
+          for (const object of this.pointsTo.of(expression.object)) this.need(object.cell(expression.field), state);
+        }
+        return this.visit(expression.object, needed, state);
+      case "operation":
+      case "template":
+      case "cast":
+      case "non-null":
+      case "instance-of":
+      case "sequence":
+      case "array":
+        return this.visitAll(operands(expression), needed, state);
+      case "logical": {
+        const skipped = state.copy();
+        const keepsRight = this.visit(expression.right, needed, state);
+        state.join(skipped);
+        return this.visit(expression.left, needed || keepsRight, state) || keepsRight;
+      }
+      case "conditional": {
+        const alternative = state.copy();
+        const keepsConsequent = this.visit(expression.consequent, needed, state);
+        const keepsAlternative = this.visit(expression.alternative, needed, alternative);
+        const kept = keepsConsequent || keepsAlternative;
+        state.join(alternative);
+        return this.visit(expression.condition, needed || kept, state) || kept;
+      }
+      case "assignment":
+        return this.assignment(expression, needed, state);
+      case "call":
+        return this.call(expression, expression.callees, expression.receiver, needed, state);
+      case "construction":
+        return this.call(expression, [expression.callee], null, needed, state);
+      case "indirect-call":
+        return this.call(expression, this.pointsTo.functionsOf(expression.callee), expression.callee, needed, state);
+      case "library":
+        return this.library(expression, needed, state);
+      case "access":
+        return this.tableAccess(expression, needed, state);
+      case "draw": {
+        if (!needed && !state.live.has(DRAWS)) return false;
+        this.add(this.kept, expression);
+        this.add(this.summary.effects, DRAWS);
+        this.need(DRAWS, state);
+        return true;
+      }
+      case "abort": {
+        const keeps = this.stops(expression, state);
+        if (keeps) {
+          this.add(this.kept, expression);
+          this.stop(state);
+        }
+        return this.visitAll(expression.arguments, false, state) || keeps;
+      }
+    }
+  }
+
+  private visitAll(expressions: readonly Expression[], needed: boolean, state: State): boolean {
+    let kept = false;
+    for (const expression of expressions.toReversed()) kept = this.visit(expression, needed, state) || kept;
+    return kept;
+  }
+
+  /** Notes a kept definition of a location that is not a variable. */
+  private define(location: SharedLocation, state: State): void {
+    if (state.live.has(location)) this.add(this.summary.effects, location);
+  }
+
+  private assignment(expression: Extract<Expression, { kind: "assignment" }>, needed: boolean, state: State): boolean {
+    const { target, value } = expression;
+    const locations = this.targetLocations(target);
+    if (!needed && !locations.some((location) => state.live.has(location))) return this.visitAll(operands(expression), false, state);
+    this.add(this.kept, expression);
+    const isUpdate = expression.operator !== "";
+    for (const location of locations) {
+      if ("kind" in location || "mutable" in location) this.define(location, state);
+      else {
+        state.live.delete(location);
+        this.add(this.variables, location);
+      }
+    }
+    if (target.kind === "global") this.add(this.globals, target.global);
+    if (target.kind === "field") this.add(this.fields, target.field);
+    const needOld = (): void => {
+      if (isUpdate) for (const location of locations) this.need(location, state);
+    };
+    // The old value is read before the right side runs, the object and index before that.
+    if (value !== null) this.visit(value, true, state);
+    needOld();
+    if (target.kind === "field") this.visit(target.object, true, state);
+    if (target.kind === "element") this.visitAll([target.container, target.index], true, state);
+    return true;
+  }
+
+  private targetLocations(target: AssignmentTarget): Location[] {
+    switch (target.kind) {
+      case "local":
+        return [target.local];
+      case "global":
+        return [target.global];
+      case "field":
+        return [...this.pointsTo.of(target.object)].map((object) => object.cell(target.field));
+      case "element":
+        return [...this.pointsTo.of(target.container)].map((container) => container.content);
+    }
+  }
+
+  /** Hands the state after a call to the callees; whether what they keep matters here. */
+  private enterCallees(callees: readonly FunctionDeclaration[], resultNeeded: boolean, state: State): boolean {
+    let matters = false;
+    for (const callee of callees) {
+      const summary = this.summaryOf(callee);
+      for (const location of state.live) if ("kind" in location || "mutable" in location) this.add(summary.exit, location);
+      if (state.accessFollows && !summary.accessFollows) {
+        summary.accessFollows = true;
+        this.changed = true;
+      }
+      if (resultNeeded) this.add(this.results, callee);
+      for (const effect of summary.effects) {
+        if (effect === ACCESS || (effect === STOP ? state.accessFollows : state.live.has(effect))) matters = true;
+      }
+    }
+    return matters;
+  }
+
+  /** The state before a call of which something is kept. */
+  private leaveCallees(callees: readonly FunctionDeclaration[], state: State): void {
+    for (const callee of callees) {
+      const summary = this.summaryOf(callee);
+      for (const effect of summary.effects) {
+        if (effect === ACCESS || effect === STOP || state.live.has(effect)) this.add(this.summary.effects, effect);
+      }
+      if (summary.effects.has(ACCESS)) state.accessFollows = true;
+    }
+    for (const callee of callees) for (const use of this.summaryOf(callee).uses) this.need(use, state);
+  }
+
+  private call(
+    expression: Extract<Expression, { kind: "call" | "construction" | "indirect-call" }>,
+    callees: readonly FunctionDeclaration[],
+    receiver: Expression | null,
+    needed: boolean,
+    state: State,
+  ): boolean {
+    const isConstructor = expression.kind === "construction" || callees[0]?.kind === "constructor";
+    const isFixed = expression.kind === "indirect-call" || callees.some(hasFixedSignature);
+    // A constructor must call the one of its base class.
+    const isSuperConstructor = expression.kind === "call" && isConstructor;
+    const matters = this.enterCallees(callees, needed && !isConstructor, state) || isSuperConstructor;
+    if (!matters && !needed) {
+      const kept = this.visitAll(expression.arguments, false, state);
+      return receiver === null ? kept : this.visit(receiver, false, state) || kept;
+    }
+    if (isFixed && !isConstructor) for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
+    if (matters) this.add(this.kept, expression);
+    this.leaveCallees(callees, state);
+    for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
+      const parameters = callees.flatMap((callee) => callee.parameters[index]?.local ?? []);
+      const argumentNeeded = isFixed || parameters.some((parameter) => this.parameters.has(parameter));
+      // An effect inside an argument stays at its place, so the argument does too.
+      if (this.visit(argument, argumentNeeded, state) && !argumentNeeded) for (const parameter of parameters) this.add(this.parameters, parameter);
+    }
+    if (isFixed) for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
+    if (receiver !== null) this.visit(receiver, true, state);
+    return matters;
+  }
+
+  private library(expression: LibraryCall, needed: boolean, state: State): boolean {
+    const { member, receiver } = expression;
+    const contents = receiver === null ? [] : [...this.pointsTo.of(receiver)].map((container) => container.content);
+    const writes = member.writes && contents.some((content) => state.live.has(content));
+    const callees = member.callback === null ? [] : expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument));
+    const callbackMatters = this.enterCallees(callees, false, state);
+    if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
+    if (writes || callbackMatters) this.add(this.kept, expression);
+    if (member.writes) for (const content of contents) this.define(content, state);
+    // A callback runs any number of times: what it needs is live after it too.
+    for (let size = -1; callees.length > 0 && size !== state.live.size; ) {
+      size = state.live.size;
+      for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
+      for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
+      this.leaveCallees(callees, state);
+      this.enterCallees(callees, false, state);
+    }
+    if (member.reads || member.writes) for (const content of contents) this.need(content, state);
+    if (member.readsArguments || member.result === "copy") {
+      for (const argument of expression.arguments) for (const object of this.pointsTo.of(argument)) this.need(object.content, state);
+    }
+    this.visitAll(operands(expression), true, state);
+    return writes || callbackMatters;
+  }
+
+  private tableAccess(expression: Access, needed: boolean, state: State): boolean {
+    const { operation, table, key, value } = expression;
+    const readAgain = this.pointsTo.tablesOf(table).some((location) => state.live.has(location));
+    switch (operation) {
+      case "get":
+      case "has":
+        if (needed) {
+          this.needTables(expression, state);
+          if (operation === "get") this.decoding(expression.type, state);
+        }
+        break;
+      case "put":
+      case "delete":
+        if (readAgain) {
+          this.add(this.stored, expression);
+          for (const location of this.pointsTo.tablesOf(table)) this.define(location, state);
+        }
+        break;
+      case "touch":
+      case "willPut":
+      case "willDelete":
+        break;
+    }
+    this.access(expression, state);
+    if (value !== null) {
+      if (readAgain) for (const cell of this.encoded(value)) this.need(cell, state);
+      this.visit(value, readAgain, state);
+    }
+    this.visit(key, true, state);
+    this.visit(table, true, state);
+    return true;
+  }
+
+  /** The cells that encoding a value reads: what the slice keeps of its records. */
+  private encoded(value: Expression): Set<Cell> {
+    const cells = new Set<Cell>();
+    const seen = new Set<AbstractObject>();
+    const add = (object: AbstractObject): void => {
+      if (seen.has(object)) return;
+      seen.add(object);
+      for (const cell of object.cells()) {
+        if (cell.field !== null && !this.fields.has(cell.field)) continue;
+        cells.add(cell);
+        for (const target of cell.targets) add(target);
+      }
+    };
+    for (const object of this.pointsTo.of(value)) add(object);
+    return cells;
+  }
+}
+
+/** Whether a variable of the type can be declared with a value that nobody reads. */
+export function hasZeroValue(type: Type): boolean {
+  return type.kind === "bool" || type.kind === "number" || type.kind === "string" || type.kind === "nullable";
+}
+
+/** Every way in which a function may end the execution before its end; a handler's `return` is one. */
+export function guardsOf(declaration: FunctionDeclaration, isHandler: boolean): Guard[] {
+  const guards: Guard[] = [];
+  walkStatements(declaration.body, (statement) => {
+    if (statement.kind === "throw" || (isHandler && statement.kind === "return")) guards.push(statement);
+    for (const own of statementExpressions(statement)) {
+      walkExpression(own, (expression) => {
+        if (expression.kind === "abort") guards.push(expression);
+      });
+    }
+  });
+  return guards;
+}

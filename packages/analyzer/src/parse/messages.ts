@@ -1,0 +1,136 @@
+/**
+ * The compiler's own messages as diagnostics.
+ */
+import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { as } from "./assemblyscript.ts";
+import { isDevelopers, type Crash } from "./compile.ts";
+import { readableTypes, spanOfRange } from "./span.ts";
+
+/** Where a message goes that has no place in the developer's files. */
+type Fallback = Span;
+
+/** Messages of the parser. */
+export function fromParser(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
+  return messages.map((message) => convert(message, "syntax_error", fallback));
+}
+
+/** Messages of resolution and compilation; remarks (like "unused type parameter") are left out. */
+export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
+  const diagnostics = messages
+    .filter((message) => as.isError(message) || as.isWarning(message))
+    .map((message) => convert(message, as.isError(message) ? "type_error" : "compiler_warning", fallback));
+  // A captured variable is also reported as not assigned.
+  const closures = new Set(diagnostics.filter(({ code }) => code === "closure").map(({ primary }) => primary.start));
+  return diagnostics.filter(({ code, primary }) => code === "closure" || !closures.has(primary.start));
+}
+
+export function fromCrash(crash: Crash, fallback: Fallback): Diagnostic {
+  const declaration = crash.within?.declaration;
+  const own = declaration !== undefined && isDevelopers(declaration.range.source);
+  const words = crash.error instanceof Error ? crash.error.message : String(crash.error);
+  return diagnostic("compiler_crash", {
+    message: `the AssemblyScript compiler crashed${own ? ` in ${declaration.name.text}` : ""}: ${words}`,
+    primary: own ? spanOfRange(declaration.name.range) : fallback,
+    help: "this is not your mistake; writing this code in another way may avoid it",
+  });
+}
+
+type MessageCode = "syntax_error" | "type_error" | "compiler_warning";
+
+function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fallback): Diagnostic {
+  const { range, relatedRange } = message;
+  const text = readable(message.message);
+  const own = range !== null && isDevelopers(range.source);
+  const relatedIsOwn = relatedRange !== null && isDevelopers(relatedRange.source);
+  const known = isTuple(message) ? TUPLE : KNOWN.find(({ pattern }) => pattern.test(text));
+  return diagnostic(known?.code ?? code, {
+    message: known?.message ?? text,
+    primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
+    related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
+    help: known?.help,
+  });
+}
+
+/** The compiler's words in this catalogue's style. */
+function readable(message: string): string {
+  const text = readableTypes(message).replace(/\.$/, "");
+  return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
+interface Known {
+  readonly pattern: RegExp;
+  readonly code?: DiagnosticCode;
+  readonly message?: string;
+  readonly help: string;
+}
+
+function isTuple({ message, range }: as.DiagnosticMessage): boolean {
+  return message === "Type expected." && range !== null && textAt(range) === "[";
+}
+
+function textAt(range: as.Range): string {
+  return range.source.text.slice(range.start, range.end);
+}
+
+const TUPLE: Known = {
+  pattern: /^/,
+  code: "tuple_type",
+  message: "there are no tuples",
+  help: "write a class with a field for each part",
+};
+
+const NULL_HELP = "test for null first: if (user == null) abort(404, …); behind it user is not null";
+
+/** What the compiler's messages mean in a handler. */
+const KNOWN: readonly Known[] = [
+  {
+    pattern: /^not implemented: Closures$/,
+    code: "closure",
+    message: "a function inside a function can't use the variables around it",
+    help: "write a loop, or make it a function of the file and pass what it needs",
+  },
+  {
+    pattern: /^not implemented: union types$/,
+    code: "union_type",
+    message: "there are no union types but T | null",
+    help: "use a class with nullable fields, an enum or a number with constants, or one handler for each type",
+  },
+  {
+    pattern: /^not implemented: Regular expressions$/,
+    code: "regular_expression",
+    message: "there are no regular expressions",
+    help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
+  },
+  {
+    pattern: /^cannot find name 'any'$/,
+    code: "any_type",
+    message: "there is no type any",
+    help: "write the type that the value has",
+  },
+  {
+    pattern: /^cannot find name '(unknown|object|bigint|undefined|never|Record|Partial|Readonly|Promise)'$/,
+    code: "unknown_type",
+    help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
+  },
+  {
+    pattern: /^cannot find name 'JSON'$/,
+    code: "json_not_available",
+    message: "there is no JSON in handlers",
+    help: "take, return and store record classes: they are encoded for you",
+  },
+  {
+    pattern: /^cannot find name '(setTimeout|setInterval|fetch|globalThis|window|require|Buffer)'$/,
+    code: "nondeterministic",
+    help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
+  },
+  {
+    pattern: /^type '<object>' is not assignable/,
+    help: "object literals need a class: class Point { x: i32 = 0; y: i32 = 0; } const point: Point = { x: 1, y: 2 };",
+  },
+  { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
+  { pattern: /^object is possibly 'null'$/, help: NULL_HELP },
+  { pattern: /\| null' is not assignable to type/, help: NULL_HELP },
+  { pattern: /requires an explicit cast$/, help: "write the conversion: value as i32" },
+  { pattern: /has no initializer and is not assigned/, help: 'give the field an initial value: name: string = ""' },
+];

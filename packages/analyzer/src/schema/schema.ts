@@ -1,0 +1,504 @@
+/**
+ * What the application declares: its handlers with their parameters and results, its tables, and the record classes
+ * that both are made of. Types are the compiler's own resolution, so that aliases, inheritance and imports need no
+ * second implementation.
+ */
+import { isTableName, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import {
+  type as,
+  CommonFlags,
+  ElementKind,
+  LiteralKind,
+  NodeKind,
+  ParameterKind,
+  ReportMode,
+  TypeKind,
+} from "../parse/assemblyscript.ts";
+import { SDK_LIBRARY } from "../parse/compile.ts";
+import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+
+/** Prefix of every generated name. */
+export const RESERVED_PREFIX = "__radical";
+
+export interface HandlerParameter extends Parameter {
+  readonly resolved: as.Type;
+  /** Source text of the default value; null if there is none. */
+  readonly defaultText: string | null;
+}
+
+export interface HandlerSchema {
+  readonly name: string;
+  /** Path of the handler file that exports it. */
+  readonly exportedBy: string;
+  /** Path of the file that declares it: another one if it is re-exported. */
+  readonly declaredIn: string;
+  readonly declaration: as.FunctionDeclaration;
+  readonly parameters: readonly HandlerParameter[];
+  readonly result: as.Type;
+  /** Null: the handler returns nothing. */
+  readonly resultType: ValueType | null;
+}
+
+export interface TableSchema {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly file: string;
+  readonly variable: string;
+  readonly declaration: as.VariableDeclaration;
+}
+
+export interface RecordField {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly resolved: as.Type;
+  /** The class that declares it: the record's or one that it extends. */
+  readonly owner: as.Class;
+  readonly readonly: boolean;
+  /** Source text of the initializer, in the scope of `owner`; null if there is none. */
+  readonly initializer: string | null;
+}
+
+export interface RecordSchema {
+  readonly class: as.Class;
+  readonly name: string;
+  readonly file: string;
+  readonly fields: readonly RecordField[];
+}
+
+export interface Schema {
+  readonly handlers: readonly HandlerSchema[];
+  readonly tables: readonly TableSchema[];
+  /** In order of first use. */
+  readonly records: readonly RecordSchema[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface SchemaOptions {
+  /**
+   * Whether the names of tables and records are unique in the program: so in an application, but not among its
+   * read/write-set functions, each of which declares its own.
+   */
+  readonly uniqueNames: boolean;
+}
+
+/** Extracts the schema of a loaded program. Problems are in the result, and as messages of the compiler in the program. */
+export function extractSchema(program: as.Program, handlerFiles: readonly string[], options: SchemaOptions): Schema {
+  const extractor = new SchemaExtractor(program, options);
+  for (const path of handlerFiles) extractor.addHandlers(path);
+  extractor.addTables();
+  return extractor.finish();
+}
+
+/** The record types in the form that the manifest has. */
+export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
+  return Object.fromEntries(
+    records.map(({ name, fields }) => [
+      name,
+      {
+        name,
+        fields: fields.map((field) => ({
+          name: field.name,
+          type: field.type,
+          optional: field.initializer !== null || field.type.kind === "nullable",
+        })),
+      },
+    ]),
+  );
+}
+
+class SchemaExtractor {
+  readonly #program: as.Program;
+  readonly #uniqueNames: boolean;
+  readonly #handlers = new Map<string, HandlerSchema>();
+  readonly #tables = new Map<string, TableSchema>();
+  readonly #records = new Map<as.Class, RecordSchema | null>();
+  readonly #diagnostics: Diagnostic[] = [];
+
+  constructor(program: as.Program, options: SchemaOptions) {
+    this.#program = program;
+    this.#uniqueNames = options.uniqueNames;
+  }
+
+  finish(): Schema {
+    const records = [...this.#records.values()].filter((record) => record !== null);
+    if (this.#uniqueNames) this.#refuseInfiniteRecords(records);
+    return {
+      handlers: [...this.#handlers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      tables: [...this.#tables.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      records,
+      diagnostics: this.#diagnostics,
+    };
+  }
+
+  addHandlers(path: string): void {
+    const file = this.#program.filesByName.get(path.replace(/\.ts$/, ""));
+    if (file === undefined) return;
+    for (const [name, element] of exportsOf(file)) {
+      if (element.kind === ElementKind.FunctionPrototype) {
+        this.#addHandler(name, path, element as as.FunctionPrototype);
+      } else if (element.kind === ElementKind.Global) {
+        const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
+        if (initializer?.kind !== NodeKind.Function) continue;
+        this.#report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
+          help: `declare it as a function: export function ${name}(…): … { … }`,
+        });
+      }
+    }
+  }
+
+  #addHandler(name: string, path: string, prototype: as.FunctionPrototype): void {
+    const declaration = prototype.declaration as as.FunctionDeclaration;
+    const at = declaration.name.range;
+    if (name === "default") {
+      this.#report("invalid_handler_name", at, "a handler can't be a default export", {
+        help: `export it by name: export function ${declaration.name.text === "" ? "post" : declaration.name.text}(…)`,
+      });
+      return;
+    }
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) || name === "memory" || name in Object.prototype) {
+      this.#report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
+        help: "a name has letters, digits and _, starts with a letter, is at most 64 long, and is not `memory` or a member of every JavaScript object",
+      });
+      return;
+    }
+    const other = this.#handlers.get(name);
+    if (other !== undefined) {
+      this.#report("duplicate_handler", at, `there are two handlers named ${name}`, {
+        related: [{ span: spanOfRange(other.declaration.name.range), label: "the other one" }],
+        help: "names of handlers are unique in the application: POST /api/<handler> has no file in it",
+      });
+      return;
+    }
+    if (declaration.typeParameters !== null && declaration.typeParameters.length > 0) {
+      this.#report("generic_handler", at, `handler ${name} has type parameters`, {
+        help: "clients send values of definite types: write one handler for each type, and share a generic helper",
+      });
+      return;
+    }
+    const instance = this.#program.resolver.resolveFunction(prototype, null, new Map(), ReportMode.Report);
+    // The compiler has said what does not resolve.
+    if (instance === null) return;
+    const parameters: HandlerParameter[] = [];
+    let complete = true;
+    declaration.signature.parameters.forEach((node, index) => {
+      if (node.parameterKind === ParameterKind.Rest) {
+        this.#report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
+          help: `take an array: ${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}`,
+        });
+        complete = false;
+        return;
+      }
+      const resolved = instance.signature.parameterTypes[index]!;
+      const type = this.#valueType(resolved, node.type.range, `parameter ${node.name.text} of handler ${name}`);
+      if (type === null) {
+        complete = false;
+        return;
+      }
+      parameters.push({
+        name: node.name.text,
+        type,
+        optional: node.initializer !== null || node.parameterKind === ParameterKind.Optional,
+        resolved,
+        defaultText: node.initializer === null ? null : textOf(node.initializer),
+      });
+    });
+    const result = instance.signature.returnType;
+    let resultType: ValueType | null = null;
+    if (result.kind !== TypeKind.Void) {
+      resultType = this.#valueType(result, declaration.signature.returnType.range, `the result of handler ${name}`);
+      if (resultType === null) complete = false;
+    }
+    if (!complete) return;
+    const declaredIn = declaration.range.source.normalizedPath;
+    this.#handlers.set(name, { name, exportedBy: path, declaredIn, declaration, parameters, result, resultType });
+  }
+
+  /** Tables are constants of files: `const users = new Table<User>("users")`. */
+  addTables(): void {
+    for (const file of this.#program.filesByName.values()) {
+      if (file.source.isLibrary) continue;
+      for (const statement of file.source.statements) {
+        if (statement.kind !== NodeKind.Variable) continue;
+        for (const declaration of (statement as as.VariableStatement).declarations) this.#addTable(declaration, file);
+      }
+    }
+  }
+
+  #addTable(declaration: as.VariableDeclaration, file: as.File): void {
+    const made = declaration.initializer;
+    if (made === null || made.kind !== NodeKind.New) return;
+    const { typeName, typeArguments, args } = made as as.NewExpression;
+    const element = this.#program.resolver.resolveTypeName(typeName, null, file, ReportMode.Swallow);
+    if (element?.internalName !== `${SDK_LIBRARY}/index/Table`) return;
+    const nameNode = args[0];
+    // What is not declared as a table has to be is refused where it is constructed.
+    if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
+    const name = nameNode.value;
+    if (!isTableName(name)) {
+      this.#report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
+        help: "a name has letters, digits, _ and -, starts with a letter or _, and is at most 64 long",
+      });
+      return;
+    }
+    const argument = typeArguments?.[0];
+    if (argument === undefined) {
+      this.#report("missing_type", made.range, `table ${name} does not say what it holds`, {
+        help: `give the type of its items: new Table<User>("${name}")`,
+      });
+      return;
+    }
+    const resolved = this.#program.resolver.resolveType(argument, null, file, null, ReportMode.Report);
+    if (resolved === null) return;
+    const type = this.#valueType(resolved, argument.range, `the items of table ${name}`);
+    if (type === null) return;
+    if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array") {
+      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
+        help: "an item is a record class, a string or an array, so that get can answer null for an absent one",
+      });
+      return;
+    }
+    const other = this.#tables.get(name);
+    if (other !== undefined) {
+      if (!this.#uniqueNames) return;
+      this.#report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
+        related: [{ span: spanOfRange(other.declaration.range), label: "declared here" }],
+        help: "export the table from one file and import it in the others",
+      });
+      return;
+    }
+    this.#tables.set(name, {
+      name,
+      type,
+      file: file.source.normalizedPath,
+      variable: declaration.name.text,
+      declaration,
+    });
+  }
+
+  /** The value type of a resolved type; null if it has none, which is reported at `range`. */
+  #valueType(type: as.Type, range: as.Range, what: string): ValueType | null {
+    if (type.isNullableReference) {
+      const inner = this.#valueType(type.nonNullableType, range, what);
+      return inner === null ? null : { kind: "nullable", inner };
+    }
+    const number = NUMBERS.get(type.kind);
+    if (number !== undefined && !type.isReference) return number;
+    const found = type.getClass();
+    if (found !== null) {
+      if (found === this.#program.stringInstance) return { kind: "string" };
+      if (found.prototype === this.#program.arrayPrototype) {
+        const element = this.#valueType(found.typeArguments![0]!, range, what);
+        return element === null ? null : { kind: "array", element };
+      }
+      const record = this.#record(found, range, what);
+      return record === null ? null : { kind: "record", name: record.name };
+    }
+    return this.#unsupported(range, what, type);
+  }
+
+  #unsupported(range: as.Range, what: string, type: as.Type): null {
+    const name = type.toString();
+    const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
+    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
+      help: instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, nullable values and record classes",
+    });
+    return null;
+  }
+
+  #record(found: as.Class, range: as.Range, what: string): RecordSchema | null {
+    const known = this.#records.get(found);
+    if (known !== undefined) return known;
+    // A field of its own type finds the class here, before its fields are known.
+    const { prototype } = found;
+    const declaration = prototype.declaration as as.ClassDeclaration;
+    const place = declaration.name.range;
+    for (let base: as.Class | null = found; base !== null; base = base.base) {
+      if (base.prototype === this.#program.objectPrototype) break;
+      if (base.prototype.declaration.range.source.isLibrary) return this.#refuse(found, range, what);
+      if (base.prototype.parent.kind === ElementKind.File) continue;
+      this.#report(
+        "nested_record",
+        base.prototype.declaration.name.range,
+        `record class ${base.prototype.name} is not declared at the top of a file`,
+        {
+          help: "declare it there, outside of namespaces",
+        },
+      );
+      this.#records.set(found, null);
+      return null;
+    }
+    if (found.isInterface || prototype.is(CommonFlags.Abstract) || found.type.isUnmanaged) {
+      return this.#refuse(found, range, what);
+    }
+    if (found.typeArguments !== null && found.typeArguments.length > 0) {
+      this.#report("generic_record", range, `${what} can't be of the generic class ${prototype.name}`, {
+        related: [{ span: spanOfRange(place), label: "declared here" }],
+        help: "write a class without type parameters",
+      });
+      this.#records.set(found, null);
+      return null;
+    }
+    const namesake = [...this.#records.values()].find((record) => record?.name === prototype.name);
+    if (this.#uniqueNames && namesake !== undefined && namesake !== null) {
+      this.#report("duplicate_record", place, `there are two record classes named ${prototype.name}`, {
+        related: [{ span: spanOfRange(namesake.class.prototype.declaration.name.range), label: "the other one" }],
+        help: "rename one of them: clients see records by name",
+      });
+      this.#records.set(found, null);
+      return null;
+    }
+    const fields: RecordField[] = [];
+    const file = declaration.range.source.normalizedPath;
+    const record: RecordSchema = { class: found, name: prototype.name, file, fields };
+    this.#records.set(found, record);
+    for (const member of found.members?.values() ?? []) {
+      const field = this.#field(member, record);
+      if (field !== null) fields.push(field);
+    }
+    return record;
+  }
+
+  #refuse(found: as.Class, range: as.Range, what: string): null {
+    this.#records.set(found, null);
+    return this.#unsupported(range, what, found.type);
+  }
+
+  #field(member: as.DeclaredElement, record: RecordSchema): RecordField | null {
+    if (member.kind !== ElementKind.PropertyPrototype) return null;
+    const prototype = member as as.PropertyPrototype;
+    const declaration = prototype.fieldDeclaration;
+    if (declaration === null) return null;
+    const name = member.name;
+    const property = this.#program.resolver.resolveProperty(prototype, ReportMode.Report);
+    if (property === null) return null;
+    if (member.isAny(CommonFlags.Private | CommonFlags.Protected)) {
+      this.#report(
+        "private_field",
+        declaration.name.range,
+        `field ${name} of record class ${record.name} is not public`,
+        {
+          help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+        },
+      );
+      return null;
+    }
+    const range = declaration.type?.range ?? declaration.name.range;
+    const type = this.#valueType(property.type, range, `field ${name} of record class ${record.name}`);
+    if (type === null) return null;
+    return {
+      name,
+      type,
+      resolved: property.type,
+      owner: property.parent as as.Class,
+      readonly: member.is(CommonFlags.Readonly),
+      initializer: initializerText(declaration, property.parent as as.Class),
+    };
+  }
+
+  /** A record that always contains another of its kind can't be made. */
+  #refuseInfiniteRecords(records: readonly RecordSchema[]): void {
+    const byName = new Map(records.map((record) => [record.name, record]));
+    const contains = (from: RecordSchema, wanted: RecordSchema, seen: Set<RecordSchema>): boolean =>
+      from.fields.some((field) => {
+        const next = field.type.kind === "record" ? byName.get(field.type.name) : undefined;
+        if (next === undefined || seen.has(next)) return false;
+        seen.add(next);
+        return next === wanted || contains(next, wanted, seen);
+      });
+    for (const record of records) {
+      if (!contains(record, record, new Set())) continue;
+      this.#report(
+        "infinite_record",
+        record.class.prototype.declaration.name.range,
+        `a ${record.name} contains a ${record.name} without end`,
+        {
+          help: `make a field nullable (${record.name} | null = null) or an array`,
+        },
+      );
+    }
+  }
+
+  #report(
+    code: Diagnostic["code"],
+    range: as.Range,
+    message: string,
+    details: { readonly related?: Diagnostic["related"]; readonly help?: string } = {},
+  ): void {
+    this.#diagnostics.push(diagnostic(code, { message, primary: spanOfRange(range), ...details }));
+  }
+}
+
+const NUMBERS: ReadonlyMap<as.TypeKind, ValueType> = new Map<as.TypeKind, ValueType>([
+  [TypeKind.Bool, { kind: "bool" }],
+  [TypeKind.I8, { kind: "i8" }],
+  [TypeKind.U8, { kind: "u8" }],
+  [TypeKind.I16, { kind: "i16" }],
+  [TypeKind.U16, { kind: "u16" }],
+  [TypeKind.I32, { kind: "i32" }],
+  [TypeKind.U32, { kind: "u32" }],
+  [TypeKind.I64, { kind: "i64" }],
+  [TypeKind.U64, { kind: "u64" }],
+  [TypeKind.F32, { kind: "f32" }],
+  [TypeKind.F64, { kind: "f64" }],
+]);
+
+/** What to write in place of types that can't cross the boundary. */
+const INSTEAD: readonly (readonly [type: RegExp, help: string])[] = [
+  [/\/(Map|Set)</, "use an array of records, or a table"],
+  [/\/Date$/, "use i64: milliseconds since the epoch, as now() gives"],
+  [/\/StaticArray</, "use an array: T[]"],
+  [/(Array|ArrayBuffer|DataView)$/, "use an array of numbers: u8[]"],
+  [/^[iu]size$/, "use i32 or i64: the client's numbers have a definite size"],
+  [/=>/, "functions can't be sent; send data"],
+];
+
+function isStringLiteral(node: as.Expression): node is as.StringLiteralExpression {
+  return node.kind === NodeKind.Literal && (node as as.LiteralExpression).literalKind === LiteralKind.String;
+}
+
+/** Everything a file exports, by exported name. */
+function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.DeclaredElement> {
+  const found = new Map<string, as.DeclaredElement>();
+  if (seen.has(file)) return found;
+  seen.add(file);
+  for (const star of file.exportsStar ?? [])
+    for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
+  for (const [name, element] of file.exports ?? []) found.set(name, element);
+  return found;
+}
+
+/**
+ * The initializer of a field; for a parameter property the parameter's default, if it is a plain literal (another
+ * one could mention parameters).
+ */
+function initializerText(field: as.FieldDeclaration, owner: as.Class): string | null {
+  if (field.initializer !== null) return textOf(field.initializer);
+  if (field.parameterIndex < 0) return null;
+  const constructor = owner.prototype.constructorPrototype;
+  const initializer = constructor?.functionTypeNode.parameters[field.parameterIndex]?.initializer ?? null;
+  return initializer !== null && isPlainLiteral(initializer) ? textOf(initializer) : null;
+}
+
+function isPlainLiteral(node: as.Expression): boolean {
+  switch (node.kind) {
+    case NodeKind.True:
+    case NodeKind.False:
+    case NodeKind.Null:
+      return true;
+    case NodeKind.UnaryPrefix:
+      return isPlainLiteral((node as as.UnaryPrefixExpression).operand);
+    case NodeKind.Literal: {
+      const { literalKind } = node as as.LiteralExpression;
+      if (literalKind === LiteralKind.Array) {
+        return (node as as.ArrayLiteralExpression).elementExpressions.every((element) => isPlainLiteral(element));
+      }
+      return (
+        literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String
+      );
+    }
+    default:
+      return false;
+  }
+}

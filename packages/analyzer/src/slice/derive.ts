@@ -1,0 +1,68 @@
+/**
+ * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
+ * phases in order.
+ */
+import { emitProgram } from "../emit/emit-program.ts";
+import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import { PointsTo } from "../infer/points-to.ts";
+import { lowerHandler } from "../lower/lower-program.ts";
+import { Refusal } from "../lower/refusal.ts";
+import { as, ElementKind } from "../parse/assemblyscript.ts";
+import type { FactsCompiler } from "../parse/facts.ts";
+import { relevanceWithGuards } from "./guards.ts";
+import { buildResidual } from "./residual.ts";
+
+export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+  return front.handlers.map((handler) => derive(front, handler));
+}
+
+function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+  try {
+    const { program, compiler, sources } = front;
+    const instance = handlerInstance(program, handler);
+    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const pointsTo = new PointsTo(lowered);
+    const relevance = relevanceWithGuards(lowered, pointsTo);
+    const residual = buildResidual(lowered, relevance);
+    const reads: AccessPattern[] = [];
+    const writes: AccessPattern[] = [];
+    for (const [access, { dependent }] of residual.accesses) {
+      const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
+      const key = text.slice(access.key.span.start, access.key.span.end);
+      const isRead = access.operation === "get" || access.operation === "has";
+      for (const { name } of pointsTo.tablesOf(access.table)) {
+        (isRead ? reads : writes).push({ table: name, key, dependent: isRead && dependent, span: access.span });
+      }
+    }
+    return {
+      kind: "sliced",
+      handler: handler.name,
+      source: emitProgram(residual.program, { fields: residual.fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` }),
+      readOnly: writes.length === 0,
+      reads: reads.toSorted(bySpan),
+      writes: writes.toSorted(bySpan),
+      diagnostics: [],
+    };
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return { kind: "near-storage", handler: handler.name, reason: thrown.diagnostic, readOnly: false, reads: [], writes: [] };
+    throw thrown;
+  }
+}
+
+/** The declaration may come from another load of the same sources, so the place decides. */
+function handlerInstance(program: as.Program, handler: HandlerDeclaration): as.Function {
+  const { range } = handler.declaration;
+  for (const element of program.elementsByDeclaration.values()) {
+    const declared = element.declaration.range;
+    if (element.kind !== ElementKind.FunctionPrototype || declared.start !== range.start) continue;
+    if (declared.source.normalizedPath !== range.source.normalizedPath) continue;
+    const instance = program.resolver.resolveFunction(element as as.FunctionPrototype, null);
+    if (instance !== null) return instance;
+  }
+  throw new Error(`${handler.name} is not a function of the program`);
+}
+
+function bySpan(a: AccessPattern, b: AccessPattern): number {
+  return a.span.file < b.span.file ? -1 : a.span.file > b.span.file ? 1 : a.span.start - b.span.start;
+}
+

@@ -1,0 +1,379 @@
+/**
+ * Builds f^rw from what relevance keeps: a new program of the IR. Expressions whose value is needed stay whole; of all
+ * others only the kept effects remain, as statements of their own in the order of evaluation. A read whose value is not
+ * needed becomes `touch`, a put that is not read again `willPut`. Parameters that nobody needs disappear.
+ */
+import {
+  nonNullable,
+  STRING,
+  VOID,
+  type Access,
+  type AssignmentTarget,
+  type Expression,
+  type FieldDeclaration,
+  type FunctionDeclaration,
+  type Global,
+  type Local,
+  type Parameter,
+  type Program,
+  type Statement,
+  type Type,
+} from "../lower/ir.ts";
+import { Refusal } from "../lower/refusal.ts";
+import { hasFixedSignature, hasZeroValue, type Relevance } from "../infer/relevance.ts";
+
+export interface Residual {
+  readonly program: Program;
+  /** The fields that its classes have, with their initializers. */
+  readonly fields: ReadonlyMap<FieldDeclaration, Expression | null>;
+  /** Accesses of the original program that it makes, with whether a read's value is needed. */
+  readonly accesses: ReadonlyMap<Access, { readonly dependent: boolean }>;
+}
+
+export function buildResidual(program: Program, relevance: Relevance): Residual {
+  return new Builder(program, relevance).build();
+}
+
+class Builder {
+  private readonly program: Program;
+  private readonly relevance: Relevance;
+  private readonly functions = new Map<FunctionDeclaration, FunctionDeclaration>();
+  private readonly globals = new Map<Global, Global>();
+  private readonly accesses = new Map<Access, { dependent: boolean }>();
+  /** Functions whose bodies are still to be built. */
+  private readonly pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
+  private current!: FunctionDeclaration;
+  private temporaries = 0;
+
+  constructor(program: Program, relevance: Relevance) {
+    this.program = program;
+    this.relevance = relevance;
+  }
+
+  build(): Residual {
+    for (const global of this.program.globals) {
+      if (!this.relevance.globals.has(global)) continue;
+      this.globals.set(global, { ...global, initializer: null });
+    }
+    const handler = this.function(this.program.handler);
+    for (const [original, residual] of this.globals) residual.initializer = original.initializer === null ? null : this.value(original.initializer);
+    const fields = new Map<FieldDeclaration, Expression | null>();
+    for (const field of this.relevance.fields) fields.set(field, field.initializer === null ? null : this.value(field.initializer));
+    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.fill(next[0], next[1]);
+    return {
+      program: { handler, globals: [...this.globals.values()], functions: [...this.functions.values()] },
+      fields,
+      accesses: this.accesses,
+    };
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- functions
+
+  private function(original: FunctionDeclaration): FunctionDeclaration {
+    const known = this.functions.get(original);
+    if (known !== undefined) return known;
+    const keepsResult = this.keepsResult(original);
+    const residual: FunctionDeclaration = { ...original, result: keepsResult ? original.result : VOID, parameters: [], initializers: [], body: [] };
+    this.functions.set(original, residual);
+    this.pending.push([original, residual]);
+    return residual;
+  }
+
+  private keepsResult(original: FunctionDeclaration): boolean {
+    return original !== this.program.handler && (this.relevance.results.has(original) || hasFixedSignature(original));
+  }
+
+  private keptParameters(original: FunctionDeclaration): readonly Parameter[] {
+    if (hasFixedSignature(original)) return original.parameters;
+    return original.parameters.filter(({ local }) => this.relevance.parameters.has(local));
+  }
+
+  private fill(original: FunctionDeclaration, residual: FunctionDeclaration): void {
+    this.current = original;
+    residual.parameters = this.keptParameters(original).map(({ local, defaultValue }) => ({
+      local,
+      defaultValue: defaultValue === null || original !== this.program.handler ? null : this.value(defaultValue),
+    }));
+    residual.initializers = original.initializers.filter(
+      (statement) => statement.kind === "expression" && statement.expression.kind === "assignment" && this.relevance.kept.has(statement.expression),
+    );
+    residual.body = this.statements(original.body);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- statements
+
+  private statements(statements: readonly Statement[]): Statement[] {
+    return statements.flatMap((statement) => this.statement(statement));
+  }
+
+  private statement(statement: Statement): Statement[] {
+    const isKept = this.relevance.keptStatements.has(statement);
+    switch (statement.kind) {
+      case "block": {
+        const body = this.statements(statement.body);
+        return body.some((inner) => inner.kind === "variable") ? [{ ...statement, body }] : body;
+      }
+      case "expression":
+        return this.effects(statement.expression);
+      case "variable":
+        return this.variable(statement);
+      case "if": {
+        const consequent = this.statements(statement.consequent);
+        const alternative = this.statements(statement.alternative);
+        if (consequent.length === 0 && alternative.length === 0) return this.effects(statement.condition);
+        const condition = this.value(statement.condition);
+        if (consequent.length > 0) return [{ ...statement, condition, consequent, alternative }];
+        return [{ ...statement, condition: not(condition), consequent: alternative, alternative: [] }];
+      }
+      case "loop": {
+        const initial = this.statements(statement.initial);
+        if (!isKept) return initial.length === 0 ? [] : [{ kind: "block", body: initial, span: statement.span }];
+        return [
+          {
+            ...statement,
+            initial,
+            condition: statement.condition === null ? null : this.value(statement.condition),
+            update: statement.update === null ? null : this.update(statement.update),
+            body: this.statements(statement.body),
+          },
+        ];
+      }
+      case "switch": {
+        if (!isKept) return this.effects(statement.discriminant);
+        const cases = statement.cases.map((choice) => ({ label: choice.label === null ? null : this.value(choice.label), body: this.statements(choice.body) }));
+        if (cases.every((choice) => choice.body.length === 0)) return this.effects(statement.discriminant);
+        return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
+      }
+      case "return": {
+        const effects = statement.value === null ? [] : this.effects(statement.value);
+        if (!isKept) return effects;
+        if (statement.value !== null && this.keepsResult(this.current)) return [{ ...statement, value: this.value(statement.value) }];
+        return [...effects, { ...statement, value: null }];
+      }
+      case "throw": {
+        const effects = this.effects(statement.message);
+        return isKept ? [...effects, { ...statement, message: constantOr(statement.message, '""') }] : effects;
+      }
+      case "break":
+      case "continue":
+        return isKept ? [statement] : [];
+    }
+  }
+
+  private variable(statement: Extract<Statement, { kind: "variable" }>): Statement[] {
+    const { local, initializer } = statement;
+    if (!this.relevance.variables.has(local)) return initializer === null ? [] : this.effects(initializer);
+    if (initializer === null) return [statement];
+    if (this.relevance.needed.has(initializer)) return [{ ...statement, initializer: this.value(initializer) }];
+    // Assigned later; only the declaration matters.
+    const declaration: Statement = { ...statement, initializer: zero(local.type, statement.span), annotated: true, constant: false };
+    return [...this.effects(initializer), declaration];
+  }
+
+  /** What a `for` does after each round, as one expression. */
+  private update(expression: Expression): Expression | null {
+    const effects = this.effects(expression);
+    const parts = effects.flatMap((effect) => (effect.kind === "expression" ? [effect.expression] : []));
+    if (parts.length < effects.length) {
+      throw new Refusal("not_sliced_update_order", {
+        message: "The update of this loop touches storage under a condition.",
+        primary: expression.span,
+        help: "Move it into the loop's body.",
+      });
+    }
+    const [first] = parts;
+    if (first === undefined) return null;
+    return parts.length === 1 ? first : { kind: "sequence", operands: parts, type: parts.at(-1)!.type, span: expression.span };
+  }
+
+  // -------------------------------------------------------------------------------------------------------------- values
+
+  /** The expression whole, with references to residual declarations. */
+  private value(expression: Expression): Expression {
+    const map = (inner: Expression): Expression => this.value(inner);
+    switch (expression.kind) {
+      case "constant":
+      case "local":
+      case "new-table":
+      case "draw":
+      case "now":
+        return expression;
+      case "global":
+        return { ...expression, global: this.global(expression.global) };
+      case "field":
+        return { ...expression, object: map(expression.object) };
+      case "operation":
+      case "template":
+      case "sequence":
+        return { ...expression, operands: expression.operands.map(map) };
+      case "cast":
+      case "non-null":
+      case "instance-of":
+        return { ...expression, operand: map(expression.operand) };
+      case "logical":
+        return { ...expression, left: map(expression.left), right: map(expression.right) };
+      case "conditional":
+        return { ...expression, condition: map(expression.condition), consequent: map(expression.consequent), alternative: map(expression.alternative) };
+      case "assignment":
+        return { ...expression, target: this.target(expression.target), value: expression.value === null ? null : map(expression.value) };
+      case "call": {
+        const receiver = expression.receiver === null ? null : map(expression.receiver);
+        return { ...expression, callees: expression.callees.map((callee) => this.function(callee)), receiver, arguments: this.arguments(expression.callees[0], expression.arguments) };
+      }
+      case "construction":
+        return { ...expression, callee: this.function(expression.callee), arguments: this.arguments(expression.callee, expression.arguments) };
+      case "indirect-call":
+        return { ...expression, callee: map(expression.callee), arguments: expression.arguments.map(map) };
+      case "library":
+        return { ...expression, receiver: expression.receiver === null ? null : map(expression.receiver), arguments: expression.arguments.map(map) };
+      case "array":
+        return { ...expression, elements: expression.elements.map(map) };
+      case "function-value":
+        return { ...expression, declaration: this.function(expression.declaration) };
+      case "access":
+        this.accesses.set(expression, { dependent: expression.operation === "get" || expression.operation === "has" });
+        return { ...expression, table: map(expression.table), key: map(expression.key), value: expression.value === null ? null : map(expression.value) };
+      case "abort":
+        return { ...expression, arguments: expression.arguments.map(map) };
+    }
+  }
+
+  private target(target: AssignmentTarget): AssignmentTarget {
+    switch (target.kind) {
+      case "local":
+        return target;
+      case "global":
+        return { ...target, global: this.global(target.global) };
+      case "field":
+        return { ...target, object: this.value(target.object) };
+      case "element":
+        return { ...target, container: this.value(target.container), index: this.value(target.index) };
+    }
+  }
+
+  private global(original: Global): Global {
+    const global = this.globals.get(original);
+    if (global === undefined) throw new Error(`global ${original.name} is used but not kept`);
+    return global;
+  }
+
+  private arguments(callee: FunctionDeclaration | undefined, args: readonly Expression[]): Expression[] {
+    if (callee === undefined) throw new Error("a call has callees");
+    const kept = this.keptParameters(callee);
+    return callee.parameters.flatMap((parameter, index) => {
+      const argument = args[index];
+      return argument === undefined || !kept.includes(parameter) ? [] : [this.value(argument)];
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- effects
+
+  /** What remains of an expression whose value nobody needs. */
+  private effects(expression: Expression): Statement[] {
+    const { relevance } = this;
+    const whole = (): Statement[] => [{ kind: "expression", expression: this.value(expression), span: expression.span }];
+    const parts = (expressions: readonly Expression[]): Statement[] => expressions.flatMap((part) => this.effects(part));
+    switch (expression.kind) {
+      case "constant":
+      case "local":
+      case "global":
+      case "new-table":
+      case "function-value":
+      case "now":
+        return [];
+      case "field":
+        return this.effects(expression.object);
+      case "operation":
+      case "template":
+      case "sequence":
+        return parts(expression.operands);
+      case "cast":
+      case "non-null":
+      case "instance-of":
+        return this.effects(expression.operand);
+      case "array":
+        return parts(expression.elements);
+      case "logical": {
+        const right = this.effects(expression.right);
+        if (right.length === 0) return this.effects(expression.left);
+        const left = this.value(expression.left);
+        return [{ kind: "if", condition: expression.operator === "&&" ? left : not(left), consequent: right, alternative: [], span: expression.span }];
+      }
+      case "conditional": {
+        const consequent = this.effects(expression.consequent);
+        const alternative = this.effects(expression.alternative);
+        if (consequent.length === 0 && alternative.length === 0) return this.effects(expression.condition);
+        const condition = this.value(expression.condition);
+        if (consequent.length > 0) return [{ kind: "if", condition, consequent, alternative, span: expression.span }];
+        return [{ kind: "if", condition: not(condition), consequent: alternative, alternative: [], span: expression.span }];
+      }
+      case "assignment": {
+        if (relevance.kept.has(expression)) return whole();
+        const { target, value } = expression;
+        const targetParts = target.kind === "field" ? [target.object] : target.kind === "element" ? [target.container, target.index] : [];
+        return parts(value === null ? targetParts : [...targetParts, value]);
+      }
+      case "draw":
+        return relevance.kept.has(expression) ? whole() : [];
+      case "call":
+      case "library":
+        if (relevance.kept.has(expression)) return whole();
+        return parts(expression.receiver === null ? expression.arguments : [expression.receiver, ...expression.arguments]);
+      case "construction":
+        return relevance.kept.has(expression) ? whole() : parts(expression.arguments);
+      case "indirect-call":
+        return relevance.kept.has(expression) ? whole() : parts(expression.arguments);
+      case "abort": {
+        if (!relevance.kept.has(expression)) return parts(expression.arguments);
+        const [status, code, message] = expression.arguments;
+        if (status === undefined || code === undefined || message === undefined) throw new Error("abort takes three arguments");
+        const shortened = { ...expression, arguments: [constantOr(status, "500"), constantOr(code, '""'), constantOr(message, '""')] };
+        return [...parts(expression.arguments), { kind: "expression", expression: shortened, span: expression.span }];
+      }
+      case "access":
+        return this.accessEffects(expression);
+    }
+  }
+
+  private accessEffects(expression: Access): Statement[] {
+    const { operation, span } = expression;
+    this.accesses.set(expression, { dependent: false });
+    if (this.relevance.stored.has(expression)) return [{ kind: "expression", expression: this.value(expression), span }];
+    const said = operation === "get" || operation === "has" ? "touch" : operation === "put" ? "willPut" : operation === "delete" ? "willDelete" : operation;
+    const valueEffects = expression.value === null ? [] : this.effects(expression.value);
+    const table = this.value(expression.table);
+    const key = this.value(expression.key);
+    const access = (keyValue: Expression): Statement => ({
+      kind: "expression",
+      expression: { ...expression, operation: said, table, key: keyValue, value: null, type: VOID },
+      span,
+      ...(said === "touch" ? { comment: "value not needed" } : {}),
+    });
+    if (valueEffects.length === 0) return [access(key)];
+    // Reads inside the value come before the put, but after its key is computed.
+    if (key.kind === "constant") return [...valueEffects, access(key)];
+    const local: Local = { name: `key${++this.temporaries}`, type: STRING, span: expression.key.span };
+    return [
+      { kind: "variable", local, initializer: key, annotated: false, constant: true, span },
+      ...valueEffects,
+      access({ kind: "local", local, type: STRING, span }),
+    ];
+  }
+}
+
+function not(condition: Expression): Expression {
+  if (condition.kind === "operation" && condition.operator === "!" && condition.operands[0] !== undefined) return condition.operands[0];
+  return { kind: "operation", operator: "!", operands: [condition], type: { kind: "bool" }, span: condition.span };
+}
+
+function constantOr(expression: Expression, text: string): Expression {
+  return expression.kind === "constant" ? expression : { kind: "constant", text, type: expression.type, span: expression.span };
+}
+
+/** A value to declare a variable with that is assigned before it is read; null: none needed. */
+function zero(type: Type, span: Local["span"]): Expression | null {
+  if (!hasZeroValue(type)) return null;
+  const inner = nonNullable(type);
+  const text = type.kind === "nullable" ? "null" : inner.kind === "string" ? '""' : inner.kind === "bool" ? "false" : inner.kind === "number" && inner.name.startsWith("f") ? "0.0" : "0";
+  return { kind: "constant", text, type, span };
+}

@@ -1,0 +1,67 @@
+/**
+ * For tests: builds run on items in memory.
+ */
+import {
+  DEFAULT_LIMITS,
+  commitId,
+  encodeArguments,
+  entryOf,
+  valueToJson,
+  type Entry,
+  type Outcome,
+  type UnitId,
+} from "@radical/protocol";
+import { compileModule, runHandler, type HandlerModule, type HandlerRun, type Invocation } from "@radical/wasm-host";
+import type { BuildResult } from "../pipeline.ts";
+
+/** Encoded items by unit; a unit that is not there is absent. */
+export type Items = Map<string, Uint8Array>;
+
+export function moduleOf(build: BuildResult): HandlerModule {
+  return compileModule({
+    limits: DEFAULT_LIMITS,
+    plans: Object.fromEntries(
+      build.handlers.map(({ name, plan }) => [name, plan.kind === "sliced" ? "speculative" : "near-storage"]),
+    ),
+    wasm: build.wasm,
+    rwWasm: build.rwWasm,
+  });
+}
+
+export function snapshotOf(items: Items): (unit: UnitId) => Entry {
+  return (unit) => entryOf(commitId(1, 1), items.get(unit) ?? null);
+}
+
+export function invocation(build: BuildResult, handler: string, json: unknown, seed = 1): Invocation {
+  const { parameters } = build.handlers.find(({ name }) => name === handler)!;
+  const encoded = encodeArguments(parameters, build.records, json);
+  if (encoded.kind === "problem") throw new Error(encoded.problem.message);
+  return {
+    handler,
+    args: encoded.bytes,
+    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed) },
+  };
+}
+
+export interface Answer {
+  readonly outcome: Outcome;
+  /** The result from its JSON; undefined unless there is one. */
+  readonly result: unknown;
+  readonly run: HandlerRun;
+}
+
+/** Runs a handler in recording mode and applies its writes to the items. */
+export function call(build: BuildResult, items: Items, handler: string, json: unknown = {}, seed = 1): Answer {
+  const run = runHandler(moduleOf(build), invocation(build, handler, json, seed), snapshotOf(items), null);
+  if (run.kind !== "completed") throw new Error(`the handler ended as ${run.kind}`);
+  for (const { unit, value } of run.writes) {
+    if (value === null) items.delete(unit);
+    else items.set(unit, value);
+  }
+  const { outcome } = run;
+  return {
+    outcome,
+    run,
+    result: outcome.kind === "result" ? (JSON.parse(valueToJson(outcome.value)) as unknown) : undefined,
+  };
+}

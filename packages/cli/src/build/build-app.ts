@@ -1,0 +1,80 @@
+/** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
+import type { BuildResult, Diagnostic, SourceFile } from "@radical/analyzer";
+import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { moduleHash } from "@radical/wasm-host";
+import type { Project } from "../config/load-config.ts";
+import { bundleAppWorker } from "./bundle.ts";
+import { generateClient } from "./client.ts";
+import type { Compiler } from "./compile.ts";
+import { discoverSources } from "./discover-sources.ts";
+import { generateHandlerTypes } from "./handler-types.ts";
+
+export interface AppBuild {
+  readonly manifest: Manifest;
+  readonly content: ModuleContent;
+  /** The bundle that a location runs. */
+  readonly worker: string;
+  /** `handlers.d.ts`. */
+  readonly types: string;
+  /** `client.ts`. */
+  readonly client: string;
+}
+
+export interface BuildOutcome {
+  /** Null: the diagnostics tell why. */
+  readonly app: AppBuild | null;
+  readonly report: BuildResult;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly sources: readonly SourceFile[];
+  /** Folders with sources, relative to the project. */
+  readonly folders: readonly string[];
+}
+
+/** Throws a CommandError if there is nothing to build. */
+export async function buildApp({ root, config }: Project, compiler: Compiler): Promise<BuildOutcome> {
+  const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
+    discoverSources(root, config.handlers),
+    bundleAppWorker(),
+  ]);
+  const report = await compiler.compile({ sources, handlerFiles });
+  const found = { report, diagnostics: report.diagnostics, sources, folders };
+  if (!report.ok) return { app: null, ...found };
+
+  const content = contentOf(report);
+  const manifest = manifestOf(config.name, report, content);
+  const app: AppBuild = {
+    manifest,
+    content,
+    worker,
+    types: generateHandlerTypes(manifest),
+    client: generateClient(manifest),
+  };
+  return { app, ...found };
+}
+
+export function countDiagnostics(diagnostics: readonly Diagnostic[]): { readonly errors: number; readonly warnings: number } {
+  const count = (severity: Diagnostic["severity"]): number => diagnostics.filter((found) => found.severity === severity).length;
+  return { errors: count("error"), warnings: count("warning") };
+}
+
+function contentOf(report: BuildResult): ModuleContent {
+  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [name, plan.kind === "sliced" ? "speculative" : "near-storage"]);
+  return { limits: DEFAULT_LIMITS, plans: Object.fromEntries(plans), wasm: report.wasm, rwWasm: report.rwWasm };
+}
+
+function manifestOf(application: string, report: BuildResult, content: ModuleContent): Manifest {
+  return {
+    format: 1,
+    application,
+    module: moduleHash(content),
+    limits: content.limits,
+    handlers: Object.fromEntries(
+      report.handlers.map(({ name, parameters, result, readOnly, file, line }) => [
+        name,
+        { parameters, result, plan: content.plans[name] ?? "near-storage", readOnly, file, line },
+      ]),
+    ),
+    records: report.records,
+    tables: Object.fromEntries(report.tables.map(({ name, type }) => [name, type])),
+  };
+}

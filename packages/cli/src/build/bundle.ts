@@ -1,0 +1,57 @@
+/** Bundles Workers with esbuild: one file, for the platform, from this package's own dependencies. */
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+/** In a checkout the packages run from their sources; published, from what was compiled. */
+const FROM_SOURCE = import.meta.url.endsWith(".ts");
+
+/** Files that stay imports of a bundle: they lie beside it. */
+const BESIDE = ["./module.wasm", "./module.rw.wasm", "./manifest.json"];
+
+export interface BundleInput {
+  readonly contents: string;
+  /** For messages and relative imports. */
+  readonly path: string;
+}
+
+export async function bundleWorker(input: BundleInput): Promise<string> {
+  const result = await build({
+    stdin: { contents: input.contents, sourcefile: input.path, resolveDir: dirname(input.path), loader: "ts" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    mainFields: ["module", "main"],
+    conditions: [...(FROM_SOURCE ? ["source"] : []), "workerd", "worker", "import"],
+    external: ["cloudflare:*", ...BESIDE],
+    legalComments: "inline",
+    logLevel: "silent",
+  });
+  const [output] = result.outputFiles;
+  if (output === undefined) throw new Error("esbuild gave no output");
+  return output.text;
+}
+
+/** Bundles a Worker that is a module of this package. */
+export async function bundleOwnWorker(name: string): Promise<string> {
+  const path = fileURLToPath(new URL(`../${name}${FROM_SOURCE ? ".ts" : ".js"}`, import.meta.url));
+  return bundleWorker({ contents: await readFile(path, "utf8"), path });
+}
+
+/** The Worker of an application: a location's runtime around its module. */
+export function bundleAppWorker(): Promise<string> {
+  return bundleWorker({
+    path: fileURLToPath(import.meta.url),
+    contents: `import { RadicalCache, createWorker } from "@radical/runtime";
+import f from "./module.wasm";
+import rw from "./module.rw.wasm";
+import manifest from "./manifest.json";
+
+export { RadicalCache };
+export default createWorker({ manifest, f, rw });
+`,
+  });
+}

@@ -1,0 +1,208 @@
+import { execFile } from "node:child_process";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { tmpdir } from "node:os";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import type { Manifest, ModuleHash } from "@radical/protocol";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { generateClient } from "./client.ts";
+import { generateHandlerTypes } from "./handler-types.ts";
+
+const at = { plan: "speculative", readOnly: false, file: "handlers/social.ts", line: 3 } as const;
+const MANIFEST: Manifest = {
+  format: 1,
+  application: "social",
+  module: "0".repeat(64) as ModuleHash,
+  limits: { memoryPages: 1024, accesses: 10_000 },
+  tables: {},
+  records: {
+    Post: {
+      name: "Post",
+      fields: [
+        { name: "text", type: { kind: "string" }, optional: false },
+        { name: "likes", type: { kind: "i32" }, optional: true },
+        { name: "answers", type: { kind: "array", element: { kind: "record", name: "Post" } }, optional: true },
+      ],
+    },
+    Promise: { name: "Promise", fields: [{ name: "kept", type: { kind: "bool" }, optional: false }] },
+    Unused: { name: "Unused", fields: [] },
+  },
+  handlers: {
+    follow: {
+      ...at,
+      parameters: [
+        { name: "me", type: { kind: "string" }, optional: false },
+        { name: "since", type: { kind: "i64" }, optional: true },
+      ],
+      result: { kind: "bool" },
+    },
+    post: {
+      ...at,
+      parameters: [{ name: "post", type: { kind: "record", name: "Post" }, optional: false }],
+      result: { kind: "nullable", inner: { kind: "record", name: "Post" } },
+    },
+    matrix: {
+      ...at,
+      parameters: [],
+      result: { kind: "array", element: { kind: "nullable", inner: { kind: "record", name: "Promise" } } },
+    },
+    reset: { ...at, parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }], result: null },
+  },
+};
+
+type Call = (args?: unknown, options?: { readonly idempotencyKey?: string; readonly signal?: AbortSignal }) => Promise<unknown>;
+interface ClientModule {
+  createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>>;
+  readonly RadicalClientError: new () => Error;
+}
+
+let folder: string;
+let client: ClientModule;
+const closers: (() => void)[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "radical-client-"));
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  await writeFile(join(folder, "client.ts"), generateClient(MANIFEST));
+  await writeFile(join(folder, "handlers.d.ts"), generateHandlerTypes(MANIFEST));
+  client = (await import(/* @vite-ignore */ pathToFileURL(join(folder, "client.ts")).href)) as ClientModule;
+});
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("the generated files are strict TypeScript with the types of the handlers", async () => {
+  await writeFile(
+    join(folder, "use.ts"),
+    `import { createClient, type Post, type PostInput, type PromiseRecord } from "./client.ts";
+import type { Handlers } from "./handlers.d.ts";
+const client = createClient({ baseUrl: "http://localhost" });
+export const followed: Promise<boolean> = client.follow({ me: "ada" });
+export const since: Promise<boolean> = client.follow({ me: "ada", since: 2n ** 60n }, { idempotencyKey: "0" });
+const input: PostInput = { text: "hello", answers: [{ text: "hi" }] };
+export const posted: Promise<Post | null> = client.post({ post: input });
+export const kept: Promise<readonly (PromiseRecord | null)[]> = client.matrix();
+export const nothing: Promise<null> = client.reset();
+export const result: Handlers["follow"]["result"] = true;
+// @ts-expect-error an unknown parameter
+void client.follow({ me: "ada", you: "bob" });
+// @ts-expect-error a missing parameter
+void client.follow({});
+// @ts-expect-error of another type
+void client.follow({ me: 1 });
+`,
+  );
+  const strict = ["strict", "exactOptionalPropertyTypes", "noUncheckedIndexedAccess", "noUnusedLocals", "noUnusedParameters", "erasableSyntaxOnly"];
+  await writeFile(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        ...Object.fromEntries(strict.map((option) => [option, true])),
+        noEmit: true,
+        target: "es2024",
+        lib: ["es2024", "dom"],
+        types: [],
+        module: "nodenext",
+        allowImportingTsExtensions: true,
+      },
+      include: ["*.ts"],
+    }),
+  );
+  const root = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder]).catch(
+    (error: unknown) => error as { readonly stdout: string },
+  );
+  expect(stdout).toBe("");
+}, 60_000);
+
+test("a call posts its arguments by name and gives the result", async () => {
+  const seen: { readonly url: string | undefined; readonly body: unknown; readonly type: string | undefined }[] = [];
+  const baseUrl = await serve(async (request, response) => {
+    seen.push({ url: request.url, body: JSON.parse(await text(request)), type: request.headers["content-type"] });
+    response.end('{"result":true}');
+  });
+  const { follow } = client.createClient({ baseUrl: `${baseUrl}/` });
+  expect(await follow({ me: "ada", since: 2n ** 60n })).toBe(true);
+  expect(seen).toEqual([{ url: "/api/follow", body: { me: "ada", since: "1152921504606846976" }, type: "application/json" }]);
+});
+
+test("one key is kept over all retries; another call has another one", async () => {
+  const keys: unknown[] = [];
+  const baseUrl = await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    // The first answer is lost, the second says that the primary is down.
+    if (keys.length === 1) request.socket.destroy();
+    else if (keys.length === 2) response.writeHead(503, { "retry-after": "0.001" }).end('{"error":{"code":"primary_unreachable","message":"m"}}');
+    else response.end('{"result":null}');
+  });
+  const { reset } = client.createClient({ baseUrl, maxWaitMs: 1 });
+  expect(await reset()).toBeNull();
+  expect(keys).toHaveLength(3);
+  expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(new Set(keys).size).toBe(1);
+  await reset({});
+  expect(new Set(keys).size).toBe(2);
+  await reset({}, { idempotencyKey: "00112233445566778899aabbccddeeff" });
+  expect(keys.at(-1)).toBe("00112233445566778899aabbccddeeff");
+});
+
+test("an error that a retry can't help is thrown at once, with all its fields", async () => {
+  let requests = 0;
+  const baseUrl = await serve((_request, response) => {
+    requests++;
+    response.writeHead(409).end('{"error":{"code":"name_taken","message":"the name is taken","hint":"choose another"}}');
+  });
+  const error = await client.createClient({ baseUrl }).follow({ me: "ada" }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(client.RadicalClientError);
+  expect(error).toMatchObject({ code: "name_taken", status: 409, message: "the name is taken", hint: "choose another", handler: "follow" });
+  expect(requests).toBe(1);
+});
+
+test("after the last attempt the error tells with which key to go on", async () => {
+  let requests = 0;
+  const baseUrl = await serve((request) => {
+    requests++;
+    request.socket.destroy();
+  });
+  const { follow } = client.createClient({ baseUrl, attempts: 3, maxWaitMs: 1 });
+  const error = await follow({ me: "ada" }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "network_error", status: 0, idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown });
+  expect(requests).toBe(3);
+});
+
+test("what is no answer of the application is named as such", async () => {
+  const baseUrl = await serve((_request, response) => response.writeHead(404).end("<html>"));
+  const error = await client.createClient({ baseUrl }).follow({ me: "ada" }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "unexpected_answer", status: 404 });
+});
+
+test("an aborted call ends without retries", async () => {
+  const controller = new AbortController();
+  const baseUrl = await serve(() => controller.abort());
+  const { follow } = client.createClient({ baseUrl });
+  await expect(follow({ me: "ada" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
+});
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<string> {
+  const server = createServer(answer as RequestListener);
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+async function text(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

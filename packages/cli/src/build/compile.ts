@@ -1,0 +1,71 @@
+/** Runs the analyzer in a thread, with the files of the SDK and of AssemblyScript's library that it compiles against. */
+import { readFile, readdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, posix, sep } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { BuildInput, BuildResult } from "@radical/analyzer";
+import { CommandError } from "../command-error.ts";
+
+export type CompileAnswer =
+  | { readonly kind: "compiled"; readonly result: BuildResult }
+  | { readonly kind: "crashed"; readonly stack: string };
+
+export interface Compiler {
+  /** One at a time. Problems of the sources are in the result. */
+  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<BuildResult>;
+  close(): Promise<void>;
+}
+
+export async function startCompiler(): Promise<Compiler> {
+  const [sdk, stdlib] = await Promise.all([
+    readTree(packageFolder("@radical/sdk", "assembly")),
+    readTree(packageFolder("assemblyscript", "std/assembly")),
+  ]);
+  const library = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib };
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
+  // It ends with its process; only `compile` waits for it.
+  thread.unref();
+
+  return {
+    compile: async ({ sources, handlerFiles }) => {
+      thread.ref();
+      try {
+        const input: BuildInput = { sources, handlerFiles, ...library };
+        const answer = await new Promise<CompileAnswer>((resolve, reject) => {
+          thread.once("message", resolve);
+          thread.once("error", reject);
+          thread.postMessage(input);
+        });
+        if (answer.kind === "compiled") return answer.result;
+        throw new CommandError("compiler_crashed", `the compiler failed: ${answer.stack}`, "this is a fault of Radical: please report it with your handlers");
+      } finally {
+        thread.removeAllListeners("message");
+        thread.removeAllListeners("error");
+        thread.unref();
+      }
+    },
+    close: async () => {
+      await thread.terminate();
+    },
+  };
+}
+
+function packageFolder(name: string, folder: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), folder);
+}
+
+/** The `.ts` files below a folder by their path within it. */
+async function readTree(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+      .map(async (entry) => {
+        const path = join(entry.parentPath, entry.name);
+        const within = path.slice(folder.length + 1).replaceAll(sep, posix.sep);
+        return [within, await readFile(path, "utf8")] as const;
+      }),
+  );
+  return new Map(files);
+}

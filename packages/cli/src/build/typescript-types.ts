@@ -1,0 +1,148 @@
+/**
+ * The handlers' types as TypeScript sees them on the JSON side: shared text of `handlers.d.ts` and `client.ts`.
+ *
+ * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too; in a result one beyond 2^53 is
+ * rounded by `JSON.parse`, so a handler that must keep all digits returns a string.
+ */
+import type { HandlerManifest, Manifest, Parameter, RecordType, ValueType } from "@radical/protocol";
+
+/** Which way a value goes: fields with an initializer may be left out on the way in only. */
+type Direction = "arguments" | "result";
+
+export interface GeneratedTypes {
+  /** Interfaces of all records that handlers take or return, then `Handlers`. */
+  readonly text: string;
+  argumentsOf(handler: HandlerManifest): string;
+  resultOf(handler: HandlerManifest): string;
+}
+
+/** Record names that would hide what the generated text itself uses. */
+const RESERVED = new Set(
+  (
+    "AbortSignal Array Client ClientOptions CallOptions Date Error ErrorBody Handlers HandlerName JSON Math Number Object Promise " +
+    "RadicalClientError Record RequestInit Response Set URL any bigint boolean crypto fetch never null number object " +
+    "setTimeout string symbol undefined unknown void"
+  ).split(" "),
+);
+
+export function generateTypes(manifest: Manifest): GeneratedTypes {
+  const incomplete = recordsWithOptionalFields(manifest);
+  const recordName = (name: string, direction: Direction): string => {
+    const safe = RESERVED.has(name) ? `${name}Record` : name;
+    return direction === "arguments" && incomplete.has(name) ? `${safe}Input` : safe;
+  };
+
+  const typeOf = (type: ValueType, direction: Direction): string => {
+    switch (type.kind) {
+      case "bool":
+        return "boolean";
+      case "string":
+        return "string";
+      case "i64":
+      case "u64":
+        return direction === "arguments" ? "number | bigint" : "number";
+      case "array": {
+        const element = typeOf(type.element, direction);
+        return `readonly ${element.includes(" ") ? `(${element})` : element}[]`;
+      }
+      case "nullable":
+        return `${typeOf(type.inner, direction)} | null`;
+      case "record":
+        return recordName(type.name, direction);
+      default:
+        return "number";
+    }
+  };
+
+  const fieldsOf = (fields: readonly Parameter[], direction: Direction, indent: string): string =>
+    fields
+      .map((field) => {
+        const mark = direction === "arguments" && field.optional ? "?" : "";
+        return `${indent}readonly ${propertyName(field.name)}${mark}: ${typeOf(field.type, direction)};\n`;
+      })
+      .join("");
+
+  const interfaceOf = (record: RecordType, direction: Direction): string =>
+    `export interface ${recordName(record.name, direction)} {\n${fieldsOf(record.fields, direction, "  ")}}\n`;
+
+  const argumentsOf = (handler: HandlerManifest): string =>
+    handler.parameters.length === 0
+      ? "Record<string, never>"
+      : `{\n${fieldsOf(handler.parameters, "arguments", "      ")}    }`;
+  const resultOf = (handler: HandlerManifest): string => (handler.result === null ? "null" : typeOf(handler.result, "result"));
+
+  const used = usedRecords(manifest);
+  const interfaces = Object.values(manifest.records)
+    .filter(({ name }) => used.arguments.has(name) || used.result.has(name))
+    .flatMap((record) => {
+      const plain = used.result.has(record.name) || !incomplete.has(record.name) ? [interfaceOf(record, "result")] : [];
+      const input = used.arguments.has(record.name) && incomplete.has(record.name) ? [interfaceOf(record, "arguments")] : [];
+      return [...plain, ...input];
+    });
+  const handlers = Object.entries(manifest.handlers).map(
+    ([name, handler]) =>
+      `  /** ${handler.file}:${handler.line} */\n` +
+      `  readonly ${propertyName(name)}: {\n` +
+      `    readonly arguments: ${argumentsOf(handler)};\n` +
+      `    readonly result: ${resultOf(handler)};\n` +
+      `  };\n`,
+  );
+  return {
+    text: [...interfaces, `/** What every handler takes and returns. */\nexport interface Handlers {\n${handlers.join("")}}\n`].join("\n"),
+    argumentsOf,
+    resultOf,
+  };
+}
+
+export function propertyName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+}
+
+function usedRecords(manifest: Manifest): { readonly arguments: ReadonlySet<string>; readonly result: ReadonlySet<string> } {
+  const collect = (types: readonly ValueType[]): ReadonlySet<string> => {
+    const names = new Set<string>();
+    const visit = (type: ValueType): void => {
+      if (type.kind === "array") visit(type.element);
+      else if (type.kind === "nullable") visit(type.inner);
+      else if (type.kind === "record" && !names.has(type.name)) {
+        names.add(type.name);
+        for (const field of manifest.records[type.name]?.fields ?? []) visit(field.type);
+      }
+    };
+    for (const type of types) visit(type);
+    return names;
+  };
+  const handlers = Object.values(manifest.handlers);
+  return {
+    arguments: collect(handlers.flatMap(({ parameters }) => parameters.map(({ type }) => type))),
+    result: collect(handlers.flatMap(({ result }) => (result === null ? [] : [result]))),
+  };
+}
+
+/** Records of which the arguments' form differs: an optional or 64-bit field, in themselves or in a record inside. */
+function recordsWithOptionalFields(manifest: Manifest): ReadonlySet<string> {
+  const found = new Set<string>();
+  const differs = (type: ValueType): boolean => {
+    switch (type.kind) {
+      case "i64":
+      case "u64":
+        return true;
+      case "array":
+        return differs(type.element);
+      case "nullable":
+        return differs(type.inner);
+      case "record":
+        return found.has(type.name);
+      default:
+        return false;
+    }
+  };
+  // Recursive records: repeated until nothing is added.
+  for (let size = -1; size !== found.size; ) {
+    size = found.size;
+    for (const record of Object.values(manifest.records)) {
+      if (record.fields.some((field) => field.optional || differs(field.type))) found.add(record.name);
+    }
+  }
+  return found;
+}

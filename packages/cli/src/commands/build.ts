@@ -1,0 +1,82 @@
+/** `radical build`: the files of a deployment, in the output folder. */
+import { renderDiagnostic } from "@radical/analyzer";
+import { Command } from "commander";
+import { type BuildOutcome, buildApp, countDiagnostics } from "../build/build-app.ts";
+import { startCompiler } from "../build/compile.ts";
+import { type WrittenFile, writeBuild } from "../build/write-build.ts";
+import { EXIT_FAILED } from "../command-error.ts";
+import { loadProject } from "../config/load-config.ts";
+import { createTerminal, type Terminal } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+
+const HELP = `
+Writes to the output folder (dist/ unless radical.config.ts names another):
+  worker.js          the location's Worker, bundled
+  module.wasm        the handlers
+  module.rw.wasm     their read/write-set functions
+  manifest.json      handlers, types, plans, module hash
+  handlers.d.ts      TypeScript types of the handlers
+  client.ts          a typed client that needs only fetch
+
+Examples:
+  $ radical build
+  $ radical build --project apps/social
+  $ radical build --json | jq .module`;
+
+export function buildCommand(): Command {
+  return new Command("build")
+    .description("compile the handlers and write what is deployed")
+    .option(...PROJECT_OPTION)
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", HELP)
+    .action(async (options: CommonOptions) => {
+      try {
+        await build(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function build(options: CommonOptions): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json === true });
+  const project = await loadProject(options.project);
+  const startedAtMs = performance.now();
+  const compiler = await startCompiler();
+  try {
+    const outcome = await terminal.during("Building", buildApp(project, compiler));
+    const written = outcome.app === null ? [] : await writeBuild(project, outcome.app);
+    if (outcome.app === null) process.exitCode = EXIT_FAILED;
+    if (options.json === true) print(JSON.stringify(jsonOf(outcome, written)));
+    else show(outcome, written, performance.now() - startedAtMs, terminal);
+  } finally {
+    await compiler.close();
+  }
+}
+
+function jsonOf({ app, report, diagnostics }: BuildOutcome, files: readonly WrittenFile[]): unknown {
+  return {
+    ok: app !== null,
+    module: app?.manifest.module ?? null,
+    handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({ name, file, line, plan: plan.kind, readOnly })),
+    files,
+    diagnostics,
+  };
+}
+
+function show({ app, report, diagnostics, sources }: BuildOutcome, files: readonly WrittenFile[], ms: number, terminal: Terminal): void {
+  for (const diagnostic of diagnostics) terminal.note(`${renderDiagnostic(diagnostic, sources, { color: terminal.colours })}\n`);
+  const { errors, warnings } = countDiagnostics(diagnostics);
+  if (app === null) {
+    terminal.note(`${terminal.style("red", "✗")} ${errors} error${errors === 1 ? "" : "s"}, nothing written`);
+    return;
+  }
+  const width = Math.max(...files.map(({ path }) => path.length));
+  for (const { path, bytes } of files) print(`${path.padEnd(width)}  ${(bytes / 1024).toFixed(1).padStart(7)} KB`);
+  const near = report.handlers.filter(({ plan }) => plan.kind === "near-storage").map(({ name }) => name);
+  terminal.note(
+    `${terminal.style("green", "✓")} ${report.handlers.length} handlers in ${(ms / 1000).toFixed(1)} s` +
+      (near.length === 0 ? "" : `; near storage: ${near.join(", ")}`) +
+      (warnings === 0 ? "" : `; ${warnings} warning${warnings === 1 ? "" : "s"}`),
+  );
+}

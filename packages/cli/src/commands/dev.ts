@@ -1,0 +1,98 @@
+/** `radical dev`: the application with all of its locations on this machine, rebuilt on every save. */
+import { Command } from "commander";
+import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
+import { parseLocations, parsePort } from "../config/config.ts";
+import { loadProject } from "../config/load-config.ts";
+import type { DevEvent } from "../dev/dev-events.ts";
+import { type DevServer, startDev } from "../dev/start-dev.ts";
+import { devLine } from "../terminal/dev-lines.ts";
+import { createTerminal } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+
+const HELP = `
+Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
+cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
+The round trips are simulated between each location and the LVI server; requests to the port itself are not delayed.
+
+Examples:
+  $ radical dev
+  $ radical dev --port 3000
+  $ radical dev --locations VA=7,JP=146
+  $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'`;
+
+interface DevCommandOptions extends CommonOptions {
+  readonly port?: string;
+  readonly host: string;
+  readonly locations?: string;
+  readonly central?: true;
+  readonly watch: boolean;
+}
+
+export function devCommand(): Command {
+  return new Command("dev")
+    .description("run the application on this machine and rebuild it on every save")
+    .option(...PROJECT_OPTION)
+    .option("--port <number>", "port to serve on; 0 takes any free one (default: radical.config.ts, else 8787)")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--locations <list>", "locations with their round trips to the primary in ms, like VA=7,JP=146")
+    .option("--central", 'add a location "central" beside the primary that never speculates, to compare with')
+    .option("--no-watch", "don't rebuild on changes")
+    .option("--json", "one JSON object for each line of the log")
+    .addHelpText("after", HELP)
+    .action(async (options: DevCommandOptions) => {
+      try {
+        await dev(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function dev(options: DevCommandOptions): Promise<void> {
+  const json = options.json === true;
+  const terminal = createTerminal({ quiet: json, stream: process.stderr });
+  const port = options.port === undefined ? {} : { port: parsePort(options.port) };
+  const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
+  const project = await loadProject(options.project);
+  const onEvent = (event: DevEvent): void => {
+    if (json) {
+      print(JSON.stringify(withoutSources(event)));
+      return;
+    }
+    const line = devLine(event, terminal);
+    if (line !== null) print(line);
+  };
+
+  // From here on, so that a signal during the start ends what has been started.
+  const signalled = firstSignal();
+  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch });
+  const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
+  if (server !== null) await signalled;
+  if (!json) terminal.note("stopping …");
+  await stopAll(server ?? (await starting.catch(() => null)));
+  // Nothing is left to do, whatever a library may still have open.
+  process.exit(EXIT_OK);
+}
+
+async function stopAll(server: DevServer | null): Promise<void> {
+  try {
+    await server?.stop();
+  } catch (error) {
+    reportError(error instanceof CommandError ? error : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"), false);
+    process.exit(EXIT_FAILED);
+  }
+}
+
+/** Resolves at the first SIGINT, SIGTERM or SIGHUP; further ones are swallowed while everything stops. */
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+  });
+}
+
+/** The text of all sources is no part of a log line. */
+function withoutSources(event: DevEvent): unknown {
+  if (event.event !== "built" && event.event !== "build_failed") return event;
+  const { sources: _, ...rest } = event;
+  return rest;
+}

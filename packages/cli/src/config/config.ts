@@ -1,0 +1,177 @@
+/**
+ * `radical.config.ts`: its type, its defaults and its validation. The first location of `dev.locations` is the one
+ * that serves requests that name none.
+ */
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
+
+export interface RadicalConfig {
+  /** Name of the application: lowercase letters, digits and dashes. Cache entries are bound to it. */
+  readonly name: string;
+  /** Folder whose `.ts` files export the handlers, relative to the config file. Default: `handlers`. */
+  readonly handlers?: string;
+  /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
+  readonly outDir?: string;
+  readonly dev?: {
+    /** Port of `radical dev`; 0 takes any free one. Default: 8787. */
+    readonly port?: number;
+    /** Locations by name with their simulated round trip to the primary in ms. Default: the five of the paper. */
+    readonly locations?: Readonly<Record<string, number>>;
+  };
+}
+
+/** Types the config file; returns it unchanged. */
+export function defineConfig(config: RadicalConfig): RadicalConfig {
+  return config;
+}
+
+export interface Location {
+  readonly name: string;
+  /** Simulated round trip to the primary in milliseconds. */
+  readonly roundTripMs: number;
+}
+
+/** A validated config with its defaults filled in. */
+export interface ResolvedConfig {
+  readonly name: string;
+  readonly handlers: string;
+  readonly outDir: string;
+  readonly dev: { readonly port: number; readonly locations: readonly Location[] };
+}
+
+/** The locations of the paper's evaluation (section 5.1) with their round trips to the primary. */
+export const PAPER_LOCATIONS: readonly Location[] = [
+  { name: "VA", roundTripMs: 7 },
+  { name: "CA", roundTripMs: 74 },
+  { name: "IE", roundTripMs: 70 },
+  { name: "DE", roundTripMs: 93 },
+  { name: "JP", roundTripMs: 146 },
+];
+
+export const DEFAULT_PORT = 8787;
+
+const MAX_ROUND_TRIP_MS = 10_000;
+const APPLICATION_NAME = /^[a-z][a-z0-9-]{0,62}$/;
+const LOCATION_NAME = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
+
+/** Throws a CommandError that names every wrong field of `config`, which came from `file`. */
+export function resolveConfig(config: unknown, file: string): ResolvedConfig {
+  const problems: string[] = [];
+  const wrong = (field: string, expected: string, value: unknown): void => {
+    problems.push(`${field} must be ${expected}, not ${describe(value)}`);
+  };
+  const unknownFields = (prefix: string, object: Readonly<Record<string, unknown>>, known: readonly string[]): void => {
+    for (const key of Object.keys(object)) {
+      if (!known.includes(key)) problems.push(`${prefix}${key} is not a field; the fields are ${known.join(", ")}`);
+    }
+  };
+
+  if (!isObject(config)) {
+    throw new CommandError(
+      "config_invalid",
+      `${file} must export an object by default, not ${describe(config)}`,
+      'write `export default defineConfig({ name: "my-app" })`',
+      { exitCode: EXIT_USAGE },
+    );
+  }
+  unknownFields("", config, ["name", "handlers", "outDir", "dev"]);
+
+  const name = config["name"];
+  if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
+    wrong("name", "1 to 63 lowercase letters, digits and dashes, a letter first", name);
+  }
+  const folder = (field: "handlers" | "outDir", fallback: string): string => {
+    const value = config[field] ?? fallback;
+    if (typeof value === "string" && isFolderInside(value)) return value.replace(/\/+$/, "");
+    wrong(field, "the relative path of a folder inside the project", value);
+    return fallback;
+  };
+  const handlers = folder("handlers", "handlers");
+  const outDir = folder("outDir", "dist");
+
+  const dev = config["dev"] ?? {};
+  let port: unknown = DEFAULT_PORT;
+  let locations: readonly Location[] = PAPER_LOCATIONS;
+  if (!isObject(dev)) wrong("dev", "an object", dev);
+  else {
+    unknownFields("dev.", dev, ["port", "locations"]);
+    port = dev["port"] ?? DEFAULT_PORT;
+    if (!isPort(port)) wrong("dev.port", "an integer from 0 to 65535", port);
+    const configured = dev["locations"];
+    if (configured !== undefined) {
+      if (!isObject(configured) || Object.keys(configured).length === 0) {
+        wrong("dev.locations", "an object with at least one location, like { VA: 7 }", configured);
+      } else {
+        locations = Object.entries(configured).map(([location, roundTrip]) => {
+          if (!LOCATION_NAME.test(location)) {
+            wrong(`dev.locations.${location}`, "named by 1 to 32 letters, digits and dashes, a letter first", location);
+          }
+          if (!isRoundTrip(roundTrip)) {
+            wrong(`dev.locations.${location}`, `a round trip of 0 to ${MAX_ROUND_TRIP_MS} ms`, roundTrip);
+          }
+          return { name: location, roundTripMs: Number(roundTrip) };
+        });
+      }
+    }
+  }
+
+  if (problems.length > 0) {
+    throw new CommandError("config_invalid", problems.map((problem) => `${file}: ${problem}`).join("\n"), "correct the fields named above", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+  return { name: String(name), handlers, outDir, dev: { port: Number(port), locations } };
+}
+
+/** `VA=7,CA=74` as `--locations` takes it. Throws a CommandError. */
+export function parseLocations(text: string): readonly Location[] {
+  const locations = text.split(",").map((part): Location => {
+    const match = /^\s*([^=\s]+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(part);
+    const name = match?.[1] ?? "";
+    const roundTripMs = Number(match?.[2]);
+    if (!LOCATION_NAME.test(name) || !isRoundTrip(roundTripMs)) {
+      throw new CommandError(
+        "usage",
+        `--locations: "${part.trim()}" is not NAME=MILLISECONDS`,
+        "name each location with its round trip to the primary, for example --locations VA=7,JP=146",
+        { exitCode: EXIT_USAGE },
+      );
+    }
+    return { name, roundTripMs };
+  });
+  const names = new Set(locations.map(({ name }) => name));
+  if (names.size !== locations.length) {
+    throw new CommandError("usage", `--locations names a location twice: ${text}`, "name each location once", { exitCode: EXIT_USAGE });
+  }
+  return locations;
+}
+
+/** A port number as an option gives it. Throws a CommandError. */
+export function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!isPort(port)) {
+    throw new CommandError("usage", `--port must be an integer from 0 to 65535, not "${text}"`, "for example --port 3000", { exitCode: EXIT_USAGE });
+  }
+  return port;
+}
+
+function isPort(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535;
+}
+
+function isRoundTrip(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= MAX_ROUND_TRIP_MS;
+}
+
+function isFolderInside(path: string): boolean {
+  return path !== "" && !path.startsWith("/") && !path.includes("\\") && path.split("/").every((part) => part !== ".." && part !== ".");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "function") return "a function";
+  return JSON.stringify(value);
+}

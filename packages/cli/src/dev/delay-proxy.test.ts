@@ -1,0 +1,95 @@
+import { Agent, createServer, request, type Server } from "node:http";
+import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { afterEach, expect, test } from "vitest";
+import { type Address, type DelayProxy, startDelayProxy } from "./delay-proxy.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+test("requests and replies pass unchanged, bodies of any size too", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 4 });
+  for (const size of [0, 1, 100_000, 20_000_000]) {
+    const body = Buffer.alloc(size, size % 251);
+    expect((await post(proxy.address, body)).equals(body)).toBe(true);
+  }
+});
+
+test("an event is never early: a round trip takes at least the time that was asked for", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 30 });
+  const before = performance.now();
+  await post(proxy.address, Buffer.from("x"));
+  // Timers have steps of 1 ms in each direction.
+  expect(performance.now() - before).toBeGreaterThanOrEqual(28);
+});
+
+test("a target that is down breaks the connection", async () => {
+  const server = await startEcho();
+  const { address } = server;
+  await server.close();
+  const proxy = await start({ target: () => address, roundTripMs: 2 });
+  await expect(post(proxy.address, Buffer.from("x"))).rejects.toThrow(/socket hang up|ECONNRESET/);
+});
+
+test("the target is asked for each connection", async () => {
+  const first = await startEcho();
+  const second = await startEcho("second:");
+  let target = first.address;
+  const proxy = await start({ target: () => target, roundTripMs: 2 });
+  expect((await post(proxy.address, Buffer.from("x"))).toString()).toBe("x");
+  target = second.address;
+  expect((await post(proxy.address, Buffer.from("x"))).toString()).toBe("second:x");
+});
+
+test("close ends what is under way", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 10_000 });
+  const socket: Socket = connect(proxy.address.port, proxy.address.host);
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write("GET / HTTP/1.1\r\n\r\n");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await proxy.close();
+  await closed;
+});
+
+async function start(options: Parameters<typeof startDelayProxy>[0]): Promise<DelayProxy> {
+  const proxy = await startDelayProxy(options);
+  closers.push(() => proxy.close());
+  return proxy;
+}
+
+async function startEcho(prefix = ""): Promise<{ readonly address: Address; close(): Promise<void> }> {
+  const server: Server = createServer((incoming, response) => {
+    response.write(prefix);
+    incoming.pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  closers.push(close);
+  return { address: { host: "127.0.0.1", port: address.port }, close };
+}
+
+/** The body of the answer to a POST over a connection of its own. */
+function post(address: Address, body: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ ...address, method: "POST", agent: new Agent() }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve(Buffer.concat(chunks)));
+      response.on("error", reject);
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}

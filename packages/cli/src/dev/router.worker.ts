@@ -1,0 +1,35 @@
+/**
+ * The Worker on the port of `radical dev`: it chooses the location by the header `x-radical-location`. In production
+ * the platform's network does that.
+ */
+import { RadicalError } from "@radical/protocol";
+import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
+
+interface RouterEnv {
+  /** Names of the locations; the first one serves requests that name none. */
+  readonly LOCATIONS: readonly string[];
+  /** Service bindings by bindingOf. */
+  readonly [binding: string]: unknown;
+}
+
+interface Service {
+  fetch(request: Request): Promise<Response>;
+}
+
+// Workers are default exports.
+// oxlint-disable-next-line import/no-default-export
+export default {
+  async fetch(request: Request, env: RouterEnv): Promise<Response> {
+    const wanted = request.headers.get(LOCATION_HEADER) ?? env.LOCATIONS[0] ?? "";
+    if (env.LOCATIONS.includes(wanted)) return await (env[bindingOf(wanted)] as Service).fetch(request);
+    const error = new RadicalError(
+      "unknown_location",
+      `there is no location "${wanted}"`,
+      `set ${LOCATION_HEADER} to one of: ${env.LOCATIONS.join(", ")}`,
+    );
+    return new Response(error.toBody(), {
+      status: error.status,
+      headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
+    });
+  },
+};

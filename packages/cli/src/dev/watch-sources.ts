@@ -1,0 +1,62 @@
+/** Watches the folders that hold sources; several changes at once, as editors and checkouts make them, are one. */
+import { type FSWatcher, watch } from "node:fs";
+import { join } from "node:path";
+
+export interface SourceWatcher {
+  /** Watches these folders and no others from now on. */
+  setFolders(folders: readonly string[]): void;
+  close(): void;
+}
+
+/** Changes that come within this time are one. */
+const SETTLE_MS = 60;
+
+export function watchSources(
+  root: string,
+  wanted: (path: string) => boolean,
+  onChange: (paths: readonly string[]) => void,
+): SourceWatcher {
+  const watchers = new Map<string, FSWatcher>();
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const note = (folder: string, name: string | null): void => {
+    const path = name === null ? folder : folder === "." ? name : `${folder}/${name}`;
+    if (name !== null && !wanted(path)) return;
+    changed.add(path);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const paths = [...changed].toSorted();
+      changed.clear();
+      onChange(paths);
+    }, SETTLE_MS);
+  };
+
+  return {
+    setFolders: (folders) => {
+      for (const [folder, watcher] of watchers) {
+        if (folders.includes(folder)) continue;
+        watcher.close();
+        watchers.delete(folder);
+      }
+      for (const folder of folders) {
+        if (watchers.has(folder)) continue;
+        try {
+          const watcher = watch(join(root, folder), (_kind, name) => note(folder, name));
+          watcher.on("error", () => {
+            watcher.close();
+            watchers.delete(folder);
+          });
+          watchers.set(folder, watcher);
+        } catch {
+          // The folder is gone; the build that misses its files says so.
+        }
+      }
+    },
+    close: () => {
+      clearTimeout(timer);
+      for (const watcher of watchers.values()) watcher.close();
+      watchers.clear();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** The events of `radical dev` as lines for people. */
+import { renderDiagnostic } from "@radical/analyzer";
+import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Null: nothing worth a line. */
+export function devLine(event: DevEvent, terminal: Terminal): string | null {
+  const { style } = terminal;
+  switch (event.event) {
+    case "request":
+      return requestLine(event, terminal);
+    case "building":
+      return event.changed.length === 0 ? null : style("dim", `changed: ${event.changed.join(", ")}`);
+    case "built": {
+      const frames = event.diagnostics.map((diagnostic) => `${renderDiagnostic(diagnostic, event.sources, { color: terminal.colours })}\n\n`);
+      const near = event.nearStorage.length === 0 ? "" : `; near storage: ${event.nearStorage.join(", ")}`;
+      return `${frames.join("")}${style("green", "✓")} built ${event.handlers} handlers in ${event.ms} ms${near}`;
+    }
+    case "build_failed": {
+      const frames = event.diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, event.sources, { color: terminal.colours }));
+      const count = `${event.errors} error${event.errors === 1 ? "" : "s"}`;
+      return `${frames.join("\n\n")}\n\n${style("red", "✗")} ${count}${event.serving ? "; the last good build goes on serving" : ""}`;
+    }
+    case "failed":
+      return `${style("red", "✗")} ${event.message}\n  ${event.hint}`;
+    case "server_started":
+      return event.restarted ? `${style("green", "✓")} LVI server started again (process ${event.pid})` : null;
+    case "server_died": {
+      const how = event.signal ?? `code ${event.code}`;
+      const words = event.stderr.trim() === "" ? "" : `\n${style("dim", event.stderr.trim())}`;
+      return `${style("red", "✗")} LVI server ended with ${how}: starting it again${words}`;
+    }
+    case "server_log": {
+      const { time: _, level, event: name, ...fields } = event.line;
+      if (level !== "warn" && level !== "error") return null;
+      const details = Object.entries(fields).map(([field, value]) => ` ${field}=${text(value)}`);
+      return `${style("yellow", "!")} LVI server: ${text(name)}${details.join("")}`;
+    }
+    case "reaped":
+      return style("dim", `ended processes that an earlier run had left: ${event.pids.join(", ")}`);
+    case "config_changed":
+      return `${style("yellow", "!")} radical.config.ts has changed: start radical dev again to use it`;
+    case "ready": {
+      const locations = event.locations.map(({ name, roundTripMs }) => `${name} ${roundTripMs} ms`).join(", ");
+      const first = event.locations[0]?.name ?? "";
+      return [
+        "",
+        `  ${style("bold", "Radical")} serves ${event.handlers.length} handlers at ${style("cyan", event.url)}`,
+        `  locations (round trip to the primary): ${locations}`,
+        `  POST ${event.url}/api/<handler>; header x-radical-location chooses a location (default ${first})`,
+        `  ${style("dim", "Ctrl-C stops everything")}`,
+        "",
+      ].join("\n");
+    }
+    case "worker_log":
+      return event.message;
+    default:
+      return `${style("yellow", "!")} ${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`;
+  }
+}
+
+const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;
+
+/** Handler, location, path, then where the time went in milliseconds. */
+function requestLine(line: RequestLine, { style }: Terminal): string {
+  const path = line.path === "speculative" ? style("green", "speculative ") : line.path === null ? "-           " : style("yellow", "near-storage");
+  const times = PHASES.map((phase) => {
+    const ms = line.ms[phase];
+    return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;
+  });
+  const status = line.status < 400 ? String(line.status) : style("red", `${line.status} ${line.code ?? ""}`);
+  return `${(line.handler ?? "-").padEnd(14)} ${line.location.padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}`;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,83 @@
+/**
+ * What a command shows while it works: steps go to stderr, so that stdout holds only what was asked for. Colours
+ * and the spinner appear on a terminal only, and never with NO_COLOR or --json.
+ */
+import { styleText } from "node:util";
+
+/** Styles of the terminal as node:util names them. */
+export type Style = "red" | "green" | "yellow" | "cyan" | "dim" | "bold";
+
+export interface Terminal {
+  readonly colours: boolean;
+  style(style: Style, text: string): string;
+  /** One line on stderr. */
+  note(text: string): void;
+  /** Shows `label` for as long as `work` takes, if that is noticeable. */
+  during<T>(label: string, work: Promise<T>): Promise<T>;
+}
+
+export interface TerminalOptions {
+  /** Nothing but errors is shown. */
+  readonly quiet?: boolean;
+  readonly stream?: NodeJS.WriteStream;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 80;
+/** Work that ends before is not worth a spinner. */
+const SPINNER_AFTER_MS = 200;
+/** Without a terminal a step that takes longer gets one line. */
+const LINE_AFTER_MS = 900;
+
+export function createTerminal(options: TerminalOptions = {}): Terminal {
+  const stream = options.stream ?? process.stderr;
+  const environment = options.environment ?? process.env;
+  const colours = coloursWanted(stream, environment);
+  const style = (name: Style, text: string): string => (colours ? styleText(name, text, { validateStream: false }) : text);
+  const note = (text: string): void => {
+    if (options.quiet !== true) stream.write(`${text}\n`);
+  };
+
+  return {
+    colours,
+    style,
+    note,
+    async during(label, work) {
+      if (options.quiet === true) return work;
+      if (!stream.isTTY) {
+        const timer = setTimeout(() => note(`${label} …`), LINE_AFTER_MS);
+        try {
+          return await work;
+        } finally {
+          clearTimeout(timer);
+        }
+      }
+      let frame = 0;
+      const spin = (): void => {
+        stream.write(`\r\u001b[2K${style("cyan", FRAMES[frame % FRAMES.length] ?? "")} ${label} …`);
+        frame++;
+      };
+      let interval: NodeJS.Timeout | undefined;
+      const start = setTimeout(() => {
+        spin();
+        interval = setInterval(spin, FRAME_MS);
+      }, SPINNER_AFTER_MS);
+      try {
+        return await work;
+      } finally {
+        clearTimeout(start);
+        clearInterval(interval);
+        if (frame > 0) stream.write("\r\u001b[2K");
+      }
+    },
+  };
+}
+
+/** https://no-color.org: any non-empty NO_COLOR; FORCE_COLOR wins over a stream that is no terminal. */
+function coloursWanted(stream: NodeJS.WriteStream, environment: NodeJS.ProcessEnv): boolean {
+  if ((environment["NO_COLOR"] ?? "") !== "") return false;
+  const forced = environment["FORCE_COLOR"];
+  if (forced !== undefined && forced !== "") return forced !== "0";
+  return stream.isTTY && environment["TERM"] !== "dumb";
+}

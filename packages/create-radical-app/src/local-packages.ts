@@ -1,0 +1,46 @@
+/**
+ * Packages from a folder of tarballs in place of the registry, as `npm pack` writes them: for trying a version that
+ * is not published. The application's own dependencies point at the files, and overrides make the packages among
+ * themselves do so too.
+ */
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { ScaffoldError } from "./scaffold-error.ts";
+
+/** Path of the tarball by package name. */
+export type LocalPackages = ReadonlyMap<string, string>;
+
+const TARBALL = /^(radical-[a-z-]+?)-\d+\.\d+\.\d+.*\.tgz$/;
+
+/** Throws a ScaffoldError if there are none. */
+export async function findLocalPackages(folder: string): Promise<LocalPackages> {
+  const found = new Map<string, string>();
+  for (const file of await readdir(folder).catch(() => [])) {
+    const match = TARBALL.exec(file);
+    // npm writes @radical/cli as radical-cli.
+    if (match?.[1] !== undefined) found.set(`@radical/${match[1].slice("radical-".length)}`, resolve(join(folder, file)));
+  }
+  if (found.size === 0) throw new ScaffoldError(`there are no packed @radical packages in ${folder}`, "fill it with `pnpm run pack:all`");
+  return found;
+}
+
+export interface PackageJson {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The package.json of the application with the packages in place. */
+export function withLocalPackages<T extends PackageJson>(manifest: T, packages: LocalPackages): T & { readonly overrides: Readonly<Record<string, string>> } {
+  const spec = (name: string): string | undefined => {
+    const path = packages.get(name);
+    return path === undefined ? undefined : `file:${path}`;
+  };
+  const replace = (group: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(group).map(([name, wanted]) => [name, spec(name) ?? wanted]));
+  const dependencies = replace(manifest.dependencies);
+  const devDependencies = replace(manifest.devDependencies);
+  // npm refuses an override that differs from a direct dependency's own spec; `$name` means that spec.
+  const direct = { ...dependencies, ...devDependencies };
+  const overrides = Object.fromEntries([...packages.keys()].map((name) => [name, name in direct ? `$${name}` : (spec(name) ?? "")]));
+  return { ...manifest, dependencies, devDependencies, overrides };
+}

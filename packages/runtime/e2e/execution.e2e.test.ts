@@ -1,0 +1,448 @@
+/** Executions end to end: HTTP, workerd, WebAssembly, the caches, and a primary in another process's place. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type LviReply, type LviRequest, commitId, unitId } from "@radical/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { buildFixture } from "./fixture/application.ts";
+import { Location, type LocationOptions } from "./location.ts";
+import { TestPrimary } from "./primary.ts";
+
+const note = (key: string) => unitId("notes", key);
+/** CBOR text of less than 24 bytes, which is how the test application stores a note. */
+const stored = (text: string): Uint8Array => Uint8Array.of(0x60 + text.length, ...Buffer.from(text));
+
+let primary: TestPrimary;
+let primaryUrl: string;
+const locations: Location[] = [];
+
+async function start(options: Partial<LocationOptions> = {}): Promise<Location> {
+  const location = await Location.start({ primaryUrl, ...options });
+  locations.push(location);
+  return location;
+}
+
+async function call(location: Location, handler: string, args: unknown, headers: Record<string, string> = {}) {
+  const response = await location.call(handler, args, { headers });
+  const { result } = (await response.json()) as { result?: unknown };
+  const header = (name: string) => response.headers.get(name) ?? "";
+  return {
+    status: response.status,
+    result,
+    path: header("x-radical-path"),
+    timing: header("server-timing"),
+    executionId: header("x-radical-execution"),
+  };
+}
+
+const requests = (): readonly LviRequest[] =>
+  primary.events.flatMap((event) => (event.kind === "lvi" ? [event.request] : []));
+const lastUnits = (): LviRequest["units"] => requests().at(-1)!.units;
+
+/** Holds the reply to the first request of a handler until released. */
+function hold(handler: string): { readonly arrived: Promise<LviRequest>; release: () => void } {
+  const released = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<LviRequest>();
+  let held = false;
+  primary.intercept = async (request, ownReply) => {
+    if (held || request.handler !== handler) return undefined;
+    held = true;
+    // Decided when it arrives, told late.
+    const reply: LviReply = ownReply();
+    arrived.resolve(request);
+    await released.promise;
+    return reply;
+  };
+  return { arrived: arrived.promise, release: released.resolve };
+}
+
+beforeAll(async () => {
+  primary = new TestPrimary(await buildFixture());
+  primaryUrl = await primary.listen();
+});
+afterAll(() => primary.close());
+
+beforeEach(() => primary.reset());
+afterEach(async () => {
+  await Promise.all(locations.splice(0).map((location) => location.stop()));
+  // Whatever else a test is about: every write of the edge is what the primary would have written.
+  assert.deepEqual(primary.divergences, []);
+  assert.deepEqual(primary.badSignatures, []);
+});
+
+describe("the path of an execution", () => {
+  test("a cold cache: near storage, repaired; then speculative", async () => {
+    primary.put(note("cold"), stored("a"));
+    const location = await start();
+
+    const first = await call(location, "append", { key: "cold", text: "b" });
+    expect(first).toMatchObject({ result: "ab", path: "near-storage" });
+    // The unit is listed once although it is read and written, and it is named although it is missing.
+    expect(lastUnits()).toEqual([{ unit: note("cold"), mode: "read-write", version: null }]);
+    // f was not run: its phase is not in the timing.
+    expect(first.timing).not.toContain("f;");
+
+    const second = await call(location, "append", { key: "cold", text: "c" });
+    expect(second).toMatchObject({ result: "abc", path: "speculative" });
+    expect(second.timing).toContain("f;");
+    const { followup } = await primary.happened("followup");
+    expect(followup).toMatchObject({
+      executionId: second.executionId,
+      writes: [{ unit: note("cold"), value: stored("abc") }],
+    });
+  });
+
+  test("a stale cache costs latency only, and is repaired", async () => {
+    primary.put(note("stale"), stored("a"));
+    const location = await start();
+    await call(location, "read", { key: "stale" });
+    expect(await call(location, "read", { key: "stale" })).toMatchObject({ result: "a", path: "speculative" });
+
+    primary.put(note("stale"), stored("b"));
+    expect(await call(location, "read", { key: "stale" })).toMatchObject({ result: "b", path: "near-storage" });
+    expect(await call(location, "read", { key: "stale" })).toMatchObject({ result: "b", path: "speculative" });
+  });
+
+  test("absent items are cached and validated", async () => {
+    const location = await start();
+    await call(location, "read", { key: "absent" });
+    expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, path: "speculative" });
+    primary.put(note("absent"), stored("now"));
+    expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: "now", path: "near-storage" });
+  });
+
+  test("deleted, and read at another location", async () => {
+    primary.put(note("gone"), stored("a"));
+    const [va, jp] = await Promise.all([start(), start({ location: "JP" })]);
+    await call(jp, "read", { key: "gone" });
+    await call(va, "remove", { key: "gone" });
+    expect(await call(jp, "read", { key: "gone" })).toMatchObject({ result: null, path: "near-storage" });
+    expect(await call(jp, "read", { key: "gone" })).toMatchObject({ result: null, path: "speculative" });
+  });
+
+  test("dependent reads: f^rw runs again when the value it needs is there", async () => {
+    primary.put(unitId("links", "home"), stored("target"));
+    primary.put(note("target"), stored("found"));
+    const location = await start();
+    expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "near-storage" });
+    expect(lastUnits()).toMatchObject([{ unit: "links/home", version: null }]);
+    expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "speculative" });
+    expect(lastUnits()).toMatchObject([{ unit: "links/home" }, { unit: "notes/target" }]);
+
+    // The link moves: the set from the cache is wrong, which validation finds.
+    primary.put(unitId("links", "home"), stored("other"));
+    primary.put(note("other"), stored("moved"));
+    expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "moved", path: "near-storage" });
+    expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "moved", path: "speculative" });
+  });
+
+  test("time and randomness are the location's, and the primary's run of them is the same", async () => {
+    const location = await start();
+    expect(await call(location, "stamp", { key: "stamp" })).toMatchObject({ path: "speculative" });
+    await primary.happened("followup");
+    // The comparison is in afterEach.
+    expect(Buffer.from(primary.entry(note("stamp")).value!).toString()).toMatch(/\d+ 0\.\d+ [0-9a-f-]{36}$/);
+  });
+
+  test("RADICAL_NEAR_STORAGE_ONLY is the central baseline", async () => {
+    const location = await start({ vars: { RADICAL_NEAR_STORAGE_ONLY: "1" } });
+    for (const result of ["x", "xx"]) {
+      expect(await call(location, "append", { key: "central", text: "x" })).toMatchObject({
+        result,
+        path: "near-storage",
+      });
+      expect(lastUnits()).toBeNull();
+    }
+  });
+
+  test("without a Durable Object there is the memory of the isolate", async () => {
+    // An empty binding can't be given to miniflare; a cache that fails at every call is the harder case.
+    const location = await start();
+    await (await location.cache()).run("DROP TABLE totals_1");
+    await call(location, "append", { key: "memory", text: "x" });
+    expect(await call(location, "append", { key: "memory", text: "x" })).toMatchObject({
+      result: "xx",
+      path: "speculative",
+    });
+  });
+});
+
+describe("speculation is invisible", () => {
+  test("an unconfirmed write is in no cache: others at the location send the version before it", async () => {
+    const before = primary.put(note("held"), stored("a"));
+    const location = await start();
+    await call(location, "read", { key: "held" });
+
+    const held = hold("append");
+    const pending = call(location, "append", { key: "held", text: "b" });
+    await held.arrived;
+    // The primary re-executes the intent that this read meets, so it is stale; what matters is what the location sent.
+    expect(await call(location, "read", { key: "held" })).toMatchObject({ result: "ab", path: "near-storage" });
+    expect(lastUnits()).toMatchObject([{ unit: note("held"), version: { commitId: before } }]);
+    held.release();
+    expect(await pending).toMatchObject({ result: "ab", path: "speculative" });
+    expect(await call(location, "read", { key: "held" })).toMatchObject({ result: "ab", path: "speculative" });
+  });
+
+  test("a late repair does not move the cache backwards", async () => {
+    primary.put(note("late"), stored("a"));
+    const location = await start();
+    // Stale, decided now: its repair is the value of now.
+    const held = hold("read");
+    const reading = call(location, "read", { key: "late" });
+    await held.arrived;
+    primary.put(note("late"), stored("b"));
+    await call(location, "append", { key: "late", text: "c" });
+    held.release();
+    expect(await reading).toMatchObject({ result: "a", path: "near-storage" });
+    expect(await call(location, "read", { key: "late" })).toMatchObject({ result: "bc", path: "speculative" });
+  });
+
+  test("concurrent requests of one isolate keep to themselves", async () => {
+    const location = await start();
+    const keys = Array.from({ length: 24 }, (_, index) => `own-${index}`);
+    for (let round = 1; round <= 3; round++) {
+      const answers = await Promise.all(keys.map((key) => call(location, "append", { key, text: key })));
+      expect(answers.map(({ result }) => result)).toEqual(keys.map((key) => key.repeat(round)));
+    }
+    const byKey = requests().map((request) => request.units?.map(({ unit }) => unit));
+    expect(byKey.every((units) => units?.length === 1)).toBe(true);
+  });
+});
+
+describe("a wrong read/write set costs latency only", () => {
+  test("undeclared tables: the speculation stops, the same execution is asked near storage", async () => {
+    primary.put(unitId("links", "l"), stored("n"));
+    primary.put(note("n"), stored("a"));
+    const location = await start({ manifest: { testHooks: { undeclaredTables: ["notes"] } } });
+    await call(location, "follow", { key: "l" });
+    primary.reset();
+    const answer = await call(location, "follow", { key: "l" });
+    expect(answer).toMatchObject({ status: 200, result: "a", path: "near-storage" });
+    expect(requests().map(({ executionId }) => executionId)).toEqual([answer.executionId, answer.executionId]);
+    expect(requests().map(({ units }) => units?.map(({ unit }) => unit))).toEqual([["links/l"], undefined]);
+    await location.logged("speculation_stopped");
+  });
+
+  test("an undeclared write happens once", async () => {
+    const location = await start({ manifest: { testHooks: { undeclaredTables: ["notes"] } } });
+    for (const result of ["x", "xx", "xxx"]) {
+      expect(await call(location, "append", { key: "undeclared", text: "x" })).toMatchObject({
+        result,
+        path: "near-storage",
+      });
+    }
+  });
+});
+
+describe("what is lost", () => {
+  test("an LVI reply: asked for again under the same execution id, one effect", async () => {
+    primary.put(note("lost"), stored(""));
+    const location = await start();
+    await call(location, "read", { key: "lost" });
+    let lost = 0;
+    primary.intercept = async (_request, ownReply) => {
+      if (lost++ > 0) return undefined;
+      ownReply();
+      return null;
+    };
+    const answer = await call(location, "append", { key: "lost", text: "x" });
+    expect(answer).toMatchObject({ result: "x", path: "near-storage" });
+    const [first, second] = requests().slice(-2);
+    expect(second).toEqual(first);
+    expect(await call(location, "read", { key: "lost" })).toMatchObject({ result: "x" });
+  });
+
+  test("an LVI request that never comes to an answer: the attempt is given up and repeated", async () => {
+    const location = await start({ vars: { RADICAL_ATTEMPT_MS: "200" } });
+    let swallowed = 0;
+    primary.intercept = async () => (swallowed++ > 0 ? undefined : new Promise<null>(() => undefined));
+    expect(await call(location, "append", { key: "silent", text: "x" })).toMatchObject({ result: "x" });
+    expect(requests()).toHaveLength(2);
+  });
+
+  test("a followup: sent again", async () => {
+    const location = await start();
+    let dropped = 0;
+    primary.acceptFollowup = async () => dropped++ > 0;
+    const { executionId } = await call(location, "write", { key: "followed", text: "x" });
+    const { followup, result } = await primary.happened("followup");
+    expect([followup.executionId, result]).toEqual([executionId, "applied"]);
+  });
+
+  test("a followup for good: the primary re-executes, and the cache is right all the same", async () => {
+    const location = await start();
+    primary.acceptFollowup = async () => false;
+    const written = await call(location, "write", { key: "dropped", text: "x" });
+    expect(written).toMatchObject({ path: "speculative" });
+    expect(await call(location, "append", { key: "dropped", text: "y" })).toMatchObject({
+      result: "xy",
+      path: "speculative",
+    });
+  });
+
+  test("the client: the followup is sent all the same", async () => {
+    const location = await start();
+    const held = hold("write");
+    const client = new AbortController();
+    const gone = location.call("write", { key: "gone-client", text: "x" }, { signal: client.signal });
+    const { executionId } = await held.arrived;
+    client.abort();
+    await expect(gone).rejects.toMatchObject({ name: "AbortError" });
+    // The location has served another request since: it knows that the first client has left.
+    await call(location, "read", { key: "unrelated" });
+    held.release();
+    const { followup } = await primary.happened("followup");
+    expect(followup.executionId).toBe(executionId);
+  });
+
+  test("the primary: 503 with Retry-After, and a safe repeat when it is back", async () => {
+    const location = await start();
+    await primary.close();
+    const response = await location.call("append", { key: "down", text: "x" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    const executionId = response.headers.get("x-radical-execution")!;
+    const { error } = (await response.json()) as { error: { code: string; hint: string } };
+    expect(error.code).toBe("primary_unreachable");
+    expect(error.hint).toContain(`Idempotency-Key: ${executionId}`);
+
+    await primary.listen(Number(new URL(primaryUrl).port));
+    const repeat = { "idempotency-key": executionId };
+    expect(await call(location, "append", { key: "down", text: "x" }, repeat)).toMatchObject({
+      status: 200,
+      result: "x",
+      executionId,
+    });
+    expect(await call(location, "append", { key: "down", text: "x" }, repeat)).toMatchObject({
+      status: 200,
+      result: "x",
+    });
+  });
+
+  test("capacity: busy is tried again, then passed on", async () => {
+    const location = await start();
+    let refusals = 2;
+    primary.intercept = async () =>
+      refusals-- > 0 ? { kind: "refused", code: "busy", message: "the queue is full", retryAfterMs: 1 } : undefined;
+    expect(await call(location, "append", { key: "busy", text: "x" })).toMatchObject({ status: 200, result: "x" });
+
+    primary.intercept = async () => ({
+      kind: "refused",
+      code: "busy",
+      message: "the queue is full",
+      retryAfterMs: 60_000,
+    });
+    const response = await location.call("append", { key: "busy", text: "x" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("60");
+    expect(await response.json()).toMatchObject({ error: { code: "primary_busy", message: "the queue is full" } });
+  });
+});
+
+describe("the same request again", () => {
+  test("at another location, with the same key: the same answer, one effect", async () => {
+    const [va, jp] = await Promise.all([start(), start({ location: "JP" })]);
+    const key = { "idempotency-key": "once" };
+    const first = await call(va, "stamp", { key: "once" }, key);
+    const second = await call(jp, "stamp", { key: "once" }, key);
+    expect(second).toMatchObject({ status: 200, result: first.result, executionId: first.executionId });
+    const value = primary.entry(note("once")).value;
+    await call(jp, "stamp", { key: "once" }, key);
+    expect(primary.entry(note("once")).value).toEqual(value);
+  });
+
+  test("a read-only execution with a key gives the first answer too", async () => {
+    primary.put(note("retained"), stored("a"));
+    const location = await start();
+    await call(location, "read", { key: "retained" });
+    const key = { "idempotency-key": "read-once" };
+    expect(await call(location, "read", { key: "retained" }, key)).toMatchObject({ result: "a", path: "speculative" });
+    await primary.happened("followup");
+    primary.put(note("retained"), stored("b"));
+    expect(await call(location, "read", { key: "retained" }, key)).toMatchObject({ result: "a", path: "near-storage" });
+    expect(await call(location, "read", { key: "retained" })).toMatchObject({ result: "b" });
+  });
+});
+
+describe("the cache is never trusted", () => {
+  /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
+  const objectOnly = { RADICAL_MEMORY_CACHE_BYTES: "1" };
+
+  test.each([
+    ["wiped", "DELETE FROM entries_1"],
+    ["corrupt", "UPDATE entries_1 SET value = x'617a'"],
+    ["of another application", "UPDATE entries_1 SET application = 'another'"],
+    ["from the past", "UPDATE entries_1 SET commit_id = '00000001-000000000000'"],
+    ["from the future", "UPDATE entries_1 SET commit_id = 'ffffffff-000000000000'"],
+  ])("%s: the answer is right, and the cache is repaired", async (name, damage) => {
+    const key = `damaged-${name.replaceAll(" ", "-")}`;
+    primary.put(note(key), stored("a"));
+    const location = await start({ vars: objectOnly });
+    await call(location, "read", { key });
+    expect(await call(location, "read", { key })).toMatchObject({ result: "a", path: "speculative" });
+    await (await location.cache()).run(damage);
+    expect(await call(location, "append", { key, text: "b" })).toMatchObject({ result: "ab", path: "near-storage" });
+    expect(await call(location, "append", { key, text: "c" })).toMatchObject({ result: "abc", path: "speculative" });
+  });
+
+  test("rolled back to an older state", async () => {
+    primary.put(note("rolled"), stored("a"));
+    const location = await start({ vars: objectOnly });
+    await call(location, "read", { key: "rolled" });
+    const cache = await location.cache();
+    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_1");
+    await call(location, "append", { key: "rolled", text: "b" });
+    await primary.happened("followup");
+    await cache.run("DELETE FROM entries_1");
+    await cache.run("INSERT INTO entries_1 SELECT * FROM backup");
+    expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "near-storage" });
+    expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "speculative" });
+  });
+
+  test("a primary that was restored from a backup: its older versions win", async () => {
+    primary.put(note("restored"), stored("new"));
+    const location = await start();
+    await call(location, "read", { key: "restored" });
+    const older = {
+      version: { ...primary.entry(note("restored")).version, commitId: commitId(1, 1) },
+      value: stored("new"),
+    };
+    primary.items.set(note("restored"), older);
+    expect(await call(location, "read", { key: "restored" })).toMatchObject({ result: "new", path: "near-storage" });
+    expect(await call(location, "read", { key: "restored" })).toMatchObject({ result: "new", path: "speculative" });
+  });
+
+  test("a broken object costs latency only", async () => {
+    primary.put(note("broken"), stored("a"));
+    const location = await start({ vars: objectOnly });
+    await call(location, "read", { key: "broken" });
+    await (await location.cache()).breakDown().catch(() => undefined);
+    expect(await call(location, "read", { key: "broken" })).toMatchObject({ status: 200, result: "a" });
+  });
+
+  test("it outlives the Worker: the first request after a restart may speculate", async () => {
+    const persistTo = mkdtempSync(path.join(tmpdir(), "radical-location-"));
+    try {
+      primary.put(note("restart"), stored("a"));
+      const before = await start({ persistTo });
+      await call(before, "append", { key: "restart", text: "b" });
+      await call(before, "append", { key: "restart", text: "c" });
+      await before.stop();
+      const after = await start({ persistTo });
+      expect(await call(after, "read", { key: "restart" })).toMatchObject({ result: "abc", path: "speculative" });
+    } finally {
+      await Promise.all(locations.splice(0).map((location) => location.stop()));
+      rmSync(persistTo, { recursive: true, force: true });
+    }
+  });
+});
+
+test("a location whose key the primary does not know is told apart from an outage", async () => {
+  const location = await start({ vars: { RADICAL_KEY: "ff".repeat(32) } });
+  const response = await location.call("append", { key: "k", text: "x" });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({ error: { code: "internal_error" } });
+  expect(primary.badSignatures.splice(0)).toEqual(["/v1/lvi"]);
+});

@@ -1,0 +1,151 @@
+/** A location in workerd: the Worker bundled as an application would, with its Durable Object cache. */
+import type { Manifest } from "@radical/protocol";
+import { build } from "esbuild";
+import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
+import type { LogLine } from "../src/log.ts";
+import { EventLog } from "./event-log.ts";
+import { buildFixture } from "./fixture/application.ts";
+import { KEY, KEY_ID } from "./primary.ts";
+
+const COMPATIBILITY_DATE = "2026-11-01";
+const NAME = "location";
+
+/** What a build writes, but for a cache that lets a test damage it. */
+const ENTRY = `
+  import { RadicalCache as Base } from "../src/cache/radical-cache.ts";
+  import { createWorker } from "../src/worker.ts";
+  import f from "./module.wasm";
+  import rw from "./module.rw.wasm";
+  import manifest from "./manifest.json";
+
+  export class RadicalCache extends Base {
+    run(sql) { return this.ctx.storage.sql.exec(sql).toArray(); }
+    breakDown() { this.ctx.abort("broken by the test"); }
+  }
+
+  export default createWorker({ manifest, f, rw });
+`;
+
+async function bundle(entry: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: import.meta.dirname, loader: "ts" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    conditions: ["source"],
+    external: ["*.wasm", "*/manifest.json", "cloudflare:workers"],
+    logLevel: "silent",
+  });
+  return outputFiles[0]!.text;
+}
+
+interface CallInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface LocationOptions {
+  readonly primaryUrl: string;
+  readonly location?: string;
+  readonly vars?: Readonly<Record<string, string>>;
+  readonly manifest?: Partial<Manifest>;
+  /** Where the cache is kept; in memory if not set. */
+  readonly persistTo?: string;
+  readonly entry?: string;
+}
+
+export interface CacheDoor {
+  run(sql: string): Promise<Record<string, unknown>[]>;
+  breakDown(): Promise<void>;
+}
+
+export class Location {
+  readonly #miniflare: Miniflare;
+  readonly #name: string;
+  readonly #application: string;
+  readonly url: URL;
+  readonly #log: EventLog<LogLine>;
+
+  private constructor(miniflare: Miniflare, url: URL, log: EventLog<LogLine>, name: string, application: string) {
+    this.#miniflare = miniflare;
+    this.url = url;
+    this.#log = log;
+    this.#name = name;
+    this.#application = application;
+  }
+
+  static async start(options: LocationOptions): Promise<Location> {
+    const application = await buildFixture();
+    const manifest: Manifest = { ...application.manifest, ...options.manifest };
+    const location = options.location ?? "VA";
+    const log = new EventLog<LogLine>();
+    const miniflare = new Miniflare({
+      ...convertV4MiniflareOptions({
+        host: "127.0.0.1",
+        port: 0,
+        log: new Log(LogLevel.NONE),
+        workers: [
+          {
+            name: NAME,
+            compatibilityDate: COMPATIBILITY_DATE,
+            modulesRoot: "/",
+            modules: [
+              { type: "ESModule", path: "/worker.js", contents: await bundle(options.entry ?? ENTRY) },
+              { type: "CompiledWasm", path: "/module.wasm", contents: new Uint8Array(application.wasm) },
+              { type: "CompiledWasm", path: "/module.rw.wasm", contents: new Uint8Array(application.rwWasm) },
+              { type: "ESModule", path: "/manifest.json", contents: `export default ${JSON.stringify(manifest)}` },
+            ],
+            bindings: {
+              RADICAL_PRIMARY_URL: options.primaryUrl,
+              RADICAL_KEY_ID: KEY_ID,
+              RADICAL_KEY: KEY,
+              RADICAL_LOCATION: location,
+              ...options.vars,
+            },
+            durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
+          },
+        ],
+      }),
+      ...(options.persistTo === undefined ? {} : { resourcePersistencePath: options.persistTo }),
+      handleStructuredLogs: ({ message }) => {
+        if (message.startsWith("{")) log.push(JSON.parse(message) as LogLine);
+        else if (process.env["VERBOSE"]) console.error(message);
+      },
+    });
+    return new Location(miniflare, await miniflare.ready, log, location, manifest.application);
+  }
+
+  /** Resolves with the first such line, logged already or later. */
+  logged<Event extends LogLine["event"]>(
+    event: Event,
+    test: (line: Extract<LogLine, { event: Event }>) => boolean = () => true,
+  ): Promise<LogLine> {
+    type Wanted = Extract<LogLine, { event: Event }>;
+    return this.#log.happened((line): line is LogLine => line.event === event && test(line as Wanted));
+  }
+
+  async stop(): Promise<void> {
+    await this.#miniflare.dispose();
+  }
+
+  /** `POST /api/<handler>` from outside of workerd. */
+  call(handler: string, args: unknown, init: CallInit = {}): Promise<Response> {
+    return this.request(`/api/${handler}`, {
+      method: "POST",
+      body: JSON.stringify(args),
+      ...init,
+      headers: { "content-type": "application/json", ...init.headers },
+    });
+  }
+
+  request(target: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(new URL(target, this.url), init);
+  }
+
+  /** The Durable Object of the cache of this location, or of another one by name. */
+  async cache(name = this.#name): Promise<CacheDoor> {
+    const namespace = await this.#miniflare.getDurableObjectNamespace("RADICAL_CACHE", NAME);
+    return namespace.get(namespace.idFromName(`${this.#application}/${name}`)) as unknown as CacheDoor;
+  }
+}

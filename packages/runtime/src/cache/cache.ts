@@ -1,0 +1,27 @@
+/**
+ * The cache of a location: entries by unit. It is never trusted. Validation at the primary decides whether an entry is
+ * current, so a cache may lose, forget or garble anything and only costs latency.
+ */
+import type { Entry, UnitId, Version } from "@radical/protocol";
+import type { CachePut } from "../core/effects.ts";
+
+/** Every implementation runs `cache-conformance.ts`. */
+export interface Cache {
+  /** One batch. What is not held, is damaged or can't be had now is left out; it never rejects. */
+  getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>>;
+  /** One batch; each entry is taken or not by {@link takes}. May forget anything at any time; it never rejects. */
+  putMany(puts: readonly CachePut[]): Promise<void>;
+}
+
+/**
+ * Whether a cache that holds `held` takes the put: only forward in the order of commits, so that a late repair can't
+ * undo a newer write.
+ *
+ * With equal commit ids a value is taken: it replaces a garbled copy of itself, or an absence that was read while that
+ * commit was still under way.
+ */
+export function takes(held: Version | undefined, { entry: { version }, disproved }: CachePut): boolean {
+  if (held === undefined || version.commitId > held.commitId) return true;
+  if (version.commitId === held.commitId && version.hash !== null) return true;
+  return disproved !== undefined && held.commitId === disproved.commitId && held.hash === disproved.hash;
+}

@@ -1,0 +1,38 @@
+import { unitId } from "@radical/protocol";
+import { expect, test } from "vitest";
+import { describeCache, item } from "../../e2e/cache-conformance.ts";
+import { MemoryCache } from "./memory-cache.ts";
+
+describeCache("memory", () => ({ fresh: () => new MemoryCache(), close: async () => undefined }));
+
+const unit = (index: number) => unitId("notes", String(index));
+const kilobyte = "x".repeat(1_000);
+
+test("bounded by bytes: the least recently used goes first", async () => {
+  const cache = new MemoryCache(10_000);
+  for (let index = 0; index < 5; index++)
+    await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
+  await cache.getMany([unit(0)]);
+  for (let index = 5; index < 10; index++)
+    await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
+  const held = await cache.getMany(Array.from({ length: 10 }, (_, index) => unit(index)));
+  expect(held.size).toBeLessThan(10);
+  expect(held.has(unit(0))).toBe(true);
+  expect(held.has(unit(1))).toBe(false);
+  expect(held.has(unit(9))).toBe(true);
+});
+
+test("replacing frees what was there", async () => {
+  const cache = new MemoryCache(10_000);
+  await cache.putMany([{ unit: unit(0), entry: item(1, "kept") }]);
+  for (let sequence = 1; sequence <= 100; sequence++) {
+    await cache.putMany([{ unit: unit(1), entry: item(sequence, kilobyte) }]);
+  }
+  expect((await cache.getMany([unit(0), unit(1)])).size).toBe(2);
+});
+
+test("an entry larger than the cache is not kept", async () => {
+  const cache = new MemoryCache(500);
+  await cache.putMany([{ unit: unit(0), entry: item(1, kilobyte) }]);
+  expect(await cache.getMany([unit(0)])).toEqual(new Map());
+});

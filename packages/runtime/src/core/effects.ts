@@ -1,0 +1,105 @@
+/**
+ * What an execution is told (events) and what it wants done (effects). The driver performs every effect at once, in
+ * the order of the list, and returns what came of it as an event. The order between effects of different lists is
+ * data too: an effect that must not begin before another one names it in `after`.
+ */
+import type {
+  Entry,
+  ErrorCode,
+  ExecutedCause,
+  Followup,
+  FollowupResult,
+  LviReply,
+  LviRequest,
+  Outcome,
+  UnitId,
+  Version,
+  Write,
+} from "@radical/protocol";
+import type { AccessSet } from "@radical/wasm-host";
+
+/** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
+export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
+
+/** What a run of f^rw yields; see `deriveAccessSet` of the WebAssembly host. */
+export type Derivation =
+  | { readonly kind: "derived"; readonly set: AccessSet; readonly missing: readonly UnitId[] }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** What a speculative run of f yields. */
+export type Speculation =
+  | { readonly kind: "completed"; readonly outcome: Outcome; readonly writes: readonly Write[] }
+  /** It can't be used: an access outside the declared set, or the host could not run f. */
+  | { readonly kind: "stopped"; readonly reason: string };
+
+export type ExecutionEvent =
+  | { readonly kind: "started"; readonly atMs: number }
+  | { readonly kind: "derived"; readonly derivation: Derivation; readonly atMs: number }
+  /** Units that are not in `entries` are not in the cache. */
+  | { readonly kind: "fetched"; readonly entries: ReadonlyMap<UnitId, Entry>; readonly atMs: number }
+  | { readonly kind: "speculated"; readonly speculation: Speculation; readonly atMs: number }
+  | { readonly kind: "replied"; readonly reply: LviReply; readonly atMs: number }
+  /** The request may or may not have reached the primary. */
+  | { readonly kind: "unanswered"; readonly reason: string; readonly atMs: number }
+  /** The primary refuses to speak to this location: signature, shape or size. Nothing was done. */
+  | { readonly kind: "rejected"; readonly reason: string }
+  | { readonly kind: "followup-answered"; readonly result: FollowupResult }
+  | { readonly kind: "followup-unanswered"; readonly reason: string }
+  /** The wait before another send is over. */
+  | { readonly kind: "waited"; readonly before: "lvi" | "followup"; readonly atMs: number };
+
+export type Effect =
+  /** Run f^rw on the snapshot. */
+  | { readonly kind: "derive"; readonly snapshot: CapturedSnapshot }
+  /** Read the units from the cache in one batch. */
+  | { readonly kind: "fetch"; readonly units: readonly UnitId[] }
+  | { readonly kind: "send"; readonly request: LviRequest; readonly timeoutMs: number }
+  /** Run f on the snapshot, once the LVI request is on the wire. */
+  | { readonly kind: "speculate"; readonly after: "send"; readonly snapshot: CapturedSnapshot; readonly set: AccessSet }
+  | { readonly kind: "answer"; readonly answer: Answer }
+  | { readonly kind: "put"; readonly entries: readonly CachePut[] }
+  | { readonly kind: "follow"; readonly followup: Followup; readonly timeoutMs: number }
+  | { readonly kind: "wait"; readonly before: "lvi" | "followup"; readonly ms: number }
+  /** Something an operator must hear of; the execution goes on. */
+  | { readonly kind: "warn"; readonly code: WarningCode; readonly message: string };
+
+/** An entry for the cache, under the commit id that the primary named. */
+export interface CachePut {
+  readonly unit: UnitId;
+  readonly entry: Entry;
+  /**
+   * The version that the primary has just shown to be wrong although it is no older than the entry: a corrupt cache, or
+   * a primary restored from a backup. Without it the cache would keep that version for ever.
+   */
+  readonly disproved?: Version;
+}
+
+export type WarningCode =
+  /** f^rw failed, so the handler runs near storage: a fault of the analyzer. */
+  | "derivation_failed"
+  /** f left its read/write set, or could not be run: a fault of the analyzer or of the host. */
+  | "speculation_stopped"
+  | "primary_unanswered"
+  /** The primary confirmed what it can't have validated. */
+  | "impossible_reply"
+  | "followup_unanswered"
+  /** The primary re-executes the handler in place of the followup. */
+  | "followup_refused";
+
+export type ExecutionPath = "speculative" | "near-storage";
+
+export type Answer =
+  | {
+      readonly kind: "outcome";
+      readonly outcome: Outcome;
+      readonly path: ExecutionPath;
+      readonly cause: "valid" | ExecutedCause;
+    }
+  | {
+      readonly kind: "failed";
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly hint: string;
+      /** When to repeat, for errors after which that may help. */
+      readonly retryAfterMs: number | null;
+    };

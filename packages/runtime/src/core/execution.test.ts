@@ -1,0 +1,640 @@
+import {
+  type CommitId,
+  type Entry,
+  type ExecutionId,
+  type FollowupResult,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  type Outcome,
+  type UnitId,
+  commitId,
+  entryOf,
+  unitId,
+} from "@radical/protocol";
+import type { AccessSet } from "@radical/wasm-host";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Answer, Derivation, Effect, ExecutionEvent } from "./effects.ts";
+import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
+
+const ann = unitId("users", "ann");
+const bob = unitId("users", "bob");
+const feed = unitId("feeds", "ann");
+
+const INPUT: ExecutionInput = {
+  executionId: "0123456789abcdef0123456789abcdef" as ExecutionId,
+  module: "ab".repeat(32) as ModuleHash,
+  handler: "follow",
+  args: Uint8Array.of(0xa0),
+  environment: { timeMs: 1_000, seed: new Uint8Array(16) },
+  location: "VA",
+  plan: "speculative",
+  retained: false,
+  undeclaredTables: [],
+};
+
+const commit = (sequence: number): CommitId => commitId(1, sequence);
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const item = (sequence: number, text: string): Entry => entryOf(commit(sequence), bytes(text));
+const result = (text: string): Outcome => ({ kind: "result", value: bytes(text) });
+const times = { receivedAtMs: 0, sentAtMs: 0 };
+
+const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({
+  reads: new Set(reads),
+  writes: new Set(writes),
+});
+const started = (atMs = 0): ExecutionEvent => ({ kind: "started", atMs });
+const derived = (access: AccessSet, missing: readonly UnitId[] = []): ExecutionEvent => ({
+  kind: "derived",
+  derivation: { kind: "derived", set: access, missing },
+  atMs: 0,
+});
+const fetched = (entries: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent => ({
+  kind: "fetched",
+  entries: new Map(Object.entries(entries) as [UnitId, Entry][]),
+  atMs: 0,
+});
+const completed = (outcome: Outcome, writes: Readonly<Record<UnitId, Uint8Array | null>> = {}): ExecutionEvent => ({
+  kind: "speculated",
+  speculation: {
+    kind: "completed",
+    outcome,
+    writes: (Object.entries(writes) as [UnitId, Uint8Array | null][]).map(([unit, value]) => ({ unit, value })),
+  },
+  atMs: 0,
+});
+const stopped: ExecutionEvent = {
+  kind: "speculated",
+  speculation: { kind: "stopped", reason: "left its set" },
+  atMs: 0,
+};
+const replied = (reply: LviReply, atMs = 0): ExecutionEvent => ({ kind: "replied", reply, atMs });
+const valid = (commitIdOrNull: CommitId | null): ExecutionEvent =>
+  replied({ kind: "valid", commitId: commitIdOrNull, times });
+const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent =>
+  replied({
+    kind: "executed",
+    cause: "stale",
+    outcome,
+    repairs: (Object.entries(repairs) as [UnitId, Entry][]).map(([unit, entry]) => ({ unit, entry })),
+    times,
+  });
+const unanswered = (atMs = 0): ExecutionEvent => ({ kind: "unanswered", reason: "timeout", atMs });
+const waited = (before: "lvi" | "followup", atMs = 0): ExecutionEvent => ({ kind: "waited", before, atMs });
+
+const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind);
+function only<Kind extends Effect["kind"]>(effects: readonly Effect[], kind: Kind): Extract<Effect, { kind: Kind }> {
+  const found = effects.filter((effect) => effect.kind === kind);
+  expect(found).toHaveLength(1);
+  return found[0] as Extract<Effect, { kind: Kind }>;
+}
+
+/** Plays events and returns the effects of the last one. */
+function play(execution: Execution, ...events: readonly ExecutionEvent[]): readonly Effect[] {
+  let effects: readonly Effect[] = [];
+  for (const event of events) effects = execution.step(event);
+  return effects;
+}
+
+/** An execution that reads ann and writes her feed, with ann in the cache: sent, and speculating. */
+function speculating(input: Partial<ExecutionInput> = {}): Execution {
+  const execution = new Execution({ ...INPUT, ...input });
+  play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+  return execution;
+}
+
+describe("the common case: everything cached and current", () => {
+  test("derive, capture, send and speculate, join, answer, follow up", () => {
+    const execution = new Execution(INPUT);
+
+    expect(execution.step(started())).toEqual([{ kind: "derive", snapshot: new Map() }]);
+    expect(execution.step(derived(set([ann, bob], [feed, ann])))).toEqual([{ kind: "fetch", units: [ann, bob] }]);
+
+    const effects = execution.step(fetched({ [ann]: item(5, "Ann"), [bob]: item(6, "Bob") }));
+    expect(kinds(effects)).toEqual(["send", "speculate"]);
+    // Each unit once, sorted, one both read and written too; a blind write names no version.
+    expect(only(effects, "send").request.units).toEqual([
+      { unit: feed, mode: "write" },
+      { unit: ann, mode: "read-write", version: item(5, "Ann").version },
+      { unit: bob, mode: "read", version: item(6, "Bob").version },
+    ]);
+    // The order is data: f must not take the CPU before the request has left.
+    expect(only(effects, "speculate").after).toBe("send");
+
+    expect(execution.step(completed(result("done"), { [feed]: bytes("post") }))).toEqual([]);
+
+    const end = execution.step(valid(commit(9)));
+    expect(kinds(end)).toEqual(["answer", "follow", "put"]);
+    expect(only(end, "answer").answer).toEqual({
+      kind: "outcome",
+      outcome: result("done"),
+      path: "speculative",
+      cause: "valid",
+    });
+    expect(only(end, "follow").followup).toEqual({
+      executionId: INPUT.executionId,
+      commitId: commit(9),
+      outcome: result("done"),
+      writes: [{ unit: feed, value: bytes("post") }],
+    });
+    expect(only(end, "put").entries).toEqual([{ unit: feed, entry: item(9, "post") }]);
+  });
+
+  test("the reply first: the answer waits for the speculation", () => {
+    const execution = speculating();
+    expect(execution.step(valid(commit(9)))).toEqual([]);
+    expect(kinds(execution.step(completed(result("done"), { [feed]: bytes("post") })))).toEqual([
+      "answer",
+      "follow",
+      "put",
+    ]);
+  });
+
+  test("a read-only execution makes no intent: no followup, no put", () => {
+    const execution = new Execution(INPUT);
+    play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }), valid(null));
+    expect(kinds(execution.step(completed(result("Ann"))))).toEqual(["answer"]);
+  });
+
+  test("a retained read-only execution has an intent, which its followup completes", () => {
+    const execution = new Execution({ ...INPUT, retained: true });
+    play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }), valid(commit(9)));
+    const end = execution.step(completed(result("Ann")));
+    expect(kinds(end)).toEqual(["answer", "follow"]);
+    expect(only(end, "follow").followup.writes).toEqual([]);
+  });
+
+  test("abort and trap are told only after validation, and release the locks by an empty followup", () => {
+    const abort: Outcome = { kind: "abort", status: 409, code: "taken", message: "taken" };
+    const execution = speculating();
+    expect(execution.step(completed(abort))).toEqual([]);
+    const end = execution.step(valid(commit(9)));
+    expect(kinds(end)).toEqual(["answer", "follow"]);
+    expect(only(end, "follow").followup).toMatchObject({ outcome: abort, writes: [] });
+  });
+
+  test("deletes reach the cache as absences", () => {
+    const execution = speculating();
+    play(execution, valid(commit(9)));
+    const end = execution.step(completed(result("done"), { [feed]: null }));
+    expect(only(end, "put").entries).toEqual([
+      { unit: feed, entry: { version: { commitId: commit(9), hash: null }, value: null } },
+    ]);
+  });
+
+  test("nothing to read: no fetch", () => {
+    const execution = new Execution(INPUT);
+    expect(kinds(play(execution, started(), derived(set([], [feed]))))).toEqual(["send", "speculate"]);
+  });
+});
+
+describe("the read/write set", () => {
+  test("dependent reads: all that is missing is fetched in one batch, then f^rw runs again", () => {
+    const execution = new Execution(INPUT);
+    play(execution, started());
+    // ann is needed to know the rest; bob is part of the set already and comes in the same batch.
+    expect(execution.step(derived(set([ann, bob], []), [ann]))).toEqual([{ kind: "fetch", units: [ann, bob] }]);
+    const again = execution.step(fetched({ [ann]: item(5, "Ann"), [bob]: item(6, "Bob") }));
+    expect(again).toEqual([
+      {
+        kind: "derive",
+        snapshot: new Map([
+          [ann, item(5, "Ann")],
+          [bob, item(6, "Bob")],
+        ]),
+      },
+    ]);
+    expect(execution.step(derived(set([ann, bob, feed], [])))).toEqual([{ kind: "fetch", units: [feed] }]);
+    expect(kinds(execution.step(fetched({ [feed]: item(7, "post") })))).toEqual(["send", "speculate"]);
+  });
+
+  test("one captured snapshot: f gets the very entries whose versions are sent", () => {
+    const execution = new Execution(INPUT);
+    play(
+      execution,
+      started(),
+      derived(set([ann], []), [ann]),
+      fetched({ [ann]: item(5, "Ann") }),
+      derived(set([ann, bob], [])),
+    );
+    // The cache has moved on and offers ann again: the first look counts.
+    const effects = execution.step(fetched({ [ann]: item(8, "Ann II"), [bob]: item(6, "Bob") }));
+    const sent = only(effects, "send").request.units ?? [];
+    const snapshot = only(effects, "speculate").snapshot;
+    expect(sent).toHaveLength(2);
+    for (const accessed of sent) expect(accessed).toMatchObject({ version: snapshot.get(accessed.unit)?.version });
+    expect(snapshot.get(ann)).toEqual(item(5, "Ann"));
+  });
+
+  test("a unit that the cache lacks is sent with version null, and f is not run", () => {
+    const execution = new Execution(INPUT);
+    const effects = play(execution, started(), derived(set([ann, bob], [bob])), fetched({ [ann]: item(5, "Ann") }));
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units).toEqual([
+      { unit: ann, mode: "read", version: item(5, "Ann").version },
+      { unit: bob, mode: "read-write", version: null },
+    ]);
+  });
+
+  test("a needed value that the cache lacks: the provisional set is sent, with null", () => {
+    const execution = new Execution(INPUT);
+    const effects = play(execution, started(), derived(set([ann, bob], []), [ann]), fetched({ [bob]: item(6, "Bob") }));
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units).toEqual([
+      { unit: ann, mode: "read", version: null },
+      { unit: bob, mode: "read", version: item(6, "Bob").version },
+    ]);
+  });
+
+  test("absent in the cache is a version like any other", () => {
+    const absent: Entry = { version: { commitId: commit(3), hash: null }, value: null };
+    const execution = new Execution(INPUT);
+    const effects = play(execution, started(), derived(set([ann], [])), fetched({ [ann]: absent }));
+    expect(kinds(effects)).toEqual(["send", "speculate"]);
+    expect(only(effects, "send").request.units).toEqual([{ unit: ann, mode: "read", version: absent.version }]);
+  });
+
+  test("rounds are bounded: a chain that goes on is left to the primary", () => {
+    const execution = new Execution(INPUT, { ...DEFAULT_BOUNDS, fetchRounds: 3 });
+    play(execution, started());
+    const chain = Array.from({ length: 10 }, (_, index) => unitId("chain", String(index)));
+    for (let round = 0; round < 3; round++) {
+      const reads = chain.slice(0, round + 1);
+      expect(kinds(execution.step(derived(set(reads, []), [chain[round]!])))).toEqual(["fetch"]);
+      expect(kinds(execution.step(fetched({ [chain[round]!]: item(1, "next") })))).toEqual(["derive"]);
+    }
+    const effects = execution.step(derived(set(chain.slice(0, 4), []), [chain[3]!]));
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units?.at(-1)).toEqual({ unit: chain[3], mode: "read", version: null });
+  });
+
+  test("a failed derivation runs near storage and is reported", () => {
+    const execution = new Execution(INPUT);
+    const effects = play(execution, started(), {
+      kind: "derived",
+      derivation: { kind: "failed", reason: "stack" },
+      atMs: 0,
+    });
+    expect(kinds(effects)).toEqual(["warn", "send"]);
+    expect(only(effects, "send").request.units).toBeNull();
+  });
+
+  test("a handler that can't be analyzed goes to the primary at once", () => {
+    const effects = play(new Execution({ ...INPUT, plan: "near-storage" }), started());
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units).toBeNull();
+  });
+});
+
+describe("the speculation is not confirmed", () => {
+  test("stale: the server's outcome, the repairs, and nothing of the speculation", () => {
+    const execution = speculating();
+    play(execution, completed(result("wrong"), { [feed]: bytes("wrong") }));
+    const end = execution.step(executed(result("right"), { [ann]: item(8, "Ann II") }));
+    expect(end).toEqual([
+      { kind: "answer", answer: { kind: "outcome", outcome: result("right"), path: "near-storage", cause: "stale" } },
+      { kind: "put", entries: [{ unit: ann, entry: item(8, "Ann II") }] },
+    ]);
+  });
+
+  test("the server's outcome does not wait for the speculation, which is dropped", () => {
+    const execution = speculating();
+    expect(kinds(execution.step(executed(result("right"))))).toEqual(["answer"]);
+    expect(execution.answered).toBe(true);
+    expect(execution.step(completed(result("wrong"), { [feed]: bytes("wrong") }))).toEqual([]);
+  });
+
+  test("a repair that is no newer than what was sent disproves it, so that the cache lets go of it", () => {
+    const execution = speculating();
+    const restored = item(2, "Ann before");
+    const end = execution.step(executed(result("right"), { [ann]: restored, [feed]: item(9, "post") }));
+    expect(only(end, "put").entries).toEqual([
+      { unit: ann, entry: restored, disproved: item(5, "Ann").version },
+      { unit: feed, entry: item(9, "post") },
+    ]);
+  });
+
+  test("an undeclared access stops it: asked again without a set, under the same execution id", () => {
+    const execution = speculating();
+    expect(kinds(execution.step(stopped))).toEqual(["warn"]);
+    const again = execution.step(valid(commit(9)));
+    expect(kinds(again)).toEqual(["send"]);
+    expect(only(again, "send").request).toMatchObject({ executionId: INPUT.executionId, units: null });
+    expect(kinds(execution.step(executed(result("right"))))).toEqual(["answer"]);
+  });
+
+  test("an undeclared access after the confirmation asks at once", () => {
+    const execution = speculating();
+    expect(execution.step(valid(commit(9)))).toEqual([]);
+    const again = execution.step(stopped);
+    expect(kinds(again)).toEqual(["warn", "send"]);
+    expect(only(again, "send").request.units).toBeNull();
+  });
+
+  test("an undeclared access, and the set was stale anyway: one request is enough", () => {
+    const execution = speculating();
+    expect(kinds(play(execution, stopped, executed(result("right"))))).toEqual(["answer"]);
+  });
+
+  test("the hook: units of undeclared tables are in neither set nor request", () => {
+    const execution = new Execution({ ...INPUT, undeclaredTables: ["feeds"] });
+    const effects = play(
+      execution,
+      started(),
+      derived(set([ann, feed], [feed])),
+      fetched({ [ann]: item(5, "Ann"), [feed]: item(6, "f") }),
+    );
+    expect(only(effects, "send").request.units?.map(({ unit }) => unit)).toEqual([ann]);
+    expect(only(effects, "speculate").set).toEqual(set([ann], []));
+  });
+});
+
+describe("the primary does not answer", () => {
+  test("the same request again, under the same execution id; never an answer from speculation", () => {
+    const execution = new Execution(INPUT);
+    const first = play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+    play(execution, completed(result("done"), { [feed]: bytes("post") }));
+    expect(kinds(execution.step(unanswered()))).toEqual(["warn", "wait"]);
+    const second = execution.step(waited("lvi"));
+    expect(kinds(second)).toEqual(["send"]);
+    expect(only(second, "send").request).toEqual(only(first, "send").request);
+    expect(kinds(execution.step(valid(commit(9))))).toEqual(["answer", "follow", "put"]);
+  });
+
+  test("the lost reply had executed: its stored outcome is the answer", () => {
+    const execution = speculating();
+    const end = play(execution, completed(result("mine")), unanswered(), waited("lvi"), executed(result("stored")));
+    expect(only(end, "answer").answer).toMatchObject({ outcome: result("stored"), path: "near-storage" });
+  });
+
+  test("attempts are bounded: 503, with the execution id for a safe repeat", () => {
+    const execution = speculating();
+    let effects: readonly Effect[] = play(execution, completed(result("done")));
+    let attempts = 0;
+    while (!execution.answered) {
+      attempts++;
+      effects = execution.step(unanswered());
+      if (!execution.answered) execution.step(waited("lvi"));
+    }
+    expect(attempts).toBe(DEFAULT_BOUNDS.attempts);
+    const { answer } = only(effects, "answer");
+    expect(answer).toMatchObject({ kind: "failed", code: "primary_unreachable", retryAfterMs: 1_000 });
+    expect((answer as Extract<Answer, { kind: "failed" }>).hint).toContain(INPUT.executionId);
+  });
+
+  test("time is bounded: an attempt never outlasts what is left", () => {
+    const execution = speculating();
+    const late = DEFAULT_BOUNDS.totalMs - 500;
+    play(execution, unanswered(late));
+    expect(only(execution.step(waited("lvi", late + 200)), "send").timeoutMs).toBe(300);
+    const end = execution.step(unanswered(DEFAULT_BOUNDS.totalMs));
+    expect(only(end, "answer").answer).toMatchObject({ kind: "failed", code: "primary_unreachable" });
+  });
+
+  test("a speculation that stopped meanwhile: the next attempt asks without a set", () => {
+    const execution = speculating();
+    play(execution, unanswered(), stopped);
+    expect(only(execution.step(waited("lvi")), "send").request.units).toBeNull();
+  });
+
+  test("busy: again after the time it names, then 503", () => {
+    const execution = speculating();
+    const busy = replied({ kind: "refused", code: "busy", message: "queue full", retryAfterMs: 700 });
+    expect(execution.step(busy)).toEqual([{ kind: "wait", before: "lvi", ms: 700 }]);
+    let effects: readonly Effect[] = [];
+    for (let attempt = 1; attempt < DEFAULT_BOUNDS.attempts; attempt++) {
+      play(execution, waited("lvi"));
+      effects = execution.step(busy);
+    }
+    expect(only(effects, "answer").answer).toMatchObject({
+      kind: "failed",
+      code: "primary_busy",
+      message: "queue full",
+    });
+  });
+
+  test.each([
+    ["unknown_module", "unknown_module"],
+    ["unknown_handler", "unknown_handler"],
+    ["idempotency_key_reused", "idempotency_key_reused"],
+    ["execution_failed", "execution_failed"],
+    ["too_many_units", "execution_failed"],
+    ["clock_skew", "internal_error"],
+  ] as const)("refused as %s: answered as %s without another attempt", (code, expected) => {
+    const end = speculating().step(replied({ kind: "refused", code, message: "no", retryAfterMs: null }));
+    expect(end).toMatchObject([{ kind: "answer", answer: { kind: "failed", code: expected } }]);
+  });
+
+  test("a rejected request is this deployment's fault and is not repeated", () => {
+    const end = speculating().step({ kind: "rejected", reason: "status 401" });
+    expect(end).toMatchObject([{ kind: "answer", answer: { kind: "failed", code: "internal_error" } }]);
+  });
+});
+
+describe("a primary that is wrong", () => {
+  test("valid for a unit that was sent without a version: never believed", () => {
+    const execution = new Execution(INPUT);
+    play(execution, started(), derived(set([ann], [])), fetched());
+    const again = execution.step(valid(null));
+    expect(kinds(again)).toEqual(["warn", "send"]);
+    expect(only(again, "send").request.units).toBeNull();
+    expect(kinds(execution.step(valid(null)))).toEqual(["warn", "answer"]);
+  });
+
+  test("valid without a commit id for an execution that wrote: never believed", () => {
+    const execution = speculating();
+    play(execution, completed(result("done"), { [feed]: bytes("post") }));
+    const again = execution.step(valid(null));
+    expect(kinds(again)).toEqual(["warn", "send"]);
+  });
+});
+
+describe("the followup", () => {
+  const answered = (): Execution => {
+    const execution = speculating();
+    play(execution, valid(commit(9)), completed(result("done"), { [feed]: bytes("post") }));
+    return execution;
+  };
+  const followupAnswered = (outcome: FollowupResult): ExecutionEvent => ({
+    kind: "followup-answered",
+    result: outcome,
+  });
+  const lost: ExecutionEvent = { kind: "followup-unanswered", reason: "reset" };
+
+  test.each(["applied", "completed_before"] as const)("%s ends the execution", (outcome) => {
+    expect(answered().step(followupAnswered(outcome))).toEqual([]);
+  });
+
+  test.each(["unknown_intent", "not_covered"] as const)("%s is reported", (outcome) => {
+    expect(answered().step(followupAnswered(outcome))).toMatchObject([{ kind: "warn", code: "followup_refused" }]);
+  });
+
+  test("lost: sent again a bounded number of times, then left to the primary", () => {
+    const execution = answered();
+    let sent = 1;
+    let effects = execution.step(lost);
+    while (effects[0]?.kind === "wait") {
+      expect(kinds(execution.step(waited("followup")))).toEqual(["follow"]);
+      sent++;
+      effects = execution.step(lost);
+    }
+    expect(sent).toBe(DEFAULT_BOUNDS.followupAttempts);
+    expect(effects).toMatchObject([{ kind: "warn", code: "followup_unanswered" }]);
+  });
+});
+
+// ── Any order of events, any cache, any primary ──────────────────────────────────────────────────────────────────────
+
+const UNITS = [ann, bob, feed, unitId("feeds", "bob"), unitId("links", "1")];
+
+const accessSet = fc
+  .record({ reads: fc.subarray(UNITS), writes: fc.subarray(UNITS) })
+  .map(({ reads, writes }) => set(reads, writes));
+const derivation: fc.Arbitrary<Derivation> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.tuple(accessSet, fc.subarray(UNITS)).map(([access, missing]): Derivation => ({
+      kind: "derived",
+      set: access,
+      missing: missing.filter((unit) => access.reads.has(unit)),
+    })),
+  },
+  { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
+);
+const reply: fc.Arbitrary<LviReply> = fc.oneof(
+  fc.integer({ min: 1, max: 9 }).map((n): LviReply => ({ kind: "valid", commitId: commit(n), times })),
+  fc.constant<LviReply>({ kind: "valid", commitId: null, times }),
+  fc.subarray(UNITS).map((units): LviReply => ({
+    kind: "executed",
+    cause: "stale",
+    outcome: result("theirs"),
+    repairs: units.map((unit) => ({ unit, entry: item(4, "fresh") })),
+    times,
+  })),
+  fc
+    .constantFrom("busy", "unknown_module")
+    .map((code): LviReply => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
+);
+/** What the world does to one execution: each effect takes its next answer from here. */
+const world = fc.record({
+  derivations: fc.array(derivation, { minLength: 1, maxLength: 12 }),
+  cached: fc.subarray(UNITS),
+  replies: fc.array(fc.option(reply, { freq: 4 }), { minLength: 1, maxLength: 16 }),
+  speculation: fc.constantFrom("completed", "stopped"),
+  followups: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
+  /** Which of the open effects comes back next. */
+  order: fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
+});
+
+test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
+  fc.assert(
+    fc.property(world, ({ derivations, cached, replies, speculation, followups, order }) => {
+      const execution = new Execution(INPUT);
+      const sends: LviRequest[] = [];
+      const fetches: UnitId[] = [];
+      const answers: Answer[] = [];
+      let openSends = 0;
+      let confirmed: CommitId | null = null;
+      let lastReply: LviReply | null = null;
+      let steps = 0;
+
+      const open: (() => ExecutionEvent)[] = [started];
+      const next = <T>(from: readonly T[], index: number): T => from[index % from.length]!;
+      const taken = { derivations: 0, replies: 0, followups: 0 };
+
+      const perform = (effect: Effect): void => {
+        switch (effect.kind) {
+          case "derive":
+            open.push(() => ({ kind: "derived", derivation: next(derivations, taken.derivations++), atMs: 0 }));
+            break;
+          case "fetch":
+            fetches.push(...effect.units);
+            open.push(() =>
+              fetched(
+                Object.fromEntries(
+                  effect.units.filter((unit) => cached.includes(unit)).map((unit) => [unit, item(5, unit)]),
+                ),
+              ),
+            );
+            break;
+          case "send":
+            sends.push(effect.request);
+            expect(++openSends).toBe(1);
+            open.push(() => {
+              openSends--;
+              lastReply = next(replies, taken.replies++);
+              if (lastReply === null) return unanswered();
+              if (lastReply.kind === "valid") confirmed = lastReply.commitId;
+              return replied(lastReply);
+            });
+            break;
+          case "speculate": {
+            // f sees the very values whose versions were sent, and every value it may read.
+            const units = sends.at(-1)?.units ?? [];
+            for (const unit of effect.set.reads) expect(effect.snapshot.has(unit)).toBe(true);
+            for (const accessed of units) {
+              if (accessed.mode !== "write")
+                expect(accessed.version).toEqual(effect.snapshot.get(accessed.unit)?.version);
+            }
+            open.push(() =>
+              speculation === "stopped"
+                ? stopped
+                : completed(
+                    result("mine"),
+                    Object.fromEntries([...effect.set.writes].map((unit) => [unit, bytes("mine")])),
+                  ),
+            );
+            break;
+          }
+          case "answer":
+            answers.push(effect.answer);
+            if (effect.answer.kind === "outcome" && effect.answer.path === "speculative") {
+              // Only confirmed, and only a request that named every version can be.
+              expect(lastReply).toMatchObject({ kind: "valid" });
+              const units = sends.at(-1)?.units ?? null;
+              expect(units).not.toBeNull();
+              expect(units?.every((accessed) => accessed.mode === "write" || accessed.version !== null)).toBe(true);
+            }
+            break;
+          case "put":
+            expect(answers).toHaveLength(1);
+            for (const { entry } of effect.entries) expect([confirmed, commit(4)]).toContain(entry.version.commitId);
+            break;
+          case "follow":
+            expect(effect.followup.commitId).toBe(confirmed);
+            open.push(() =>
+              next(followups, taken.followups++)
+                ? { kind: "followup-answered", result: "applied" }
+                : { kind: "followup-unanswered", reason: "lost" },
+            );
+            break;
+          case "wait":
+            open.push(() => waited(effect.before));
+            break;
+          case "warn":
+        }
+      };
+
+      while (open.length > 0) {
+        expect(++steps).toBeLessThan(200);
+        const [produce] = open.splice(next(order, steps) % open.length, 1);
+        for (const effect of execution.step(produce!())) perform(effect);
+      }
+
+      expect(answers).toHaveLength(1);
+      expect(new Set(fetches).size).toBe(fetches.length);
+      expect(sends.length).toBeLessThanOrEqual(2 * DEFAULT_BOUNDS.attempts);
+      for (const request of sends) {
+        expect(request.executionId).toBe(INPUT.executionId);
+        expect(request.environment).toBe(INPUT.environment);
+        const units = (request.units ?? []).map(({ unit }) => unit);
+        expect(units).toEqual([...new Set(units)].toSorted());
+      }
+      // Once it is asked near storage there is no way back.
+      const nearStorage = sends.findIndex(({ units }) => units === null);
+      if (nearStorage >= 0) expect(sends.slice(nearStorage).every(({ units }) => units === null)).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,418 @@
+/**
+ * One execution at a location (paper, section 3.2 and figure 3): derive the read/write set, capture it, send the LVI
+ * request, speculate, join, answer, follow up.
+ *
+ *     started ─ derive ⇄ fetch ─┬─ send ──────────── replied ─┬─ answer ─ follow, put
+ *                               └─ speculate ─ speculated ────┘
+ *
+ * A synchronous function of its events: it holds no clock, reads no cache and runs no WebAssembly.
+ */
+import type {
+  AccessedUnit,
+  CommitId,
+  Entry,
+  Environment,
+  ErrorCode,
+  ExecutionId,
+  Followup,
+  FollowupResult,
+  HandlerPlan,
+  LviReply,
+  LviRequest,
+  ModuleHash,
+  RefusalCode,
+  Repair,
+  UnitId,
+} from "@radical/protocol";
+import { entryOf, sameVersion, splitUnit } from "@radical/protocol";
+import type { AccessSet } from "@radical/wasm-host";
+import type {
+  Answer,
+  CachePut,
+  CapturedSnapshot,
+  Derivation,
+  Effect,
+  ExecutionEvent,
+  Speculation,
+  WarningCode,
+} from "./effects.ts";
+
+export interface ExecutionInput {
+  readonly executionId: ExecutionId;
+  readonly module: ModuleHash;
+  readonly handler: string;
+  readonly args: Uint8Array;
+  readonly environment: Environment;
+  readonly location: string;
+  /** Near-storage: the handler can't be analyzed, or the location never speculates. */
+  readonly plan: HandlerPlan;
+  /** The client chose the execution id and may repeat it. */
+  readonly retained: boolean;
+  /** Test hook: tables whose units are left out of the read/write set. */
+  readonly undeclaredTables: readonly string[];
+}
+
+export interface ExecutionBounds {
+  /** Most batches that are read from the cache to find the set. */
+  readonly fetchRounds: number;
+  /** Most times that one LVI request is sent, and the time in which it all must happen. */
+  readonly attempts: number;
+  readonly totalMs: number;
+  /** How long one LVI request waits for its reply. */
+  readonly attemptMs: number;
+  /** Wait before the second attempt; it doubles with every further one. */
+  readonly backoffMs: number;
+  readonly followupAttempts: number;
+}
+
+export const DEFAULT_BOUNDS: ExecutionBounds = {
+  fetchRounds: 8,
+  attempts: 6,
+  totalMs: 20_000,
+  attemptMs: 8_000,
+  backoffMs: 100,
+  followupAttempts: 4,
+};
+
+type SpeculationState = { readonly kind: "none" } | { readonly kind: "running" } | Speculation;
+
+interface Confirmation {
+  readonly commitId: CommitId | null;
+}
+
+export class Execution {
+  readonly #input: ExecutionInput;
+  readonly #bounds: ExecutionBounds;
+
+  readonly #snapshot = new Map<UnitId, Entry>();
+  /** Asked of the cache, found or not: never asked for again. */
+  readonly #fetched = new Set<UnitId>();
+  #fetchRounds = 0;
+  #derivation: Extract<Derivation, { kind: "derived" }> | null = null;
+
+  #startedAtMs = 0;
+  #request: LviRequest | null = null;
+  #attempts = 0;
+  #speculation: SpeculationState = { kind: "none" };
+  #confirmation: Confirmation | null = null;
+  #answered = false;
+
+  #followup: Followup | null = null;
+  #followupAttempts = 0;
+
+  constructor(input: ExecutionInput, bounds: ExecutionBounds = DEFAULT_BOUNDS) {
+    this.#input = input;
+    this.#bounds = bounds;
+  }
+
+  /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
+  get answered(): boolean {
+    return this.#answered;
+  }
+
+  step(event: ExecutionEvent): readonly Effect[] {
+    switch (event.kind) {
+      case "started":
+        this.#startedAtMs = event.atMs;
+        return this.#input.plan === "near-storage" ? this.#askNearStorage(event.atMs) : [this.#derive()];
+      case "derived":
+        return this.#onDerived(event.derivation, event.atMs);
+      case "fetched":
+        return this.#onFetched(event.entries, event.atMs);
+      case "speculated":
+        return this.#onSpeculated(event.speculation, event.atMs);
+      case "replied":
+        return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
+      case "unanswered":
+        return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
+      case "rejected":
+        return this.#answered
+          ? []
+          : [this.#fail("internal_error", `the primary rejected this location's request: ${event.reason}`)];
+      case "followup-answered":
+        return this.#onFollowupAnswered(event.result);
+      case "followup-unanswered":
+        return this.#onFollowupUnanswered(event.reason);
+      case "waited":
+        if (event.before === "followup") return this.#follow();
+        // A speculation that has stopped in the meantime makes the first request pointless.
+        return this.#speculation.kind === "stopped" ? this.#askNearStorage(event.atMs) : this.#send(event.atMs);
+    }
+  }
+
+  // ── 1. The read/write set, captured in one snapshot ──────────────────────────────────────────────────────────────
+
+  #derive(): Effect {
+    return { kind: "derive", snapshot: this.#captured() };
+  }
+
+  /** A copy: what an effect holds never changes under it. */
+  #captured(): CapturedSnapshot {
+    return new Map(this.#snapshot);
+  }
+
+  #onDerived(derivation: Derivation, atMs: number): readonly Effect[] {
+    if (derivation.kind === "failed") {
+      return [warn("derivation_failed", `${this.#input.handler}: ${derivation.reason}`), ...this.#askNearStorage(atMs)];
+    }
+    this.#derivation = derivation;
+    const units = [...derivation.set.reads].filter((unit) => !this.#fetched.has(unit)).toSorted();
+    if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation.set, atMs);
+    this.#fetchRounds++;
+    for (const unit of units) this.#fetched.add(unit);
+    return [{ kind: "fetch", units }];
+  }
+
+  #onFetched(entries: ReadonlyMap<UnitId, Entry>, atMs: number): readonly Effect[] {
+    if (this.#derivation === null) throw new Error("fetched before anything was derived");
+    const { set, missing } = this.#derivation;
+    for (const unit of set.reads) {
+      const entry = entries.get(unit);
+      // Captured once: a second look at the cache could show another version than the one executed on.
+      if (entry !== undefined && !this.#snapshot.has(unit)) this.#snapshot.set(unit, entry);
+    }
+    // Another run of f^rw sees more only if a value came that this one had missed.
+    return missing.some((unit) => this.#snapshot.has(unit)) ? [this.#derive()] : this.#ask(set, atMs);
+  }
+
+  // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
+
+  #ask(derived: AccessSet, atMs: number): readonly Effect[] {
+    const set = this.#withoutUndeclared(derived);
+    this.#request = this.#requestFor(accessedUnits(set, this.#snapshot));
+    const effects = this.#send(atMs);
+    // A unit that the cache lacks makes validation fail, so f is not run: it would see a value that never was.
+    if ([...set.reads].some((unit) => !this.#snapshot.has(unit))) return effects;
+    this.#speculation = { kind: "running" };
+    return [...effects, { kind: "speculate", after: "send", snapshot: this.#captured(), set }];
+  }
+
+  /** The primary finds the set itself. Also after a speculation that left its set, under the same execution id. */
+  #askNearStorage(atMs: number): readonly Effect[] {
+    this.#request = this.#requestFor(null);
+    this.#speculation = { kind: "none" };
+    this.#confirmation = null;
+    this.#attempts = 0;
+    return this.#send(atMs);
+  }
+
+  #requestFor(units: readonly AccessedUnit[] | null): LviRequest {
+    const { executionId, module, handler, args, environment, location, retained } = this.#input;
+    return {
+      executionId,
+      module,
+      handler,
+      args,
+      environment,
+      location,
+      units,
+      retained,
+      deadlineMs: this.#bounds.totalMs,
+    };
+  }
+
+  #send(atMs: number): readonly Effect[] {
+    if (this.#request === null) throw new Error("nothing to send");
+    this.#attempts++;
+    const leftMs = this.#startedAtMs + this.#bounds.totalMs - atMs;
+    return [{ kind: "send", request: this.#request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
+  }
+
+  #withoutUndeclared(set: AccessSet): AccessSet {
+    const undeclared = this.#input.undeclaredTables;
+    if (undeclared.length === 0) return set;
+    const declared = (units: ReadonlySet<UnitId>): ReadonlySet<UnitId> =>
+      new Set([...units].filter((unit) => !undeclared.includes(splitUnit(unit).table)));
+    return { reads: declared(set.reads), writes: declared(set.writes) };
+  }
+
+  // ── 3. The join of reply and speculation ─────────────────────────────────────────────────────────────────────────
+
+  #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
+    const warnings =
+      speculation.kind === "stopped"
+        ? [warn("speculation_stopped", `${this.#input.handler}: ${speculation.reason}`)]
+        : [];
+    // Dropped: the primary's outcome was there first, or the execution was asked near storage.
+    if (this.#answered || this.#speculation.kind !== "running") return warnings;
+    this.#speculation = speculation;
+    return [...warnings, ...this.#join(atMs)];
+  }
+
+  #onReply(reply: LviReply, atMs: number): readonly Effect[] {
+    switch (reply.kind) {
+      case "valid":
+        if (!this.#canBeValid()) return this.#onImpossible("it confirmed a request that named no versions", atMs);
+        this.#confirmation = reply;
+        return this.#join(atMs);
+      case "executed":
+        return [
+          this.#answer({ kind: "outcome", outcome: reply.outcome, path: "near-storage", cause: reply.cause }),
+          ...put(reply.repairs.map((repair) => this.#repair(repair))),
+        ];
+      case "refused":
+        return this.#onRefused(reply.code, reply.message, reply.retryAfterMs, atMs);
+    }
+  }
+
+  /** Answers when both are there: the primary's confirmation and the speculation that it confirms. */
+  #join(atMs: number): readonly Effect[] {
+    if (this.#confirmation === null) return [];
+    const { commitId } = this.#confirmation;
+    switch (this.#speculation.kind) {
+      case "none":
+      case "running":
+        return [];
+      case "stopped":
+        return this.#askNearStorage(atMs);
+      case "completed": {
+        const { outcome, writes } = this.#speculation;
+        if (commitId === null && writes.length > 0)
+          return this.#onImpossible("it confirmed writes without an intent", atMs);
+        const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", cause: "valid" });
+        if (commitId === null) return [answer];
+        // Only now is there a commit id, so nothing speculative was ever in the cache.
+        const entries = writes.map(({ unit, value }) => ({ unit, entry: entryOf(commitId, value) }));
+        this.#followup = { executionId: this.#input.executionId, commitId, outcome, writes };
+        return [answer, ...this.#follow(), ...put(entries)];
+      }
+    }
+  }
+
+  #canBeValid(): boolean {
+    const units = this.#request?.units ?? null;
+    return units !== null && units.every((accessed) => accessed.mode === "write" || accessed.version !== null);
+  }
+
+  #repair({ unit, entry }: Repair): CachePut {
+    const sent = this.#request?.units?.find((accessed) => accessed.unit === unit);
+    if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
+    const { version } = sent;
+    const disproved = version.commitId >= entry.version.commitId && !sameVersion(version, entry.version);
+    return disproved ? { unit, entry, disproved: version } : { unit, entry };
+  }
+
+  // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
+
+  #onUnanswered(reason: string, atMs: number): readonly Effect[] {
+    const { executionId } = this.#input;
+    const failure = this.#failure("primary_unreachable", `the primary did not answer: ${reason}`, {
+      hint: `nothing is held; repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
+      retryAfterMs: DEFAULT_RETRY_AFTER_MS,
+    });
+    return [warn("primary_unanswered", reason), ...this.#again(atMs, 0, failure)];
+  }
+
+  #onRefused(code: RefusalCode, message: string, retryAfterMs: number | null, atMs: number): readonly Effect[] {
+    switch (code) {
+      case "busy":
+      case "draining": {
+        const hint = "nothing was done: repeat the request";
+        const failure = this.#failure("primary_busy", message, {
+          hint,
+          retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+        });
+        return this.#again(atMs, retryAfterMs ?? 0, failure);
+      }
+      case "unknown_module": {
+        const hint =
+          "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
+        return [this.#answer(this.#failure("unknown_module", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
+      }
+      case "unknown_handler":
+        return [this.#fail("unknown_handler", message, "deploy the location and the primary from the same build")];
+      case "idempotency_key_reused":
+        return [
+          this.#fail(
+            "idempotency_key_reused",
+            message,
+            "use a new key for every new request; repeat a request unchanged",
+          ),
+        ];
+      case "execution_failed":
+      case "too_many_units":
+        return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
+      case "clock_skew":
+        return [this.#fail("internal_error", message, "nothing was done; set the location's clock")];
+    }
+  }
+
+  /** A fault of the primary. Its outcome by execution id is still to be had, unless this was the question. */
+  #onImpossible(what: string, atMs: number): readonly Effect[] {
+    const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
+    if (this.#request?.units === null)
+      return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
+    return [warning, ...this.#askNearStorage(atMs)];
+  }
+
+  /** The same request under the same execution id after a wait, or the failure when attempts or time are used up. */
+  #again(atMs: number, atLeastMs: number, failure: Answer): readonly Effect[] {
+    const ms = Math.max(atLeastMs, this.#backoffMs(this.#attempts));
+    const endsAtMs = this.#startedAtMs + this.#bounds.totalMs;
+    if (this.#attempts >= this.#bounds.attempts || atMs + ms >= endsAtMs) return [this.#answer(failure)];
+    return [{ kind: "wait", before: "lvi", ms }];
+  }
+
+  /** Doubling, and up to half longer by the execution's own randomness, so that locations don't return in step. */
+  #backoffMs(attempt: number): number {
+    const { seed } = this.#input.environment;
+    const jitter = 1 + (seed[attempt % seed.length] ?? 0) / 512;
+    return Math.round(this.#bounds.backoffMs * 2 ** (attempt - 1) * jitter);
+  }
+
+  #fail(code: ErrorCode, message: string, hint = "see the logs of the location and of the primary"): Effect {
+    return this.#answer(this.#failure(code, message, { hint, retryAfterMs: null }));
+  }
+
+  #failure(code: ErrorCode, message: string, advice: { hint: string; retryAfterMs: number | null }): Answer {
+    return { kind: "failed", code, message, ...advice };
+  }
+
+  #answer(answer: Answer): Effect {
+    if (this.#answered) throw new Error("answered twice");
+    this.#answered = true;
+    return { kind: "answer", answer };
+  }
+
+  // ── 5. The followup: lost, it only makes the primary re-execute ──────────────────────────────────────────────────
+
+  #follow(): readonly Effect[] {
+    if (this.#followup === null) throw new Error("no followup");
+    this.#followupAttempts++;
+    return [{ kind: "follow", followup: this.#followup, timeoutMs: this.#bounds.attemptMs }];
+  }
+
+  #onFollowupAnswered(result: FollowupResult): readonly Effect[] {
+    switch (result) {
+      case "applied":
+      case "completed_before":
+        return [];
+      case "unknown_intent":
+      case "not_covered":
+        return [warn("followup_refused", `${this.#input.handler}: ${result}`)];
+    }
+  }
+
+  #onFollowupUnanswered(reason: string): readonly Effect[] {
+    if (this.#followupAttempts >= this.#bounds.followupAttempts) return [warn("followup_unanswered", reason)];
+    return [{ kind: "wait", before: "followup", ms: this.#backoffMs(this.#followupAttempts) }];
+  }
+}
+
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+
+/** Each unit once, sorted; a unit that the cache lacks goes with version null, so that it is locked and repaired. */
+function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {
+  return [...new Set([...set.reads, ...set.writes])].toSorted().map((unit) => {
+    if (!set.reads.has(unit)) return { unit, mode: "write" };
+    return { unit, mode: set.writes.has(unit) ? "read-write" : "read", version: snapshot.get(unit)?.version ?? null };
+  });
+}
+
+function put(entries: readonly CachePut[]): readonly Effect[] {
+  return entries.length === 0 ? [] : [{ kind: "put", entries }];
+}
+
+function warn(code: WarningCode, message: string): Effect {
+  return { kind: "warn", code, message };
+}

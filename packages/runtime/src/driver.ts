@@ -1,0 +1,153 @@
+/**
+ * Performs the effects of an execution and brings back their events. It decides nothing: what happens, and in which
+ * order, is in `core/execution.ts`.
+ */
+import { deriveAccessSet, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
+import type { Cache } from "./cache/cache.ts";
+import type { Answer, Derivation, Effect, ExecutionEvent, Speculation, WarningCode } from "./core/effects.ts";
+import type { Execution } from "./core/execution.ts";
+import type { Primary } from "./lvi/primary.ts";
+import { type SpeculationLane, turns } from "./speculation-lane.ts";
+import type { Timings } from "./timings.ts";
+
+/**
+ * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
+ * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
+ * longer of the two. A warm connection needs one turn, a cold one three.
+ */
+const TURNS_BEFORE_SPECULATION = 6;
+
+export interface Surroundings {
+  readonly module: HandlerModule;
+  readonly invocation: Invocation;
+  readonly cache: Cache;
+  readonly primary: Primary;
+  readonly lane: SpeculationLane;
+  readonly timings: Timings;
+  /** Milliseconds by a clock that never goes back. */
+  readonly now: () => number;
+  readonly warn: (code: WarningCode, message: string) => void;
+}
+
+export interface Run {
+  /** Rejects only for a fault of ours. */
+  readonly answered: Promise<Answer>;
+  /** When nothing is left to do, followup and cache included; never rejects. */
+  readonly finished: Promise<void>;
+}
+
+export function drive(execution: Execution, surroundings: Surroundings): Run {
+  const { module, invocation, cache, primary, lane, timings, now, warn } = surroundings;
+  const answer = Promise.withResolvers<Answer>();
+  let sent: Promise<void> = Promise.resolve();
+
+  const advance = async (event: ExecutionEvent): Promise<void> => {
+    try {
+      const effects = execution.step(event);
+      await Promise.all(
+        effects.map(async (effect) => {
+          const next = await perform(effect);
+          if (next !== null) await advance(next);
+        }),
+      );
+    } catch (error) {
+      answer.reject(error);
+    }
+  };
+
+  const perform = async (effect: Effect): Promise<ExecutionEvent | null> => {
+    const sinceMs = now();
+    switch (effect.kind) {
+      case "derive": {
+        const derivation = derive(module, invocation, effect.snapshot);
+        timings.add("rw", sinceMs);
+        return { kind: "derived", derivation, atMs: now() };
+      }
+      case "fetch": {
+        const entries = await cache.getMany(effect.units);
+        timings.add("cache", sinceMs);
+        return { kind: "fetched", entries, atMs: now() };
+      }
+      case "send": {
+        const sending = primary.ask(effect.request, effect.timeoutMs);
+        sent = sending.sent;
+        const answered = await sending.answered;
+        timings.add("lvi", sinceMs);
+        return {
+          ...answered,
+          kind: answered.kind === "reply" ? "replied" : answered.kind,
+          atMs: now(),
+        } as ExecutionEvent;
+      }
+      case "speculate": {
+        await sent;
+        await turns(TURNS_BEFORE_SPECULATION);
+        await lane.enter();
+        const startedAtMs = now();
+        // The primary may have answered meanwhile; then nobody needs f any more.
+        const speculation = execution.answered ? null : speculate(module, invocation, effect);
+        if (speculation !== null) timings.add("f", startedAtMs);
+        const handedOn = speculation === null ? null : advance({ kind: "speculated", speculation, atMs: now() });
+        await Promise.all([handedOn, lane.leave()]);
+        return null;
+      }
+      case "answer":
+        answer.resolve(effect.answer);
+        return null;
+      case "put":
+        await cache.putMany(effect.entries);
+        return null;
+      case "follow": {
+        const answered = await primary.follow(effect.followup, effect.timeoutMs);
+        return answered.kind === "reply"
+          ? { kind: "followup-answered", result: answered.reply }
+          : { kind: "followup-unanswered", reason: answered.reason };
+      }
+      case "wait":
+        await scheduler.wait(effect.ms);
+        return { kind: "waited", before: effect.before, atMs: now() };
+      case "warn":
+        warn(effect.code, effect.message);
+        return null;
+    }
+  };
+
+  return { answered: answer.promise, finished: advance({ kind: "started", atMs: now() }) };
+}
+
+/** What the host throws (an instance that does not fit into memory, say) is a failed derivation: the primary runs f. */
+function derive(
+  module: HandlerModule,
+  invocation: Invocation,
+  snapshot: Extract<Effect, { kind: "derive" }>["snapshot"],
+): Derivation {
+  try {
+    return deriveAccessSet(module, invocation, (unit) => snapshot.get(unit));
+  } catch (error) {
+    return { kind: "failed", reason: messageOf(error) };
+  }
+}
+
+function speculate(
+  module: HandlerModule,
+  invocation: Invocation,
+  effect: Extract<Effect, { kind: "speculate" }>,
+): Speculation {
+  try {
+    const run = runHandler(module, invocation, (unit) => effect.snapshot.get(unit), effect.set);
+    switch (run.kind) {
+      case "completed":
+        return run;
+      case "undeclared":
+        return { kind: "stopped", reason: `${run.mode} of ${run.unit}, which is not in the read/write set` };
+      case "missing":
+        return { kind: "stopped", reason: `read of ${run.unit}, which was not captured` };
+    }
+  } catch (error) {
+    return { kind: "stopped", reason: messageOf(error) };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,52 @@
+/** The body of a request: bounded before it is read, then JSON. */
+import { RadicalError } from "@radical/protocol";
+
+/** The body as JSON; an empty one is an empty object. Throws `request_too_large` or `invalid_json`. */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const bytes = await readBounded(request, maxBytes);
+  if (bytes.length === 0) return {};
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)) as unknown;
+  } catch (error) {
+    // Any content type is read as JSON; only if that fails is it part of the answer.
+    const type = request.headers.get("content-type");
+    const hint =
+      type === null || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)
+        ? "send a JSON object with the parameters by name"
+        : `send a JSON object with the parameters by name, with content-type application/json instead of ${type}`;
+    throw new RadicalError(
+      "invalid_json",
+      `the body is not JSON: ${error instanceof Error ? error.message : ""}`,
+      hint,
+      error,
+    );
+  }
+}
+
+async function readBounded(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body as ReadableStream<Uint8Array>) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function tooLarge(maxBytes: number): RadicalError {
+  return new RadicalError(
+    "request_too_large",
+    `the body is larger than ${maxBytes} bytes`,
+    `send at most ${maxBytes} bytes`,
+  );
+}

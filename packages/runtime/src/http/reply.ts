@@ -1,0 +1,67 @@
+/** From an answer to an HTTP response. */
+import { ERROR_KINDS, type ExecutionId, RadicalError, errorBody, valueToJson } from "@radical/protocol";
+import type { Answer, ExecutionPath } from "../core/effects.ts";
+import type { Timings } from "../timings.ts";
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Code of the error, null for a result. */
+  readonly code: string | null;
+  readonly path: ExecutionPath | null;
+}
+
+export function replyOf(answer: Answer): Reply {
+  if (answer.kind === "failed") {
+    const headers: Record<string, string> =
+      answer.retryAfterMs === null
+        ? {}
+        : { "retry-after": String(Math.max(1, Math.ceil(answer.retryAfterMs / 1_000))) };
+    const { code, message, hint } = answer;
+    return { status: ERROR_KINDS[code].status, body: errorBody(code, message, hint), headers, code, path: null };
+  }
+  const { outcome, path } = answer;
+  const headers = { "x-radical-path": path };
+  switch (outcome.kind) {
+    case "result":
+      return { status: 200, body: `{"result":${valueToJson(outcome.value)}}`, headers, code: null, path };
+    case "abort": {
+      const { status, code, message } = outcome;
+      return { status, body: errorBody(code, message, "the handler refused the request"), headers, code, path };
+    }
+    case "trap": {
+      const body = errorBody(
+        "handler_trapped",
+        `the handler failed: ${outcome.message}`,
+        "nothing was written; this is a fault of the handler",
+      );
+      return { status: ERROR_KINDS.handler_trapped.status, body, headers, code: "handler_trapped", path };
+    }
+  }
+}
+
+/** An error before or outside an execution. */
+export function replyOfError(error: unknown): Reply {
+  const known =
+    error instanceof RadicalError
+      ? error
+      : new RadicalError("internal_error", "the location failed", "see the log of the location", error);
+  const headers: Record<string, string> = known.code === "method_not_allowed" ? { allow: "POST" } : {};
+  return { status: known.status, body: known.toBody(), headers, code: known.code, path: null };
+}
+
+export function toResponse(
+  reply: Reply,
+  executionId: ExecutionId | null,
+  location: string,
+  timings: Timings,
+): Response {
+  const headers = new Headers(reply.headers);
+  headers.set("content-type", "application/json; charset=utf-8");
+  headers.set("cache-control", "no-store");
+  headers.set("x-radical-location", location);
+  headers.set("server-timing", timings.toHeader());
+  if (executionId !== null) headers.set("x-radical-execution", executionId);
+  return new Response(reply.body, { status: reply.status, headers });
+}

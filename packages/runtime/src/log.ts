@@ -1,0 +1,34 @@
+/** What a location reports: one line per request, and warnings for the operator. */
+import type { Answer, ExecutionPath, WarningCode } from "./core/effects.ts";
+
+export type LogLine =
+  | {
+      readonly level: "info";
+      readonly event: "request";
+      readonly location: string;
+      /** Null if the request named none. */
+      readonly handler: string | null;
+      readonly execution: string | null;
+      readonly status: number;
+      readonly path: ExecutionPath | null;
+      /** Why the execution took its path; null if it did not come to an outcome. */
+      readonly cause: Extract<Answer, { kind: "outcome" }>["cause"] | null;
+      /** Code of the error, null for a result. */
+      readonly code: string | null;
+      /** Milliseconds by phase: rw, cache, lvi, f, total. */
+      readonly ms: Readonly<Record<string, number>>;
+    }
+  | {
+      readonly level: "warn" | "error";
+      readonly event: WarningCode | "cache_failed" | "internal_error";
+      readonly location: string;
+      readonly handler: string | null;
+      readonly execution: string | null;
+      readonly message: string;
+    };
+
+export type Log = (line: LogLine) => void;
+
+export const consoleLog: Log = (line) => {
+  console.log(JSON.stringify(line));
+};

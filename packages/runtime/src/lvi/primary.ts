@@ -1,0 +1,128 @@
+/**
+ * The location's client of the LVI server. One call is one attempt: signed, bounded in time, never repeated here.
+ */
+import {
+  FOLLOWUP_PATH,
+  type Followup,
+  type FollowupResult,
+  KEY_HEADER,
+  LVI_PATH,
+  type LviReply,
+  type LviRequest,
+  SIGNATURE_HEADER,
+  TIME_HEADER,
+  decodeFollowupReply,
+  decodeLviReply,
+  encodeFollowup,
+  encodeLviRequest,
+  signedBytes,
+} from "@radical/protocol";
+import { hex } from "../hex.ts";
+
+export interface PrimaryKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+export type Answered<T> =
+  | { readonly kind: "reply"; readonly reply: T }
+  /** No answer, or none that says what happened: the request may have had its effect. */
+  | { readonly kind: "unanswered"; readonly reason: string }
+  /** Refused before anything was done; the same request would be refused again. */
+  | { readonly kind: "rejected"; readonly reason: string };
+
+export interface Sending {
+  /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
+  readonly sent: Promise<void>;
+  readonly answered: Promise<Answered<LviReply>>;
+}
+
+/** Most bytes of a reply: repairs of the largest set fit. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+export class Primary {
+  readonly #origin: string;
+  readonly #key: PrimaryKey;
+  /** Imported once per isolate. The key and not its promise: a promise belongs to the request that made it. */
+  #hmac: CryptoKey | null = null;
+
+  constructor(origin: string, key: PrimaryKey) {
+    this.#origin = origin.replace(/\/+$/, "");
+    this.#key = key;
+  }
+
+  ask(request: LviRequest, timeoutMs: number): Sending {
+    let settle = (): void => undefined;
+    const sent = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const answered = this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decodeLviReply, settle);
+    return { sent, answered };
+  }
+
+  follow(followup: Followup, timeoutMs: number): Promise<Answered<FollowupResult>> {
+    return this.#post(FOLLOWUP_PATH, encodeFollowup(followup), timeoutMs, decodeFollowupReply, () => undefined);
+  }
+
+  async #post<T>(
+    path: string,
+    body: Uint8Array,
+    timeoutMs: number,
+    decode: (bytes: Uint8Array) => T,
+    onSent: () => void,
+  ): Promise<Answered<T>> {
+    try {
+      const headers = await this.#signed(path, body);
+      const responding = fetch(`${this.#origin}${path}`, {
+        method: "POST",
+        headers,
+        body,
+        redirect: "manual",
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      onSent();
+      const response = await responding;
+      if (response.status === 200) return { kind: "reply", reply: decode(await readBounded(response)) };
+      const reason = `status ${response.status} ${await errorText(response)}`.trim();
+      return REJECTIONS.includes(response.status) ? { kind: "rejected", reason } : { kind: "unanswered", reason };
+    } catch (error) {
+      return { kind: "unanswered", reason: error instanceof Error ? error.message : String(error) };
+    } finally {
+      onSent();
+    }
+  }
+
+  async #signed(path: string, body: Uint8Array): Promise<Record<string, string>> {
+    this.#hmac ??= await crypto.subtle.importKey("raw", this.#key.secret, { name: "HMAC", hash: "SHA-256" }, false, [
+      "sign",
+    ]);
+    const timeMs = Date.now();
+    const signature = await crypto.subtle.sign("HMAC", this.#hmac, signedBytes("POST", path, timeMs, body));
+    return {
+      "content-type": "application/cbor",
+      [KEY_HEADER]: this.#key.id,
+      [TIME_HEADER]: String(timeMs),
+      [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
+    };
+  }
+}
+
+/** Statuses that only the LVI server itself gives, and only before it does anything. */
+const REJECTIONS: readonly number[] = [400, 401, 413];
+
+async function readBounded(response: Response): Promise<Uint8Array> {
+  const declared = Number(response.headers.get("content-length") ?? 0);
+  if (declared > MAX_REPLY_BYTES) throw new Error(`a reply of ${declared} bytes`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** The code and message of an error body, as far as it is one. */
+async function errorText(response: Response): Promise<string> {
+  const text = (await response.text()).slice(0, 2_000);
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    return `${String(error?.code ?? "")}: ${String(error?.message ?? "")}`;
+  } catch {
+    return text.slice(0, 200);
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Where the time of a request went, in milliseconds. The platform's clock may stand still while code runs, so what no
+ * input or output ended may show as 0.
+ */
+const PHASES = ["rw", "cache", "lvi", "f"] as const;
+export type Phase = (typeof PHASES)[number];
+
+export class Timings {
+  readonly #now: () => number;
+  readonly #startedAtMs: number;
+  readonly #spentMs = new Map<Phase, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#startedAtMs = now();
+  }
+
+  /** Adds to the phase what has passed since `sinceMs`. */
+  add(phase: Phase, sinceMs: number): void {
+    this.#spentMs.set(phase, (this.#spentMs.get(phase) ?? 0) + this.#now() - sinceMs);
+  }
+
+  /** Phases that took place, and the total so far. */
+  toRecord(): Readonly<Record<string, number>> {
+    const record: Record<string, number> = {};
+    for (const phase of PHASES) {
+      const ms = this.#spentMs.get(phase);
+      if (ms !== undefined) record[phase] = round(ms);
+    }
+    record["total"] = round(this.#now() - this.#startedAtMs);
+    return record;
+  }
+
+  /** As a `server-timing` header. */
+  toHeader(): string {
+    return Object.entries(this.toRecord())
+      .map(([name, ms]) => `${name};dur=${ms}`)
+      .join(", ");
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

@@ -1,0 +1,186 @@
+/**
+ * A location as a Cloudflare Worker: HTTP, the execution, its cache and its way to the primary, put together.
+ */
+import type { ExecutionId, Manifest } from "@radical/protocol";
+import { SEED_BYTES } from "@radical/protocol";
+import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
+import type { Cache } from "./cache/cache.ts";
+import { DurableObjectCache } from "./cache/durable-object-cache.ts";
+import { MemoryCache } from "./cache/memory-cache.ts";
+import { TieredCache } from "./cache/tiered-cache.ts";
+import type { Answer } from "./core/effects.ts";
+import { Execution } from "./core/execution.ts";
+import { drive } from "./driver.ts";
+import { readCall, route } from "./http/call.ts";
+import { identityOf } from "./http/idempotency-key.ts";
+import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
+import { type Log, consoleLog } from "./log.ts";
+import { Primary } from "./lvi/primary.ts";
+import { type Env, type Settings, readSettings } from "./settings.ts";
+import { SpeculationLane } from "./speculation-lane.ts";
+import { Timings } from "./timings.ts";
+
+export interface WorkerParts {
+  readonly manifest: Manifest;
+  /** `module.wasm`: the handlers. */
+  readonly f: CompiledModule;
+  /** `module.rw.wasm`: the read/write-set functions. */
+  readonly rw: CompiledModule;
+  readonly log?: Log;
+}
+
+export interface RadicalWorker {
+  fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response>;
+}
+
+/** What the requests of an isolate share. None of it belongs to a request. */
+interface Isolate {
+  readonly settings: Settings;
+  readonly memory: MemoryCache;
+  readonly primary: Primary;
+  readonly lane: SpeculationLane;
+}
+
+export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts): RadicalWorker {
+  const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits };
+  let isolate: Isolate | null = null;
+
+  const openIsolate = (env: Env): Isolate => {
+    const settings = readSettings(env);
+    return {
+      settings,
+      memory: new MemoryCache(settings.memoryCacheBytes),
+      primary: new Primary(settings.primaryUrl, settings.key),
+      lane: new SpeculationLane(),
+    };
+  };
+
+  return {
+    fetch(request, env, context) {
+      const responding = Promise.withResolvers<Response>();
+      // At its start: a client that goes away must not cancel the followup.
+      context.waitUntil(
+        (async () => {
+          const exchange = new Exchange(manifest, module, log);
+          try {
+            isolate ??= openIsolate(env);
+            await exchange.serve(request, env, isolate, responding.resolve);
+          } catch (error) {
+            responding.resolve(exchange.fail(error, isolate?.settings.location ?? "unknown"));
+          }
+        })(),
+      );
+      return responding.promise;
+    },
+  };
+}
+
+/** One request and its response. */
+class Exchange {
+  readonly #manifest: Manifest;
+  readonly #module: HandlerModule;
+  readonly #log: Log;
+  readonly #timings = new Timings(now);
+  #handler: string | null = null;
+  #executionId: ExecutionId | null = null;
+
+  constructor(manifest: Manifest, module: HandlerModule, log: Log) {
+    this.#manifest = manifest;
+    this.#module = module;
+    this.#log = log;
+  }
+
+  /** Responds as soon as the execution is answered; settles when nothing is left to do. */
+  async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
+    const { settings, primary, lane } = isolate;
+    const { location } = settings;
+    const handler = (this.#handler = route(request, this.#manifest));
+    const { executionId, retained } = await identityOf(request.headers);
+    this.#executionId = executionId;
+    const { declaration, args } = await readCall(request, handler, this.#manifest, settings.maxBodyBytes);
+
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)) };
+    const execution = new Execution(
+      {
+        executionId,
+        module: this.#module.hash,
+        handler,
+        args,
+        environment,
+        location,
+        plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
+        retained,
+        undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
+      },
+      settings.bounds,
+    );
+    const run = drive(execution, {
+      module: this.#module,
+      invocation: { handler, args, environment },
+      cache: this.#cache(env, isolate),
+      primary,
+      lane,
+      timings: this.#timings,
+      now,
+      warn: (event, message) => this.#warn("warn", event, location, message),
+    });
+    try {
+      const answer = await run.answered;
+      respond(this.#respond(replyOf(answer), answer, location));
+    } catch (error) {
+      respond(this.fail(error, location));
+    }
+    await run.finished;
+  }
+
+  /** The response to bad input, or to a fault of ours. */
+  fail(error: unknown, location: string): Response {
+    const reply = replyOfError(error);
+    if (reply.code === "internal_error") this.#warn("error", "internal_error", location, describe(error));
+    return this.#respond(reply, null, location);
+  }
+
+  #cache(env: Env, { memory, settings: { location } }: Isolate): Cache {
+    if (env.RADICAL_CACHE === undefined) return memory;
+    const object = new DurableObjectCache({
+      namespace: env.RADICAL_CACHE,
+      application: this.#manifest.application,
+      location,
+      onError: (error) => this.#warn("warn", "cache_failed", location, describe(error)),
+    });
+    return new TieredCache(memory, object);
+  }
+
+  #respond(reply: Reply, answer: Answer | null, location: string): Response {
+    this.#log({
+      level: "info",
+      event: "request",
+      location,
+      handler: this.#handler,
+      execution: this.#executionId,
+      status: reply.status,
+      path: reply.path,
+      cause: answer?.kind === "outcome" ? answer.cause : null,
+      code: reply.code,
+      ms: this.#timings.toRecord(),
+    });
+    return toResponse(reply, this.#executionId, location, this.#timings);
+  }
+
+  #warn(
+    level: "warn" | "error",
+    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
+    location: string,
+    message: string,
+  ): void {
+    this.#log({ level, event, location, handler: this.#handler, execution: this.#executionId, message });
+  }
+}
+
+function now(): number {
+  return performance.now();
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -25,7 +25,12 @@ const COLLECT_INTERVAL_MS = 600_000;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
-const WARNINGS: ReadonlySet<NoteName> = new Set(["storage_failed", "re_execution_killed", "followup_not_covered", "refused"]);
+const WARNINGS: ReadonlySet<NoteName> = new Set([
+  "storage_failed",
+  "re_execution_killed",
+  "followup_not_covered",
+  "refused",
+]);
 
 interface Waiter {
   readonly resolve: (answer: never) => void;
@@ -139,11 +144,15 @@ export class Engine {
           result,
         }));
       case "complete":
-        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => ({
-          kind: "completed",
-          operation: effect.operation,
-          result,
-        }));
+        return this.#operate(
+          effect.operation,
+          storage.complete(epoch, effect.expects, effect.completion),
+          (result) => ({
+            kind: "completed",
+            operation: effect.operation,
+            result,
+          }),
+        );
       case "collect":
         void storage.collect(effect.doneBeforeMs).then(
           (count) => log.debug("intents_collected", { count }),

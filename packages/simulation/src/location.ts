@@ -55,7 +55,8 @@ interface Speculation {
 interface Running {
   readonly invocation: Invocation;
   readonly environment: Environment;
-  readonly answer: (answer: Answer) => void;
+  /** Of everybody who asked for the execution here. */
+  readonly answers: ((answer: Answer) => void)[];
   units: readonly AccessedUnit[] | null;
   speculation: Speculation | null;
   /** The commit id of `valid`, once it came. */
@@ -80,9 +81,23 @@ export class ModelLocation implements Location {
   }
 
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+    const same = this.#running.get(invocation.executionId);
+    if (same !== undefined) {
+      same.answers.push(answer);
+      return;
+    }
     const { clock } = this.#options;
     const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
-    const running: Running = { invocation, environment, answer, units: null, speculation: null, valid: null, attempts: 0, attempt: 0 };
+    const running: Running = {
+      invocation,
+      environment,
+      answers: [answer],
+      units: null,
+      speculation: null,
+      valid: null,
+      attempts: 0,
+      attempt: 0,
+    };
     this.#running.set(invocation.executionId, running);
     if (PLANS.get(invocation.program) === "speculative") this.#speculate(running);
     this.#send(running);
@@ -90,7 +105,11 @@ export class ModelLocation implements Location {
 
   #speculate(running: Running): void {
     const { clock } = this.#options;
-    const call = { handler: running.invocation.program, args: encodeArgs(running.invocation.args), environment: running.environment };
+    const call = {
+      handler: running.invocation.program,
+      args: encodeArgs(running.invocation.args),
+      environment: running.environment,
+    };
     // One captured snapshot: the set and the run see the values whose versions are sent.
     const captured = new Map([...this.#cache].filter(([, entry]) => isIntact(entry)));
     const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
@@ -99,7 +118,11 @@ export class ModelLocation implements Location {
     const { reads, writes } = derived.set;
     const units: AccessedUnit[] = [];
     for (const unit of reads) {
-      units.push({ unit, mode: writes.has(unit) ? "read-write" : "read", version: captured.get(unit)?.version ?? null });
+      units.push({
+        unit,
+        mode: writes.has(unit) ? "read-write" : "read",
+        version: captured.get(unit)?.version ?? null,
+      });
     }
     for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
     running.units = units;
@@ -182,7 +205,7 @@ export class ModelLocation implements Location {
 
   #end(running: Running, answer: Answer): void {
     this.#running.delete(running.invocation.executionId);
-    running.answer(answer);
+    for (const tell of running.answers) tell(answer);
   }
 
   crash(): void {

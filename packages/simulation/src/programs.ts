@@ -187,7 +187,9 @@ const truthfulHost: Host = {
     const outcome: Outcome = aborted
       ? { kind: "abort", status: 409, code: "there", message: told }
       : { kind: "result", value: encoder.encode(told) };
-    const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value })).toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
+    const sorted: Write[] = [...writes]
+      .map(([unit, value]) => ({ unit, value }))
+      .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
     return { kind: "completed", outcome, reads: [...reads], writes: aborted ? [] : sorted };
   },
 };

@@ -34,10 +34,27 @@ import {
 } from "@radical/protocol";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { CallerId, CompleteResult, Effect, Event, Note, NoteName, OperationId, RunId, StoreResult } from "./events.ts";
+import type {
+  CallerId,
+  CompleteResult,
+  Effect,
+  Event,
+  Note,
+  NoteName,
+  OperationId,
+  RunId,
+  StoreResult,
+} from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
-import { type Completion, completionHash, type DoneIntent, type Intent, type IntentRecord, type Invocation } from "./intent.ts";
+import {
+  type Completion,
+  completionHash,
+  type DoneIntent,
+  type Intent,
+  type IntentRecord,
+  type Invocation,
+} from "./intent.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { VersionTable } from "./version-table.ts";
 
@@ -325,7 +342,11 @@ export class LviCore {
     const plan = plans.get(handler);
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
     if (Math.abs(request.environment.timeMs - this.#nowMs) > this.#options.maxClockSkewMs) {
-      return refuse("clock_skew", `the location's time ${request.environment.timeMs} is too far from the server's`, null);
+      return refuse(
+        "clock_skew",
+        `the location's time ${request.environment.timeMs} is too far from the server's`,
+        null,
+      );
     }
     if (units !== null && units.length > this.#options.maxUnits) {
       return refuse("too_many_units", `${units.length} units; at most ${this.#options.maxUnits}`, null);
@@ -412,10 +433,18 @@ export class LviCore {
       return version === null || !sameVersion(version, current);
     });
     if (stale.length > 0) {
-      this.#note("stale", execution, stale.map(({ unit }) => unit).slice(0, 5).join(" "));
+      this.#note(
+        "stale",
+        execution,
+        stale
+          .map(({ unit }) => unit)
+          .slice(0, 5)
+          .join(" "),
+      );
       return this.#runNearStorage(execution, "stale");
     }
-    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read")) return this.#storeIntent(execution);
+    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read"))
+      return this.#storeIntent(execution);
 
     this.#note("valid", execution);
     const [speculator, ...others] = execution.callers;
@@ -527,7 +556,11 @@ export class LviCore {
     }
     this.#note("intent_alarm", execution, "the execution id has a pending intent that this server has not adopted");
     for (const { id } of callers) {
-      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 }, null);
+      this.#reply(
+        id,
+        { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 },
+        null,
+      );
     }
   }
 
@@ -596,7 +629,12 @@ export class LviCore {
     }
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
     execution.replay = "running";
-    this.#run(execution, snapshot, { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } }, true);
+    this.#run(
+      execution,
+      snapshot,
+      { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } },
+      true,
+    );
   }
 
   #replayed(execution: Execution, result: ExecutionResult): void {
@@ -617,7 +655,11 @@ export class LviCore {
         // It may have ended at the location, and its success be known: it is never given up.
         this.#note("re_execution_killed", execution, result.reason);
         execution.replay = "paused";
-        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution, reason: "killed before" });
+        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), {
+          kind: "replay",
+          execution,
+          reason: "killed before",
+        });
         return;
       }
       case "needs":
@@ -683,7 +725,12 @@ export class LviCore {
     near.result = null;
     near.runs++;
     execution.phase = { kind: "running" };
-    this.#run(execution, snapshot, near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) }, false);
+    this.#run(
+      execution,
+      snapshot,
+      near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) },
+      false,
+    );
   }
 
   /** The units that the execution may write as of now; null: all. */
@@ -707,7 +754,8 @@ export class LviCore {
       }
       case "completed":
         near.result = result;
-        if (result.writes.length === 0 && !execution.retained && execution.intent === null) return this.#answer(execution);
+        if (result.writes.length === 0 && !execution.retained && execution.intent === null)
+          return this.#answer(execution);
         return this.#cover(
           execution,
           result.reads,
@@ -765,7 +813,9 @@ export class LviCore {
     const near = execution.near!;
     const { outcome, reads, writes } = near.result!;
     if (!this.#hot(execution, reads, "confirm")) return;
-    const changed = reads.some((unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version));
+    const changed = reads.some(
+      (unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version),
+    );
     if (!changed) return this.#complete(execution, this.#takeCommitId(execution), outcome, writes);
     if (near.gated) return this.#capture(execution);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
@@ -909,7 +959,8 @@ export class LviCore {
     if (execution.intent === null) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
       const full = all.find(({ unit }) => this.#locks.queueLength(unit) >= this.#options.maxQueue);
-      if (full !== undefined) return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
+      if (full !== undefined)
+        return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
     execution.phase = { kind: "waiting", then };
     if (this.#locks.acquire(execution, all)) return this.#proceed(execution, then);
@@ -948,7 +999,11 @@ export class LviCore {
   // ── Time and failures ──────────────────────────────────────────────────────────────────────────────────────────
 
   #clock(): void {
-    for (let due = this.#deadlines.takeDue(this.#nowMs); due !== undefined; due = this.#deadlines.takeDue(this.#nowMs)) {
+    for (
+      let due = this.#deadlines.takeDue(this.#nowMs);
+      due !== undefined;
+      due = this.#deadlines.takeDue(this.#nowMs)
+    ) {
       switch (due.kind) {
         case "give-up":
           this.#giveUp(due.execution);
@@ -980,20 +1035,26 @@ export class LviCore {
     if (phase.kind === "ended") return;
     const overdue = callers.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
     const waits = phase.kind === "waiting" || phase.kind === "watching";
-    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs)
+      return this.#refuseBusy(execution, WAITED);
     if (execution.intent === null && !waits) return;
     // The execution goes on; who asks again will find its outcome.
     execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
     for (const { id } of overdue) {
       if (id === execution.speculator) continue;
-      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 }, null);
+      this.#reply(
+        id,
+        { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 },
+        null,
+      );
     }
   }
 
   #refuseBusy(execution: Execution, message: string): void {
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
+    for (const { id } of callers)
+      this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
@@ -1012,7 +1073,11 @@ export class LviCore {
         this.#operations.delete(operation);
         if (failed.then === "replay") {
           execution.replay = "paused";
-          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution, reason: "load failed" });
+          this.#deadlines.add(this.#nowMs + this.#options.retryMs, {
+            kind: "replay",
+            execution,
+            reason: "load failed",
+          });
         } else if (execution.intent !== null) this.#fail(execution, "busy", "storage can't be read");
         else this.#refuseBusy(execution, "storage can't be read");
         return;
@@ -1114,7 +1179,11 @@ export class LviCore {
 
   #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
     if (!sameCall(done, caller.request)) {
-      this.#reply(caller.id, { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null }, after);
+      this.#reply(
+        caller.id,
+        { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null },
+        after,
+      );
       return;
     }
     this.#note("stored_outcome", { id: done.executionId });

@@ -17,7 +17,7 @@ import {
   type Statement,
   type Type,
 } from "../lower/ir.ts";
-import { printExpression, type Printer } from "./print-expression.ts";
+import { printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
 /** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
@@ -209,7 +209,7 @@ class Emitter implements Printer {
   private global(global: Global): string {
     const keyword = global.mutable ? "let" : "const";
     const annotation = global.type.kind === "table" ? "" : `: ${this.type(global.type)}`;
-    const initial = global.initializer === null ? "" : ` = ${this.expression(global.initializer)}`;
+    const initial = global.initializer === null ? "" : ` = ${printOperand(global.initializer, this)}`;
     return `${keyword} ${this.globalName(global)}${annotation}${initial};`;
   }
 
@@ -224,7 +224,7 @@ class Emitter implements Printer {
   private parameters(declaration: FunctionDeclaration, properties: ReadonlySet<string>): string {
     return declaration.parameters
       .map(({ local, defaultValue }) => {
-        const initial = defaultValue === null ? "" : ` = ${this.expression(defaultValue)}`;
+        const initial = defaultValue === null ? "" : ` = ${printOperand(defaultValue, this)}`;
         return `${properties.has(local.name) ? "public " : ""}${local.name}: ${this.type(local.type)}${initial}`;
       })
       .join(", ");
@@ -248,7 +248,7 @@ class Emitter implements Printer {
   private field(field: FieldDeclaration): string {
     const type = this.type(field.type);
     const initializer = this.initializer(field);
-    if (initializer !== null) return `${field.name}: ${type} = ${this.expression(initializer)};`;
+    if (initializer !== null) return `${field.name}: ${type} = ${printOperand(initializer, this)};`;
     const zero = zeroValue(field.type);
     return zero === null || field.type.kind === "string" ? `${field.name}!: ${type};` : `${field.name}: ${type} = ${zero};`;
   }
@@ -264,7 +264,7 @@ class Emitter implements Printer {
   lambda(declaration: FunctionDeclaration): string {
     const head = `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)} =>`;
     const [only] = declaration.body;
-    if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null) return `${head} ${this.expression(only.value)}`;
+    if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null) return `${head} ${printOperand(only.value, this)}`;
     return `${head} ${this.body(declaration.body)}`;
   }
 
@@ -325,7 +325,7 @@ class Emitter implements Printer {
   private variable(statement: Extract<Statement, { kind: "variable" }>): string {
     const keyword = statement.constant && statement.initializer !== null ? "const" : "let";
     const annotation = statement.annotated || statement.initializer === null ? `: ${this.type(statement.local.type)}` : "";
-    return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${this.expression(statement.initializer)}`}`;
+    return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${printOperand(statement.initializer, this)}`}`;
   }
 
   private loop(statement: Extract<Statement, { kind: "loop" }>): string {

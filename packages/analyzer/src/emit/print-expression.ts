@@ -49,10 +49,17 @@ export function printExpression(expression: Expression, printer: Printer): strin
   return at(expression, LOOSEST, printer);
 }
 
+/** The expression where a comma would mean something else: as an initial value, an argument, a result. */
+export function printOperand(expression: Expression, printer: Printer): string {
+  return at(expression, ASSIGNMENT, printer);
+}
+
 /** The expression as an operand of something that binds with `strength`. */
 function at(expression: Expression, strength: number, printer: Printer): string {
   const [text, own] = print(expression, printer);
-  return own < strength ? `(${text})` : text;
+  if (own >= strength) return text;
+  // AssemblyScript's parser takes `(a, b) :` for the start of a function.
+  return expression.kind === "sequence" ? `((${text}))` : `(${text})`;
 }
 
 function print(expression: Expression, printer: Printer): [text: string, strength: number] {
@@ -145,6 +152,8 @@ function binary(operator: string, left: Expression, right: Expression, printer: 
   // `**` binds to the right and takes no unary operator on its left: always in parentheses.
   const first = at(left, operator === "**" ? POSTFIX : strength, printer);
   const second = at(right, operator === "**" ? POSTFIX : strength + 1, printer);
+  // AssemblyScript's parser takes `name < (` for the start of type arguments.
+  if (operator === "<" && second.startsWith("(")) return [`(${first}) < ${second}`, strength];
   return [`${first} ${operator} ${second}`, strength];
 }
 

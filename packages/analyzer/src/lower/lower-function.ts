@@ -178,7 +178,9 @@ class FunctionLowering {
       }
       case NodeKind.Do: {
         const { condition, body } = node as as.DoStatement;
-        return [{ kind: "loop", form: "do", initial: [], condition: this.expression(condition), update: null, body: this.branch(body), span }];
+        // Not compiled if the body never reaches it.
+        const again: Expression = this.wasCompiled(condition) ? this.expression(condition) : { kind: "constant", text: "false", type: BOOL, span };
+        return [{ kind: "loop", form: "do", initial: [], condition: again, update: null, body: this.branch(body), span }];
       }
       case NodeKind.For: {
         const { initializer, condition, incrementor, body } = node as as.ForStatement;
@@ -188,7 +190,7 @@ class FunctionLowering {
             form: "for",
             initial: initializer === null ? [] : this.statements([initializer]),
             condition: condition === null ? null : this.expression(condition),
-            update: incrementor === null ? null : this.expression(incrementor),
+            update: incrementor === null || !this.wasCompiled(incrementor) ? null : this.expression(incrementor),
             body: this.branch(body),
             span,
           },

@@ -6,6 +6,7 @@
  * as both. Numbers of enum members change between versions: never write them down.
  */
 import * as as from "assemblyscript";
+import binaryen from "assemblyscript/binaryen";
 import packageJson from "assemblyscript/package.json" with { type: "json" };
 
 export const ASSEMBLYSCRIPT_VERSION = "0.28.20";
@@ -64,4 +65,4 @@ export type Runtime = as.Runtime;
 export const Target = enums.Target;
 export type Target = as.Target;
 
-export { as };
+export { as, binaryen };

@@ -7,7 +7,7 @@ import { isTableName, type Parameter, type RecordTypes, type ValueType } from "@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import {
-  as,
+  type as,
   CommonFlags,
   ElementKind,
   LiteralKind,
@@ -268,7 +268,13 @@ class SchemaExtractor {
       });
       return;
     }
-    this.#tables.set(name, { name, type, file: file.source.normalizedPath, variable: declaration.name.text, declaration });
+    this.#tables.set(name, {
+      name,
+      type,
+      file: file.source.normalizedPath,
+      variable: declaration.name.text,
+      declaration,
+    });
   }
 
   /** The value type of a resolved type; null if it has none, which is reported at `range`. */
@@ -312,9 +318,14 @@ class SchemaExtractor {
       if (base.prototype === this.#program.objectPrototype) break;
       if (base.prototype.declaration.range.source.isLibrary) return this.#refuse(found, range, what);
       if (base.prototype.parent.kind === ElementKind.File) continue;
-      this.#report("nested_record", base.prototype.declaration.name.range, `record class ${base.prototype.name} is not declared at the top of a file`, {
-        help: "declare it there, outside of namespaces",
-      });
+      this.#report(
+        "nested_record",
+        base.prototype.declaration.name.range,
+        `record class ${base.prototype.name} is not declared at the top of a file`,
+        {
+          help: "declare it there, outside of namespaces",
+        },
+      );
       this.#records.set(found, null);
       return null;
     }
@@ -363,9 +374,14 @@ class SchemaExtractor {
     const property = this.#program.resolver.resolveProperty(prototype, ReportMode.Report);
     if (property === null) return null;
     if (member.isAny(CommonFlags.Private | CommonFlags.Protected)) {
-      this.#report("private_field", declaration.name.range, `field ${name} of record class ${record.name} is not public`, {
-        help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
-      });
+      this.#report(
+        "private_field",
+        declaration.name.range,
+        `field ${name} of record class ${record.name} is not public`,
+        {
+          help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+        },
+      );
       return null;
     }
     const range = declaration.type?.range ?? declaration.name.range;
@@ -393,9 +409,14 @@ class SchemaExtractor {
       });
     for (const record of records) {
       if (!contains(record, record, new Set())) continue;
-      this.#report("infinite_record", record.class.prototype.declaration.name.range, `a ${record.name} contains a ${record.name} without end`, {
-        help: `make a field nullable (${record.name} | null = null) or an array`,
-      });
+      this.#report(
+        "infinite_record",
+        record.class.prototype.declaration.name.range,
+        `a ${record.name} contains a ${record.name} without end`,
+        {
+          help: `make a field nullable (${record.name} | null = null) or an array`,
+        },
+      );
     }
   }
 
@@ -442,7 +463,8 @@ function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.Dec
   const found = new Map<string, as.DeclaredElement>();
   if (seen.has(file)) return found;
   seen.add(file);
-  for (const star of file.exportsStar ?? []) for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
+  for (const star of file.exportsStar ?? [])
+    for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
   for (const [name, element] of file.exports ?? []) found.set(name, element);
   return found;
 }
@@ -472,7 +494,9 @@ function isPlainLiteral(node: as.Expression): boolean {
       if (literalKind === LiteralKind.Array) {
         return (node as as.ArrayLiteralExpression).elementExpressions.every((element) => isPlainLiteral(element));
       }
-      return literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String;
+      return (
+        literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String
+      );
     }
     default:
       return false;

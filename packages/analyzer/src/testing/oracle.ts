@@ -45,7 +45,8 @@ export function compareRuns(module: HandlerModule, invocation: Invocation, items
     if (partial.kind === "failed") throw new Error(`${handler}: round ${round}: ${partial.reason}`);
     if (partial.missing.length === 0) {
       const same =
-        sorted(partial.set.reads) === sorted(derived.set.reads) && sorted(partial.set.writes) === sorted(derived.set.writes);
+        sorted(partial.set.reads) === sorted(derived.set.reads) &&
+        sorted(partial.set.writes) === sorted(derived.set.writes);
       if (!same) throw new Error(`${handler}: the set found in rounds is not that found at once`);
       break;
     }

@@ -60,8 +60,8 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  request(request: LviRequest): Promise<LviReply> {
-    return this.#call((caller) => ({ kind: "lvi-request", caller, request }));
+  request(request: LviRequest, sentAtMs: number): Promise<LviReply> {
+    return this.#call((caller) => ({ kind: "lvi-request", caller, request, sentAtMs }));
   }
 
   followup(followup: Followup): Promise<FollowupResult> {
@@ -120,6 +120,12 @@ export class Engine {
         return this.#answer(effect.caller, effect.reply, effect.after);
       case "followup-reply":
         return this.#answer(effect.caller, effect.result, effect.after);
+      case "look-up":
+        return this.#operate(effect.operation, storage.lookUp(effect.executionId), (record) => ({
+          kind: "looked-up",
+          operation: effect.operation,
+          record,
+        }));
       case "load":
         return this.#operate(effect.operation, storage.load(effect.units), (items) => ({
           kind: "loaded",

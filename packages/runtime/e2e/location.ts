@@ -26,7 +26,7 @@ const ENTRY = `
   export default createWorker({ manifest, f, rw });
 `;
 
-export async function bundle(entry: string): Promise<string> {
+async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: entry, resolveDir: import.meta.dirname, loader: "ts" },
     bundle: true,
@@ -38,6 +38,11 @@ export async function bundle(entry: string): Promise<string> {
     logLevel: "silent",
   });
   return outputFiles[0]!.text;
+}
+
+interface CallInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
 export interface LocationOptions {
@@ -125,7 +130,7 @@ export class Location {
   }
 
   /** `POST /api/<handler>` from outside of workerd. */
-  call(handler: string, args: unknown, init: RequestInit = {}): Promise<Response> {
+  call(handler: string, args: unknown, init: CallInit = {}): Promise<Response> {
     return this.request(`/api/${handler}`, {
       method: "POST",
       body: JSON.stringify(args),

@@ -83,6 +83,8 @@ class Story {
   readonly #options: Partial<CoreOptions>;
   #nowMs = START_MS;
   #epoch = 2;
+  /** Every request is signed at another time. */
+  #sentAtMs = 0;
   #callers = 0;
   readonly #names = new Map<number, string>();
   #open: Effect[] = [];
@@ -118,7 +120,7 @@ class Story {
    * A location's request. Its set: `x=1` read with the version of that value, `x` read without the unit in its cache,
    * `+x=1` read and written, `!x` written blindly. No set: null.
    */
-  request(name: string, set: string | null, more: Partial<LviRequest> = {}, as = name): void {
+  request(name: string, set: string | null, more: Partial<LviRequest> = {}, as = name, sentAtMs?: number): void {
     const caller = ++this.#callers;
     this.#names.set(caller, as);
     const words = set?.split(" ").filter((word) => word !== "") ?? null;
@@ -134,7 +136,7 @@ class Story {
       deadlineMs: 10_000,
       ...more,
     };
-    this.#tell({ kind: "lvi-request", caller, request });
+    this.#tell({ kind: "lvi-request", caller, request, sentAtMs: sentAtMs ?? (this.#sentAtMs = Math.max(this.#sentAtMs + 1, this.#nowMs)) });
   }
 
   #accessed(word: string): AccessedUnit {
@@ -158,6 +160,11 @@ class Story {
     const run = did(writes);
     if (run.kind !== "completed") throw new Error("unreachable");
     this.#tell({ kind: "followup", caller, followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes } });
+  }
+
+  lookedUp(): void {
+    const { operation, executionId } = this.#take("look-up");
+    this.#tell({ kind: "looked-up", operation, record: this.intents.get(executionId) ?? null });
   }
 
   /** Storage answers the oldest read. */
@@ -251,6 +258,8 @@ class Story {
         return `${this.#names.get(effect.caller)} ← ${showReply(effect.reply)}`;
       case "followup-reply":
         return `${this.#names.get(effect.caller)} ← ${effect.result satisfies FollowupResult}`;
+      case "look-up":
+        return `look up ${nameOf(effect.executionId)}`;
       case "load":
         return `load ${effect.units.map(shown).join(" ")}`;
       case "store-intent":
@@ -698,21 +707,65 @@ describe("idempotency", () => {
     expect(story.said.filter((line) => line.includes("refused"))).toEqual(Array(3).fill("A ← refused idempotency_key_reused"));
   });
 
-  test("what memory has forgotten, the conditional insert finds", () => {
-    const story = new Story({ x: "1" }, { finishedBytes: 0 });
-    story.request("A", null);
-    story.ran(did("x:=2", result("two")));
-    story.completed();
-    expect(story.said).toEqual(["run derive writing nothing on", "complete A 2.1 new x:=2", "A ← executed requested two repairs x=2@2.1"]);
-    story.request("Z", "!y");
-    story.stored();
-    story.followup("Z", commitId(2, 2), "y:=2");
-    story.completed();
-    expect(story.said.at(-1)).toBe("followup Z ← applied");
+  test("a duplicate of a request that was answered without a trace does nothing; the same sent again runs", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", {}, "A", START_MS + 1);
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    // The client may have been told that nothing was to be written; now the duplicate would write.
+    story.request("A", "x=0", {}, "duplicate", START_MS + 1);
+    story.request("A", "x=0", {}, "A again", START_MS + 2);
+    expect(story.said).toEqual(["duplicate ← refused busy", "run derive writing nothing on x=1"]);
+    story.ran(did("x"));
+    story.request("A", "x=0", {}, "overtaken", START_MS + 1);
+    expect(story.said).toEqual(["A again ← executed stale ok repairs x=1@1.1", "overtaken ← refused busy"]);
+  });
 
+  test("what memory has forgotten is looked up, even if the repeat would write nothing any more", () => {
+    const story = new Story({ x: "1" }, { finishedBytes: 0 });
     story.request("A", "!x");
     story.stored();
-    expect(story.said).toEqual(["intent A 2.3 x:write", "A ← executed stored two"]);
+    story.followup("A", C1, "x:=2", result("two"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+    story.request("A", "x=2");
+    expect(story.said).toEqual(["look up A"]);
+    story.lookedUp();
+    expect(story.said).toEqual(["A ← executed stored two"]);
+    // Others are not looked up.
+    story.request("B", "x=2");
+    expect(story.said).toEqual(["B ← valid without intent"]);
+  });
+
+  test("when even ids are forgotten, every new id is looked up for a while", () => {
+    const story = new Story({ x: "1" }, { finishedBytes: 0, forgottenIds: 0 });
+    story.request("A", "!x");
+    story.stored();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+    story.request("B", "x=2");
+    story.lookedUp();
+    expect(story.said).toEqual(["look up B", "B ← valid without intent"]);
+    story.passes(1_000_000);
+    story.request("C", "x=2");
+    expect(story.said).toEqual(["C ← valid without intent"]);
+  });
+
+  test("the conditional insert of an intent decides as well", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    story.stored();
+    story.followup("A", C1, "x:=2", result("two"));
+    story.completed();
+    const record = story.intents.get(idOf("A"))!;
+    story.intents.clear();
+    story.restart();
+    story.intents.set(idOf("A"), record);
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+    story.request("A", "!x");
+    story.stored();
+    expect(story.said).toEqual(["intent A 3.1 x:write", "A ← executed stored two"]);
     expect(story.storedValue("x")).toBe("2");
     expect(story.isIdle).toBe(true);
   });
@@ -947,6 +1000,16 @@ describe("storage failures", () => {
     expect(story.said).toEqual(["intent A 2.1 x:write"]);
     story.stored();
     expect(story.said).toEqual(["A ← valid 2.1"]);
+  });
+
+  test("a failure after one that may have been carried out proves nothing", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    story.failed("store-intent", "unknown");
+    story.passes(100);
+    story.failed("store-intent", "none");
+    story.passes(100);
+    expect(story.said).toEqual(Array(3).fill("intent A 2.1 x:write"));
   });
 
   test("a completion that may have been applied: the location is answered only when that is known", () => {

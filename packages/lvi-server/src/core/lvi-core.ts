@@ -32,6 +32,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
+import { AnsweredRequests } from "./answered-requests.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { CallerId, CompleteResult, Effect, Event, Note, NoteName, OperationId, RunId, StoreResult } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
@@ -60,6 +61,10 @@ export interface CoreOptions {
   /** Memory for hot values, and for done executions. */
   readonly hotBytes: number;
   readonly finishedBytes: number;
+  /** Most ids of done executions to remember when their outcomes are forgotten. */
+  readonly forgottenIds: number;
+  /** Most requests to remember that were answered without a trace. */
+  readonly answeredIds: number;
   /** Most bytes of values that one reply brings as repairs. */
   readonly maxRepairBytes: number;
   /** How long done intents are kept. */
@@ -77,6 +82,8 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxClockSkewMs: 300_000,
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
+  forgottenIds: 1_000_000,
+  answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,
   retentionMs: 24 * 3_600_000,
 };
@@ -97,6 +104,8 @@ const GATE = "" as UnitId;
 interface Caller {
   readonly id: CallerId;
   readonly request: LviRequest;
+  /** When its location signed it. */
+  readonly sentAtMs: number;
   readonly receivedAtMs: number;
   readonly deadlineMs: number;
 }
@@ -107,6 +116,8 @@ type Step = "validate" | "capture" | "confirm";
 type Phase =
   /** In the queue of a unit. */
   | { readonly kind: "waiting"; readonly then: Step }
+  /** Storage is asked whether it knows the execution id. */
+  | { readonly kind: "looking-up" }
   /** For told executions to be applied; holds no place in a queue. */
   | { readonly kind: "watching"; readonly then: Step }
   | { readonly kind: "loading"; readonly then: Step }
@@ -167,9 +178,16 @@ interface Execution {
 }
 
 type Operation =
+  | { readonly kind: "look-up"; readonly execution: Execution }
   | { readonly kind: "load"; readonly execution: Execution; readonly then: Step | "replay" }
-  | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent }
-  | { readonly kind: "complete"; readonly execution: Execution; readonly effect: Effect & { kind: "complete" } };
+  /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
+  | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent; doubtful: boolean }
+  | {
+      readonly kind: "complete";
+      readonly execution: Execution;
+      readonly effect: Effect & { kind: "complete" };
+      doubtful: boolean;
+    };
 
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
@@ -187,6 +205,7 @@ export class LviCore {
   readonly #suspects = new Set<ModuleHash>();
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
+  readonly #answered: AnsweredRequests;
   readonly #locks = new LockTable<Execution>();
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
@@ -206,7 +225,8 @@ export class LviCore {
     this.#nowMs = nowMs;
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
-    this.#finished = new FinishedExecutions(options.finishedBytes);
+    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds);
+    this.#answered = new AnsweredRequests(options.answeredIds);
     for (const done of recovered.done) this.#finished.add(done);
     // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
     const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
@@ -245,12 +265,14 @@ export class LviCore {
   #handle(event: Event): void {
     switch (event.kind) {
       case "lvi-request":
-        return this.#request(event.caller, event.request);
+        return this.#request(event.caller, event.request, event.sentAtMs);
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
         this.#modules.set(event.module, event.plans);
         return;
+      case "looked-up":
+        return this.#lookedUp(event.operation, event.record);
       case "loaded":
         return this.#loaded(event.operation, event.items);
       case "intent-stored":
@@ -265,7 +287,7 @@ export class LviCore {
         return this.#clock();
       case "collect": {
         const doneBeforeMs = this.#nowMs - this.#options.retentionMs;
-        this.#finished.collect(doneBeforeMs);
+        this.#finished.collect(doneBeforeMs, this.#nowMs);
         this.#effects.push({ kind: "collect", doneBeforeMs });
         return;
       }
@@ -276,12 +298,14 @@ export class LviCore {
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #request(id: CallerId, request: LviRequest): void {
-    const { executionId, module, handler, units } = request;
+  #request(id: CallerId, request: LviRequest, sentAtMs: number): void {
+    const { executionId, module, handler, units, location } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
-    const caller: Caller = { id, request, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
-    const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void =>
+    const caller: Caller = { id, request, sentAtMs, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
+    const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
+      this.#answered.add(executionId, location, sentAtMs);
       this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
+    };
 
     if (this.#halted) return refuse("draining", "another server has taken over", 1_000);
     const known = this.#executions.get(executionId);
@@ -291,6 +315,9 @@ export class LviCore {
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, null);
+    if (this.#answered.includes(executionId, location, sentAtMs)) {
+      return refuse("busy", "the request, or a later one of the same execution, was answered before", 0);
+    }
 
     if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
     const plans = this.#modules.get(module);
@@ -310,7 +337,7 @@ export class LviCore {
     const execution: Execution = {
       id: executionId,
       invocation: { module, handler, args: request.args, environment: request.environment },
-      location: request.location,
+      location,
       retained: request.retained,
       declared: units,
       callers: [caller],
@@ -331,12 +358,30 @@ export class LviCore {
     this.#executions.set(executionId, execution);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
+    if (!this.#finished.isForgotten(executionId, this.#nowMs)) return this.#begin(execution);
+    // The conditional insert of an intent would find out too, but a repeat may find nothing to write any more.
+    const operation = ++this.#names;
+    execution.phase = { kind: "looking-up" };
+    this.#operations.set(operation, { kind: "look-up", execution });
+    this.#effects.push({ kind: "look-up", operation, executionId });
+  }
+
+  #lookedUp(operation: OperationId, record: IntentRecord | null): void {
+    const { execution } = this.#takeOperation(operation, "look-up");
+    if (record === null) this.#begin(execution);
+    else this.#taken(execution, record);
+  }
+
+  #begin(execution: Execution): void {
+    const { declared: units, retained, invocation } = execution;
+    const { module, handler } = invocation;
+    const plan = this.#modules.get(module)?.get(handler);
     if (units === null || plan === "near-storage" || this.#suspects.has(module)) {
       return this.#runNearStorage(execution, "requested");
     }
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
-    if (units.every(({ mode }) => mode === "read") && !request.retained) return this.#validate(execution);
+    if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution);
     this.#lock(execution, declaredLocks(units), "validate");
   }
 
@@ -374,10 +419,10 @@ export class LviCore {
 
     this.#note("valid", execution);
     const [speculator, ...others] = execution.callers;
-    this.#end(execution);
+    this.#endWithoutTrace(execution, [speculator!]);
     this.#replyValid(speculator!, null, null);
     // No trace is left of it, so whoever joined starts anew.
-    for (const { id, request } of others) this.#request(id, request);
+    for (const { id, request, sentAtMs } of others) this.#request(id, request, sentAtMs);
   }
 
   /**
@@ -447,7 +492,7 @@ export class LviCore {
     };
     const operation = ++this.#names;
     execution.phase = { kind: "storing" };
-    this.#operations.set(operation, { kind: "store", execution, intent });
+    this.#operations.set(operation, { kind: "store", execution, intent, doubtful: false });
     this.#effects.push({ kind: "store-intent", operation, intent });
   }
 
@@ -735,7 +780,7 @@ export class LviCore {
     const { outcome } = execution.near!.result!;
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
-    this.#end(execution);
+    this.#endWithoutTrace(execution, callers);
     for (const { id, receivedAtMs } of callers) {
       this.#reply(id, { kind: "executed", cause, outcome, repairs, times: this.#times(receivedAtMs) }, null);
     }
@@ -799,7 +844,7 @@ export class LviCore {
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
     const effect = { kind: "complete", operation, expects, completion } as const;
-    this.#operations.set(operation, { kind: "complete", execution, effect });
+    this.#operations.set(operation, { kind: "complete", execution, effect, doubtful: false });
     this.#effects.push(effect);
   }
 
@@ -839,12 +884,18 @@ export class LviCore {
     this.#unlock(execution);
   }
 
+  /** Its callers are answered, and storage knows nothing of it. */
+  #endWithoutTrace(execution: Execution, answered: readonly Caller[]): void {
+    for (const { request, sentAtMs } of answered) this.#answered.add(execution.id, request.location, sentAtMs);
+    this.#end(execution);
+  }
+
   /** Ends an execution that nothing is known of outside; one with an intent goes on, and only its callers are sent away. */
   #fail(execution: Execution, code: RefusalCode, message: string): void {
     const { callers, intent } = execution;
     execution.callers = [];
     for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
-    if (intent === null) return this.#end(execution);
+    if (intent === null) return this.#endWithoutTrace(execution, callers);
     this.#unlock(execution);
     execution.phase = { kind: "paused" };
     this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
@@ -941,7 +992,7 @@ export class LviCore {
 
   #refuseBusy(execution: Execution, message: string): void {
     const { callers } = execution;
-    this.#end(execution);
+    this.#endWithoutTrace(execution, callers);
     for (const { id } of callers) this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
   }
 
@@ -953,6 +1004,9 @@ export class LviCore {
     const again = (retried: Effect): void =>
       this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: retried });
     switch (failed.kind) {
+      case "look-up":
+        this.#operations.delete(operation);
+        return this.#refuseBusy(execution, "storage can't be read");
       case "load":
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
@@ -963,11 +1017,13 @@ export class LviCore {
         else this.#refuseBusy(execution, "storage can't be read");
         return;
       case "store":
-        if (effect === "unknown") return again({ kind: "store-intent", operation, intent: failed.intent });
+        failed.doubtful ||= effect === "unknown";
+        if (failed.doubtful) return again({ kind: "store-intent", operation, intent: failed.intent });
         this.#operations.delete(operation);
         return this.#refuseBusy(execution, "storage can't be written");
       case "complete":
-        if (effect === "unknown" || execution.intent !== null) return again(failed.effect);
+        failed.doubtful ||= effect === "unknown";
+        if (failed.doubtful || execution.intent !== null) return again(failed.effect);
         this.#operations.delete(operation);
         this.#versions.applyFailed(failed.effect.completion.writes);
         return this.#refuseBusy(execution, "storage can't be written");

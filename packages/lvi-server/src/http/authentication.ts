@@ -6,7 +6,7 @@ import { KEY_HEADER, RadicalError, REPLAY_WINDOW_MS, SIGNATURE_HEADER, signedByt
 /** Secrets by key id; several while keys are rotated. */
 export type Keys = ReadonlyMap<string, Uint8Array>;
 
-/** Throws a RadicalError `unauthorized`. */
+/** When the request was signed. Throws a RadicalError `unauthorized`. */
 export function authenticate(
   keys: Keys,
   method: string,
@@ -14,7 +14,7 @@ export function authenticate(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
   nowMs: number,
-): void {
+): number {
   const keyId = headers[KEY_HEADER];
   const time = headers[TIME_HEADER];
   const signature = headers[SIGNATURE_HEADER];
@@ -32,6 +32,7 @@ export function authenticate(
   if (!(Math.abs(nowMs - timeMs) <= REPLAY_WINDOW_MS)) {
     throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
   }
+  return timeMs;
 }
 
 function unauthorized(message: string, hint: string): RadicalError {

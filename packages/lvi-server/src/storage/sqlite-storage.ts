@@ -113,6 +113,10 @@ export class SqliteStorage implements Storage {
     });
   }
 
+  lookUp(id: ExecutionId): Promise<IntentRecord | null> {
+    return this.#enqueue(() => this.#record(id));
+  }
+
   load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>> {
     return this.#enqueue(() => {
       const items = new Map<UnitId, StoredItem>();

@@ -14,7 +14,12 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
       type === null || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)
         ? "send a JSON object with the parameters by name"
         : `send a JSON object with the parameters by name, with content-type application/json instead of ${type}`;
-    throw new RadicalError("invalid_json", `the body is not JSON: ${error instanceof Error ? error.message : ""}`, hint, error);
+    throw new RadicalError(
+      "invalid_json",
+      `the body is not JSON: ${error instanceof Error ? error.message : ""}`,
+      hint,
+      error,
+    );
   }
 }
 
@@ -39,5 +44,9 @@ async function readBounded(request: Request, maxBytes: number): Promise<Uint8Arr
 }
 
 function tooLarge(maxBytes: number): RadicalError {
-  return new RadicalError("request_too_large", `the body is larger than ${maxBytes} bytes`, `send at most ${maxBytes} bytes`);
+  return new RadicalError(
+    "request_too_large",
+    `the body is larger than ${maxBytes} bytes`,
+    `send at most ${maxBytes} bytes`,
+  );
 }

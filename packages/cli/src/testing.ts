@@ -1,0 +1,117 @@
+/**
+ * For an application's own tests: the whole application, with real processes and real HTTP, on a free port and with
+ * storage of its own that is gone afterwards.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { renderDiagnostic } from "@radical/analyzer";
+import type { Location } from "./config/config.ts";
+import { loadProject } from "./config/load-config.ts";
+import type { DevEvent } from "./dev/dev-events.ts";
+import { LOCATION_HEADER } from "./dev/location-choice.ts";
+import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
+
+export interface TestAppOptions extends Pick<DevOptions, "central" | "link" | "testHooks" | "followupTimeoutMs"> {
+  /** Folder of the application. Default: the working directory. */
+  readonly project?: string;
+  /** Round trips to the primary in ms by location. Default: `{ near: 0, far: 0 }`. */
+  readonly locations?: Readonly<Record<string, number>>;
+  /** Called with everything that happens, after it is kept in {@link TestApp.events}. */
+  readonly onEvent?: (event: DevEvent) => void;
+}
+
+export interface CallOptions {
+  readonly location?: string;
+  readonly idempotencyKey?: string;
+}
+
+/** The answer to a call, whatever it is. */
+export interface Answer {
+  readonly status: number;
+  /** What the handler returned; undefined if it did not. */
+  readonly result: unknown;
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
+  readonly headers: Headers;
+  /** `speculative` or `near-storage`; null if nothing was executed. */
+  readonly path: string | null;
+  readonly execution: string | null;
+}
+
+export interface TestApp extends DevServer {
+  /** Everything that has happened so far. */
+  readonly events: readonly DevEvent[];
+  /** The folder with the storage, `data.sqlite`. */
+  readonly stateFolder: string;
+  /** Calls a handler; never throws for an error that is an answer. */
+  call(handler: string, args?: unknown, options?: CallOptions): Promise<Answer>;
+  /** The result of a call. Throws for any other answer. */
+  result<T>(handler: string, args?: unknown, options?: CallOptions): Promise<T>;
+}
+
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { project: folder = ".", locations = { near: 0, far: 0 }, onEvent, ...rest } = options;
+  const project = await loadProject(folder);
+  const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
+  const removeState = (): Promise<void> => rm(stateFolder, { recursive: true, force: true });
+  const events: DevEvent[] = [];
+  try {
+    const server = await startDev({
+      ...rest,
+      project,
+      port: 0,
+      locations: Object.entries(locations).map(([name, roundTripMs]): Location => ({ name, roundTripMs })),
+      stateFolder,
+      onEvent: (event) => {
+        events.push(event);
+        onEvent?.(event);
+      },
+    });
+    const call: TestApp["call"] = (handler, args, callOptions) => callHandler(server.url, handler, args ?? {}, callOptions ?? {});
+    return {
+      ...server,
+      events,
+      stateFolder,
+      call,
+      result: async <T>(handler: string, args?: unknown, callOptions?: CallOptions) => {
+        const answer = await call(handler, args, callOptions);
+        if (answer.error !== undefined) throw new Error(`${handler}: ${answer.status} ${answer.error.code}: ${answer.error.message}`);
+        return answer.result as T;
+      },
+      stop: async () => {
+        await server.stop();
+        await removeState();
+      },
+    };
+  } catch (error) {
+    await removeState();
+    throw new Error([...framesOf(events), String(error)].join("\n\n"), { cause: error });
+  }
+}
+
+function framesOf(events: readonly DevEvent[]): readonly string[] {
+  return events.flatMap((event) =>
+    event.event === "build_failed" ? event.diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, event.sources, { color: false })) : [],
+  );
+}
+
+async function callHandler(url: string, handler: string, args: unknown, options: CallOptions): Promise<Answer> {
+  const response = await fetch(`${url}/api/${handler}`, {
+    method: "POST",
+    body: JSON.stringify(args),
+    headers: {
+      "content-type": "application/json",
+      ...(options.location === undefined ? {} : { [LOCATION_HEADER]: options.location }),
+      ...(options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey }),
+    },
+  });
+  const body = (await response.json()) as Pick<Answer, "result" | "error">;
+  return {
+    status: response.status,
+    result: body.result,
+    error: body.error,
+    headers: response.headers,
+    path: response.headers.get("x-radical-path"),
+    execution: response.headers.get("x-radical-execution"),
+  };
+}

@@ -1,0 +1,92 @@
+/** The application as its users meet it: over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Session {
+  readonly token: string;
+}
+interface Post {
+  readonly id: string;
+  readonly author: string;
+  readonly html: string;
+  readonly likes: number;
+}
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)) });
+});
+afterAll(() => app?.stop());
+
+/** A person of this name, logged in. */
+async function join(name: string): Promise<string> {
+  return (await app.result<Session>("register", { name, password: "correct horse" })).token;
+}
+
+test("names are taken once, and a password opens only its own account", async () => {
+  await join("ada");
+  expect((await app.call("register", { name: "ada", password: "battery staple" })).error?.code).toBe("name_taken");
+  expect((await app.call("login", { name: "ada", password: "battery staple" })).status).toBe(401);
+  const { token } = await app.result<Session>("login", { name: "ada", password: "correct horse" }, { location: "far" });
+  expect(await app.result("timeline", { token })).toEqual([]);
+  await app.result("logout", { token });
+  expect((await app.call("timeline", { token })).error?.code).toBe("not_logged_in");
+});
+
+test("a post reaches the timelines of those who follow, and of nobody else", async () => {
+  const [author, reader, stranger] = [await join("author"), await join("reader"), await join("stranger")];
+  expect(await app.result("follow", { token: reader, name: "author" }, { location: "far" })).toBe(1);
+  const id = await app.result<string>("post", { token: author, text: "Hello @reader <3 #radical" });
+
+  const [post] = await app.result<Post[]>("timeline", { token: reader }, { location: "far" });
+  expect(post).toMatchObject({
+    id,
+    author: "author",
+    html: '<p>Hello <a href="/people/reader">@reader</a> &lt;3 <a href="/tags/radical">#radical</a></p>',
+  });
+  expect(await app.result("timeline", { token: stranger })).toEqual([]);
+
+  expect(await app.result("unfollow", { token: reader, name: "author" })).toBe(0);
+  await app.result("post", { token: author, text: "Anybody there?" });
+  expect(await app.result("timeline", { token: reader })).toHaveLength(1);
+  expect(await app.result("timeline", { token: author, limit: 1 })).toMatchObject([{ html: "<p>Anybody there?</p>" }]);
+});
+
+test("following twice counts once, and so does liking", async () => {
+  const [one, two] = [await join("one"), await join("two")];
+  for (let i = 0; i < 2; i++) expect(await app.result("follow", { token: one, name: "two" })).toBe(1);
+  const id = await app.result<string>("post", { token: two, text: "hi" });
+  for (const location of ["near", "far"]) expect(await app.result("like", { token: one, id }, { location })).toBe(1);
+  expect(await app.result("like", { token: two, id })).toBe(2);
+  expect(await app.result("profile", { name: "two" })).toMatchObject({ followers: 1, following: 0, posts: [{ id, likes: 2 }] });
+});
+
+test("people who follow somebody at once at two locations are all counted", async () => {
+  await join("star");
+  const fans = await Promise.all(["fan-1", "fan-2", "fan-3", "fan-4", "fan-5", "fan-6"].map(join));
+  await Promise.all(
+    fans.map((token, index) => app.result("follow", { token, name: "star" }, { location: index % 2 === 0 ? "near" : "far" })),
+  );
+  expect(await app.result("profile", { name: "star" })).toMatchObject({ followers: 6 });
+});
+
+test.each([
+  ["register", { name: "X", password: "correct horse" }, 400, "bad_name"],
+  ["register", { name: "zed", password: "short" }, 400, "weak_password"],
+  ["login", { name: "nobody", password: "correct horse" }, 401, "wrong_password"],
+  ["profile", { name: "nobody" }, 404, "no_such_person"],
+  ["timeline", { token: "x" }, 401, "not_logged_in"],
+])("%s %j → %i %s", async (handler, args, status, code) => {
+  const answer = await app.call(handler, args);
+  expect(answer.status).toBe(status);
+  expect(answer.error?.code).toBe(code);
+});
+
+test("posts that can't be liked or written", async () => {
+  const token = await join("writer");
+  expect((await app.call("post", { token, text: "  " })).error?.code).toBe("bad_text");
+  expect((await app.call("like", { token, id: "no such post" })).error?.code).toBe("no_such_post");
+  expect((await app.call("follow", { token, name: "writer" })).error?.code).toBe("own_name");
+});

@@ -71,7 +71,7 @@ const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
   readonly #options: LocationOptions;
-  #cache = new Map<UnitId, Entry>();
+  readonly #cache = new Map<UnitId, Entry>();
   #backup = new Map<UnitId, Entry>();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
@@ -209,7 +209,7 @@ export class ModelLocation implements Location {
   }
 
   crash(): void {
-    for (const running of [...this.#running.values()]) this.#end(running, null);
+    for (const running of this.#running.values()) this.#end(running, null);
   }
 
   disturb(): void {
@@ -226,8 +226,10 @@ export class ModelLocation implements Location {
         for (const [unit, entry] of this.#backup) if (random.chance(0.7)) this.#cache.set(unit, entry);
         break;
       case 3: {
-        const entry = random.pick([...this.#cache]);
-        if (entry?.[1].value != null) this.#cache.set(entry[0], { ...entry[1], value: random.bytes(3) });
+        const entry: readonly [UnitId, Entry] | undefined = [...this.#cache][random.below(this.#cache.size)];
+        if (entry !== undefined && entry[1].value !== null) {
+          this.#cache.set(entry[0], { ...entry[1], value: random.bytes(3) });
+        }
       }
     }
   }

@@ -182,6 +182,8 @@ describe("declarations", () => {
         const m = new Table<Inner.Nested>("m");
         const n = new Table<OfLibrary>("n"); //! unsupported_type
         const o = new Table<Other>("o");
+        class OfGeneric extends Generic<string> {}
+        const p = new Table<OfGeneric>("p"); //! generic_record
         export function handler(): void {}
       `,
       "lib/same.ts": `export class Same { y: i32 = 0; } //! duplicate_record`,

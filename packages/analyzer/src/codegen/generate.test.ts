@@ -201,6 +201,44 @@ describe("handlers of every parameter and result type", () => {
     });
   });
 
+  test("default exports, aliases, enums, base classes of other files, names that two files share", () => {
+    const odd = build({
+      "lib/base.ts": `const START: string = "base"; export type Id = string; export enum Kind { A, B }
+        export class Base { id: Id = START; kind: Kind = Kind.B; }`,
+      "lib/entity.ts": `import { Base } from "./base"; const START: i32 = 3;
+        export default class Entity extends Base { count: i32 = START; more: Entity[] = []; }`,
+      "handlers/a.ts": `import Entity from "../lib/entity"; import { Id, Kind } from "../lib/base";
+        const START: f64 = 1.5;
+        export function make(id: Id, kind: Kind = Kind.A, factor: f64 = START): Entity {
+          const made = new Entity(); made.id = id; made.kind = kind; made.count = (made.count * factor) as i32; return made;
+        }
+        export function same(entity: Entity): Entity { return entity; }`,
+    });
+    expect(call(odd, new Map(), "make", { id: "x" }).result).toEqual({ id: "x", kind: 0, count: 4, more: [] });
+    expect(call(odd, new Map(), "same", { entity: { more: [{ count: 1 }] } }).result).toEqual({
+      id: "base",
+      kind: 1,
+      count: 3,
+      more: [{ id: "base", kind: 1, count: 1, more: [] }],
+    });
+  });
+
+  test("more fields and parameters than a word has bits", () => {
+    const names = Array.from({ length: 70 }, (_, index) => `f${index}`);
+    const wide = build({
+      "handlers/a.ts": `export class Wide { ${names.map((name, index) => `${name}: i32 = ${index};`).join(" ")} }
+        export function wide(${names.map((name, index) => `${name}: i32 = ${index}`).join(", ")}): Wide { const w = new Wide(); w.f69 = f0 + f69; return w; }
+        export function same(wide: Wide): Wide { return wide; }`,
+    });
+    expect(call(wide, new Map(), "wide", { f69: 100 }).result).toMatchObject({ f0: 0, f63: 63, f64: 64, f69: 100 });
+    expect(call(wide, new Map(), "same", { wide: { f64: -1 } }).result).toMatchObject({
+      f0: 0,
+      f63: 63,
+      f64: -1,
+      f69: 69,
+    });
+  });
+
   test("the manifest's view", () => {
     expect(built.records["Post"]).toMatchInlineSnapshot(`
       {

@@ -27,7 +27,6 @@ const enums = as as unknown as {
   readonly ParameterKind: EnumObject<typeof as.ParameterKind>;
   readonly CommonFlags: EnumObject<typeof as.CommonFlags>;
   readonly TypeKind: EnumObject<typeof as.TypeKind>;
-  readonly TypeFlags: EnumObject<typeof as.TypeFlags>;
   readonly OperatorKind: EnumObject<typeof as.OperatorKind>;
   readonly Token: EnumObject<typeof as.Token>;
   readonly FlowFlags: EnumObject<typeof as.FlowFlags>;
@@ -50,8 +49,6 @@ export const CommonFlags = enums.CommonFlags;
 export type CommonFlags = as.CommonFlags;
 export const TypeKind = enums.TypeKind;
 export type TypeKind = as.TypeKind;
-export const TypeFlags = enums.TypeFlags;
-export type TypeFlags = as.TypeFlags;
 export const OperatorKind = enums.OperatorKind;
 export type OperatorKind = as.OperatorKind;
 export const Token = enums.Token;

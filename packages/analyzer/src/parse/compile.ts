@@ -293,11 +293,15 @@ function applyGraft(program: as.Program, graft: Graft): void {
       continue;
     }
     const addition = statement as as.ClassDeclaration;
-    const declared = target.statements.find(
-      (candidate): candidate is as.ClassDeclaration =>
-        candidate.kind === NodeKind.ClassDeclaration &&
-        (candidate as as.ClassDeclaration).name.text === addition.name.text,
-    );
+    const declared = target.statements
+      .map((candidate) =>
+        candidate.kind === NodeKind.ExportDefault ? (candidate as as.ExportDefaultStatement).declaration : candidate,
+      )
+      .find(
+        (candidate): candidate is as.ClassDeclaration =>
+          candidate.kind === NodeKind.ClassDeclaration &&
+          (candidate as as.ClassDeclaration).name.text === addition.name.text,
+      );
     if (declared === undefined)
       throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
     declared.members.push(...addition.members);

@@ -51,7 +51,7 @@ export class Facts {
 
   at(owner: as.Function, node: as.Node): NodeFacts {
     let nodes = this.byFunction.get(owner);
-    if (nodes === undefined) this.byFunction.set(owner, (nodes = new Map()));
+    if (nodes === undefined) this.byFunction.set(owner, (nodes = new Map<as.Node, NodeFacts>()));
     let facts = nodes.get(node);
     if (facts === undefined) {
       nodes.set(node, (facts = {}));

@@ -18,7 +18,7 @@ import fc from "fast-check";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
 
-export interface Comparison {
+interface Comparison {
   readonly outcome: Outcome;
   /** Declared, but not touched. */
   readonly extraReads: number;
@@ -29,7 +29,7 @@ export interface Comparison {
 const MAX_ROUNDS = 100;
 
 /** Runs f^rw and f on the items and compares. Throws an error that names the unit if f^rw missed one. */
-export function compareRuns(module: HandlerModule, invocation: Invocation, items: Items): Comparison {
+function compareRuns(module: HandlerModule, invocation: Invocation, items: Items): Comparison {
   const { handler } = invocation;
   const snapshot = snapshotOf(items);
   const derived = deriveAccessSet(module, invocation, snapshot);

@@ -20,6 +20,8 @@ Examples:
   $ radical dev --locations VA=7,JP=146
   $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'`;
 
+const PARENT_CHECK_MS = 250;
+
 interface DevCommandOptions extends CommonOptions {
   readonly port?: string;
   readonly host: string;
@@ -64,7 +66,7 @@ async function dev(options: DevCommandOptions): Promise<void> {
   };
 
   // From here on, so that a signal during the start ends what has been started.
-  const signalled = firstSignal();
+  const signalled = Promise.race([firstSignal(), parentEnded()]);
   const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch });
   const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
   if (server !== null) await signalled;
@@ -87,6 +89,24 @@ async function stopAll(server: DevServer | null): Promise<void> {
 function firstSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+  });
+}
+
+/**
+ * Resolves when the script runner that started us is gone. Ended by a signal, npm takes only its shell with it: we
+ * would run on, and nobody would know.
+ */
+function parentEnded(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    // Started by hand, a parent that goes is no reason to stop: `radical dev &` and the terminal closed.
+    if (process.env["npm_lifecycle_event"] === undefined) return;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve();
+    }, PARENT_CHECK_MS);
+    timer.unref();
   });
 }
 

@@ -28,7 +28,11 @@ export default defineConfig({
         test: {
           // Real processes and ports: one file after the other, so that two cores are enough.
           name: "e2e",
-          include: ["packages/*/e2e/**/*.e2e.test.ts", "templates/*/tests/**/*.test.ts", "scripts/e2e/**/*.e2e.test.ts"],
+          include: [
+            "packages/*/e2e/**/*.e2e.test.ts",
+            "templates/*/tests/**/*.test.ts",
+            "scripts/e2e/**/*.e2e.test.ts",
+          ],
           exclude,
           execArgv,
           fileParallelism: false,

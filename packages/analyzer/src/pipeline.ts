@@ -9,7 +9,7 @@ import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
-import { compileProgram, loadProgram, RadicalCompiler, type CompileRequest } from "./parse/compile.ts";
+import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
 import type { as } from "./parse/assemblyscript.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";

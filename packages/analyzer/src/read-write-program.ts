@@ -79,7 +79,8 @@ function problemOf(crash: unknown, messages: readonly as.DiagnosticMessage[]): s
   if (crash !== undefined) return crash instanceof Error ? crash.message : String(crash);
   const error = messages.find((message) => as.isError(message));
   if (error === undefined) return "unknown";
-  const place = error.range === null ? "" : ` (line ${error.range.source.lineAt(error.range.start)} of the emitted source)`;
+  const place =
+    error.range === null ? "" : ` (line ${error.range.source.lineAt(error.range.start)} of the emitted source)`;
   return `${error.message}${place}`;
 }
 

@@ -25,7 +25,12 @@ const COLLECT_INTERVAL_MS = 600_000;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
-const WARNINGS: ReadonlySet<NoteName> = new Set(["storage_failed", "re_execution_killed", "followup_not_covered", "refused"]);
+const WARNINGS: ReadonlySet<NoteName> = new Set([
+  "storage_failed",
+  "re_execution_killed",
+  "followup_not_covered",
+  "refused",
+]);
 
 interface Waiter {
   readonly resolve: (answer: never) => void;
@@ -42,7 +47,7 @@ export class Engine {
   /** The storage operation whose success is being handled. */
   #durable: OperationId | null = null;
   #halted: Error | null = null;
-  #drained: (() => void)[] = [];
+  readonly #drained: (() => void)[] = [];
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -60,8 +65,8 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  request(request: LviRequest): Promise<LviReply> {
-    return this.#call((caller) => ({ kind: "lvi-request", caller, request }));
+  request(request: LviRequest, sentAtMs: number): Promise<LviReply> {
+    return this.#call((caller) => ({ kind: "lvi-request", caller, request, sentAtMs }));
   }
 
   followup(followup: Followup): Promise<FollowupResult> {
@@ -94,7 +99,7 @@ export class Engine {
     return new Promise<T>((resolve, reject) => {
       if (this.#halted !== null) return reject(this.#halted);
       const caller = ++this.#callers;
-      this.#waiters.set(caller, { resolve: resolve as (answer: never) => void, reject });
+      this.#waiters.set(caller, { resolve, reject });
       this.#step(event(caller));
     });
   }
@@ -120,6 +125,12 @@ export class Engine {
         return this.#answer(effect.caller, effect.reply, effect.after);
       case "followup-reply":
         return this.#answer(effect.caller, effect.result, effect.after);
+      case "look-up":
+        return this.#operate(effect.operation, storage.lookUp(effect.executionId), (record) => ({
+          kind: "looked-up",
+          operation: effect.operation,
+          record,
+        }));
       case "load":
         return this.#operate(effect.operation, storage.load(effect.units), (items) => ({
           kind: "loaded",
@@ -133,11 +144,15 @@ export class Engine {
           result,
         }));
       case "complete":
-        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => ({
-          kind: "completed",
-          operation: effect.operation,
-          result,
-        }));
+        return this.#operate(
+          effect.operation,
+          storage.complete(epoch, effect.expects, effect.completion),
+          (result) => ({
+            kind: "completed",
+            operation: effect.operation,
+            result,
+          }),
+        );
       case "collect":
         void storage.collect(effect.doneBeforeMs).then(
           (count) => log.debug("intents_collected", { count }),

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule } from "@radical/wasm-host";
+import { REPEAT_WINDOW_MS } from "./core/finished-executions.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
@@ -42,15 +43,12 @@ export interface RunningServer {
 
 const DEFAULT_DRAIN_MS = 5_000;
 
-/** Retries by locations, which leave no trace but the intent, come within the longest deadline of a request. */
-const RECENT_MS = 600_000;
-
 /** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
   const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const { epoch, pending, done } = await storage.takeOver(now() - RECENT_MS);
+  const { epoch, pending, done } = await storage.takeOver(now() - REPEAT_WINDOW_MS);
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
   for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
@@ -124,9 +122,17 @@ function checkModule(hash: ModuleHash, content: ModuleContent): void {
   try {
     compiled = compileModule(content).hash;
   } catch (error) {
-    throw new RadicalError("malformed_message", `the module is not valid WebAssembly: ${String(error)}`, "build it again");
+    throw new RadicalError(
+      "malformed_message",
+      `the module is not valid WebAssembly: ${String(error)}`,
+      "build it again",
+    );
   }
   if (compiled !== hash) {
-    throw new RadicalError("module_mismatch", `the content has the hash ${compiled}, not ${hash}`, "register a module under its own hash");
+    throw new RadicalError(
+      "module_mismatch",
+      `the content has the hash ${compiled}, not ${hash}`,
+      "register a module under its own hash",
+    );
   }
 }

@@ -31,7 +31,10 @@ test.each<[ValueType, unknown]>([
   [{ kind: "array", element: { kind: "i32" } }, [1, 2, 3]],
   [{ kind: "nullable", inner: { kind: "string" } }, null],
   [{ kind: "nullable", inner: { kind: "string" } }, "a"],
-  [{ kind: "record", name: "Post" }, { text: "a", tags: ["b"], parent: { text: "c" } }],
+  [
+    { kind: "record", name: "Post" },
+    { text: "a", tags: ["b"], parent: { text: "c" } },
+  ],
 ])("%j takes %j", (type, json) => {
   expect(roundTrip(type, json)).toEqual(json);
 });
@@ -63,7 +66,13 @@ describe("problems name the parameter", () => {
     ["nested field", { kind: "record", name: "Post" }, { x: { text: 1 } }, "invalid_argument", "x.text"],
     ["missing field", { kind: "record", name: "Post" }, { x: {} }, "missing_argument", "x.text"],
     ["unknown field", { kind: "record", name: "Post" }, { x: { text: "a", z: 1 } }, "unknown_argument", "x.z"],
-    ["inherited name", { kind: "record", name: "Post" }, { x: { text: "a", constructor: 1 } }, "unknown_argument", "x.constructor"],
+    [
+      "inherited name",
+      { kind: "record", name: "Post" },
+      { x: { text: "a", constructor: 1 } },
+      "unknown_argument",
+      "x.constructor",
+    ],
     ["not an object", { kind: "i32" }, [1], "invalid_argument", ""],
   ])("%s", (_, type, json, code, path) => {
     const encoded = encodeArguments([parameter(type)], records, json);
@@ -73,7 +82,9 @@ describe("problems name the parameter", () => {
   test("nesting without end", () => {
     let post: unknown = { text: "a" };
     for (let i = 0; i < 10_000; i++) post = { text: "a", parent: post };
-    expect(encodeArguments([parameter({ kind: "record", name: "Post" })], records, { x: post })).toMatchObject({ kind: "problem" });
+    expect(encodeArguments([parameter({ kind: "record", name: "Post" })], records, { x: post })).toMatchObject({
+      kind: "problem",
+    });
   });
 });
 

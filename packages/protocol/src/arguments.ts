@@ -5,7 +5,14 @@
  * the parameter. Integers of 64 bits that JSON numbers can't carry exactly are taken as decimal strings.
  */
 import { CborReader, CborWriter, MAX_DEPTH, MalformedError } from "./cbor.ts";
-import { INTEGER_RANGES, formatValueType, type IntegerKind, type Parameter, type RecordTypes, type ValueType } from "./value-type.ts";
+import {
+  INTEGER_RANGES,
+  formatValueType,
+  type IntegerKind,
+  type Parameter,
+  type RecordTypes,
+  type ValueType,
+} from "./value-type.ts";
 
 export interface ArgumentProblem {
   readonly code: "missing_argument" | "unknown_argument" | "invalid_argument" | "argument_out_of_range";
@@ -28,7 +35,11 @@ class Problem extends Error {
 }
 
 /** Encodes a JSON object with the parameters by name; parameters that may be left out and are, stay out. */
-export function encodeArguments(parameters: readonly Parameter[], records: RecordTypes, json: unknown): EncodedArguments {
+export function encodeArguments(
+  parameters: readonly Parameter[],
+  records: RecordTypes,
+  json: unknown,
+): EncodedArguments {
   try {
     const writer = new CborWriter();
     if (!isObject(json)) {
@@ -60,13 +71,23 @@ function writeFields(
   for (const name of Object.keys(json)) {
     if (!fields.some((field) => field.name === name)) {
       const known = fields.map((field) => field.name).join(", ");
-      throw new Problem("unknown_argument", at(name), `unknown ${noun} "${at(name)}"`, known === "" ? `there are no ${noun}s` : `the ${noun}s are: ${known}`);
+      throw new Problem(
+        "unknown_argument",
+        at(name),
+        `unknown ${noun} "${at(name)}"`,
+        known === "" ? `there are no ${noun}s` : `the ${noun}s are: ${known}`,
+      );
     }
   }
   const present = fields.filter((field) => {
     if (Object.hasOwn(json, field.name)) return true;
     if (field.optional) return false;
-    throw new Problem("missing_argument", at(field.name), `missing ${noun} "${at(field.name)}"`, `add "${field.name}" of type ${formatValueType(field.type)}`);
+    throw new Problem(
+      "missing_argument",
+      at(field.name),
+      `missing ${noun} "${at(field.name)}"`,
+      `add "${field.name}" of type ${formatValueType(field.type)}`,
+    );
   });
   writer.map(present.length);
   for (const field of present) {
@@ -75,8 +96,16 @@ function writeFields(
   }
 }
 
-function writeValue(writer: CborWriter, type: ValueType, records: RecordTypes, json: unknown, path: string, depth: number): void {
-  if (depth > MAX_DEPTH) throw new Problem("invalid_argument", path, `"${path}" is nested deeper than ${MAX_DEPTH}`, "send a flatter value");
+function writeValue(
+  writer: CborWriter,
+  type: ValueType,
+  records: RecordTypes,
+  json: unknown,
+  path: string,
+  depth: number,
+): void {
+  if (depth > MAX_DEPTH)
+    throw new Problem("invalid_argument", path, `"${path}" is nested deeper than ${MAX_DEPTH}`, "send a flatter value");
   switch (type.kind) {
     case "bool":
       if (typeof json !== "boolean") throw wrongType(type, json, path);
@@ -84,21 +113,30 @@ function writeValue(writer: CborWriter, type: ValueType, records: RecordTypes, j
       break;
     case "string":
       if (typeof json !== "string") throw wrongType(type, json, path);
-      if (!json.isWellFormed()) throw new Problem("invalid_argument", path, `"${path}" has a lone surrogate`, "send well-formed Unicode text");
+      if (!json.isWellFormed())
+        throw new Problem("invalid_argument", path, `"${path}" has a lone surrogate`, "send well-formed Unicode text");
       writer.text(json);
       break;
     case "f32":
     case "f64": {
       if (typeof json !== "number") throw wrongType(type, json, path);
       const value = type.kind === "f32" ? Math.fround(json) : json;
-      if (!Number.isFinite(value)) throw new Problem("argument_out_of_range", path, `"${path}" is out of range for ${type.kind}`, `send a number that ${type.kind} can hold`);
+      if (!Number.isFinite(value))
+        throw new Problem(
+          "argument_out_of_range",
+          path,
+          `"${path}" is out of range for ${type.kind}`,
+          `send a number that ${type.kind} can hold`,
+        );
       writer.float(value);
       break;
     }
     case "array":
       if (!Array.isArray(json)) throw wrongType(type, json, path);
       writer.array(json.length);
-      json.forEach((element, index) => writeValue(writer, type.element, records, element, `${path}[${index}]`, depth + 1));
+      json.forEach((element, index) =>
+        writeValue(writer, type.element, records, element, `${path}[${index}]`, depth + 1),
+      );
       break;
     case "nullable":
       if (json === null) writer.null();
@@ -120,7 +158,12 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
   let value: bigint;
   if (typeof json === "number" && Number.isInteger(json)) {
     if (!Number.isSafeInteger(json) && (kind === "i64" || kind === "u64")) {
-      throw new Problem("argument_out_of_range", path, `"${path}" is not exact as a JSON number`, `send ${kind} values beyond 2^53 as a decimal string`);
+      throw new Problem(
+        "argument_out_of_range",
+        path,
+        `"${path}" is not exact as a JSON number`,
+        `send ${kind} values beyond 2^53 as a decimal string`,
+      );
     }
     value = BigInt(json);
   } else if ((kind === "i64" || kind === "u64") && typeof json === "string" && /^-?\d{1,20}$/.test(json)) {
@@ -128,14 +171,24 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
   } else throw wrongType({ kind }, json, path);
   const [min, max] = INTEGER_RANGES[kind];
   if (value < min || value > max) {
-    throw new Problem("argument_out_of_range", path, `"${path}" is out of range for ${kind}`, `send an integer from ${min} to ${max}`);
+    throw new Problem(
+      "argument_out_of_range",
+      path,
+      `"${path}" is out of range for ${kind}`,
+      `send an integer from ${min} to ${max}`,
+    );
   }
   return value;
 }
 
 function wrongType(type: ValueType, json: unknown, path: string): Problem {
   const expected = formatValueType(type);
-  return new Problem("invalid_argument", path, `"${path}" must be of type ${expected}, not ${describe(json)}`, `send ${expected}`);
+  return new Problem(
+    "invalid_argument",
+    path,
+    `"${path}" must be of type ${expected}, not ${describe(json)}`,
+    `send ${expected}`,
+  );
 }
 
 function describe(json: unknown): string {

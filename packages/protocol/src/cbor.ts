@@ -48,7 +48,8 @@ export class CborWriter {
       if (!Number.isSafeInteger(value)) throw new RangeError(`not an exact integer: ${value}`);
       return value >= 0 ? this.#head(MAJOR.unsigned, value) : this.#head(MAJOR.negative, -1 - value);
     }
-    if (value > 0xffff_ffff_ffff_ffffn || value < -0x8000_0000_0000_0000n) throw new RangeError(`integer over 64 bits: ${value}`);
+    if (value > 0xffff_ffff_ffff_ffffn || value < -0x8000_0000_0000_0000n)
+      throw new RangeError(`integer over 64 bits: ${value}`);
     return value >= 0n ? this.#head(MAJOR.unsigned, value) : this.#head(MAJOR.negative, -1n - value);
   }
 
@@ -205,7 +206,8 @@ export class CborReader {
   /** An integer from `min` to `max`, both exact as numbers. */
   integerIn(min: number, max: number): number {
     const value = this.integer();
-    if (typeof value === "bigint" || value < min || value > max) throw new MalformedError(`integer ${value} outside ${min} to ${max}`);
+    if (typeof value === "bigint" || value < min || value > max)
+      throw new MalformedError(`integer ${value} outside ${min} to ${max}`);
     return value;
   }
 
@@ -304,7 +306,7 @@ export class CborReader {
 
   #head(major: number): number | bigint {
     const info = this.#initial() & 31;
-    if ((this.#initial() >> 5) !== major || info > 27) throw new MalformedError("indefinite or reserved length");
+    if (this.#initial() >> 5 !== major || info > 27) throw new MalformedError("indefinite or reserved length");
     this.#at++;
     if (info < 24) return info;
     const size = 1 << (info - 24);

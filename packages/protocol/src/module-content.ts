@@ -32,7 +32,12 @@ export interface ModuleContent {
 export function encodeModuleContent(content: ModuleContent): Uint8Array {
   const writer = new CborWriter();
   const names = Object.keys(content.plans).toSorted();
-  writer.array(6).integer(ABI_VERSION).integer(content.limits.memoryPages).integer(content.limits.accesses).map(names.length);
+  writer
+    .array(6)
+    .integer(ABI_VERSION)
+    .integer(content.limits.memoryPages)
+    .integer(content.limits.accesses)
+    .map(names.length);
   for (const name of names) writer.text(name).boolean(content.plans[name] === "speculative");
   writer.bytes(content.wasm).bytes(content.rwWasm);
   return writer.finish();

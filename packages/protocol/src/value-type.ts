@@ -53,7 +53,9 @@ export const INTEGER_RANGES: Readonly<Record<IntegerKind, readonly [min: bigint,
 export function formatValueType(type: ValueType): string {
   switch (type.kind) {
     case "array":
-      return type.element.kind === "nullable" ? `(${formatValueType(type.element)})[]` : `${formatValueType(type.element)}[]`;
+      return type.element.kind === "nullable"
+        ? `(${formatValueType(type.element)})[]`
+        : `${formatValueType(type.element)}[]`;
     case "nullable":
       return `${formatValueType(type.inner)} | null`;
     case "record":

@@ -12,7 +12,7 @@ export interface OpenCache {
 }
 
 const encoder = new TextEncoder();
-export const commit = (sequence: number): CommitId => commitId(1, sequence);
+const commit = (sequence: number): CommitId => commitId(1, sequence);
 export const item = (sequence: number, text: string): Entry => entryOf(commit(sequence), encoder.encode(text));
 const absent = (sequence: number): Entry => entryOf(commit(sequence), null);
 const a = unitId("notes", "a");
@@ -29,7 +29,9 @@ export function describeCache(name: string, open: () => Promise<OpenCache> | Ope
     });
 
     /** A fresh cache after the batches, and a look at units of it. */
-    async function after(...batches: readonly (readonly CachePut[])[]): Promise<(unit: UnitId) => Promise<Entry | undefined>> {
+    async function after(
+      ...batches: readonly (readonly CachePut[])[]
+    ): Promise<(unit: UnitId) => Promise<Entry | undefined>> {
       const cache = await opened.fresh();
       for (const batch of batches) await cache.putMany(batch);
       return async (unit) => (await cache.getMany([unit])).get(unit);
@@ -73,24 +75,48 @@ export function describeCache(name: string, open: () => Promise<OpenCache> | Ope
 
     test("a disproved version gives way to an older one, and no other version does", async () => {
       const held = item(9, "wrong");
-      const disproved = await after([{ unit: a, entry: held }], [{ unit: a, entry: item(2, "right"), disproved: held.version }]);
+      const disproved = await after(
+        [{ unit: a, entry: held }],
+        [{ unit: a, entry: item(2, "right"), disproved: held.version }],
+      );
       expect(await disproved(a)).toEqual(item(2, "right"));
       const newer = item(10, "newer");
-      const moved = await after([{ unit: a, entry: newer }], [{ unit: a, entry: item(2, "right"), disproved: held.version }]);
+      const moved = await after(
+        [{ unit: a, entry: newer }],
+        [{ unit: a, entry: item(2, "right"), disproved: held.version }],
+      );
       expect(await moved(a)).toEqual(newer);
     });
 
     test("one batch that names a unit twice keeps the newer, in either order", async () => {
-      for (const order of [[item(1, "old"), item(2, "new")], [item(2, "new"), item(1, "old")]]) {
+      for (const order of [
+        [item(1, "old"), item(2, "new")],
+        [item(2, "new"), item(1, "old")],
+      ]) {
         const look = await after(order.map((entry) => ({ unit: a, entry })));
         expect(await look(a)).toEqual(item(2, "new"));
       }
     });
 
     test("large batches, large values, every kind of key", async () => {
-      const keys = ["/", "a/b", "'; DROP TABLE entries_1; --", "ключ", "🗝️", "a\u0000b", "a\u0000c", "%", " ", "k".repeat(512)];
-      const units = [...keys, ...Array.from({ length: 500 }, (_, index) => `n${index}`)].map((key) => unitId("notes", key));
-      const entries = new Map(units.map((unit, index) => [unit, item(index + 1, index % 50 === 0 ? "x".repeat(100_000) : unit)]));
+      const keys = [
+        "/",
+        "a/b",
+        "'; DROP TABLE entries_1; --",
+        "ключ",
+        "🗝️",
+        "a\u0000b",
+        "a\u0000c",
+        "%",
+        " ",
+        "k".repeat(512),
+      ];
+      const units = [...keys, ...Array.from({ length: 500 }, (_, index) => `n${index}`)].map((key) =>
+        unitId("notes", key),
+      );
+      const entries = new Map(
+        units.map((unit, index) => [unit, item(index + 1, index % 50 === 0 ? "x".repeat(100_000) : unit)]),
+      );
       const cache = await opened.fresh();
       await cache.putMany(units.map((unit) => ({ unit, entry: entries.get(unit)! })));
       expect(await cache.getMany(units)).toEqual(entries);
@@ -103,7 +129,10 @@ export function describeCache(name: string, open: () => Promise<OpenCache> | Ope
           sequence: fc.integer({ min: 1, max: 4 }),
           value: fc.option(fc.constantFrom("x", "y")),
         })
-        .map(({ unit, sequence, value }): CachePut => ({ unit, entry: value === null ? absent(sequence) : item(sequence, value) }));
+        .map(({ unit, sequence, value }): CachePut => ({
+          unit,
+          entry: value === null ? absent(sequence) : item(sequence, value),
+        }));
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(put, { maxLength: 3 }), { maxLength: 5 }), async (batches) => {
           const model = new Map<UnitId, Entry>();

@@ -61,15 +61,22 @@ class RemoteCache implements Cache {
 
   async getMany(units: readonly UnitId[]): ReturnType<Cache["getMany"]> {
     const { found } = await this.#post({ units });
-    return new Map(found!.map(([unit, { version, value }]) => [unit, { version, value: value && Uint8Array.from(value) }]));
+    return new Map(
+      found!.map(([unit, { version, value }]) => [unit, { version, value: value && Uint8Array.from(value) }]),
+    );
   }
 
   async putMany(puts: readonly CachePut[]): Promise<void> {
-    await this.#post({ puts: puts.map((put) => ({ ...put, entry: { ...put.entry, value: put.entry.value && [...put.entry.value] } })) });
+    await this.#post({
+      puts: puts.map((put) => ({ ...put, entry: { ...put.entry, value: put.entry.value && [...put.entry.value] } })),
+    });
   }
 
   async #post(body: object): Promise<{ errors: string[]; found?: [UnitId, Packed][] }> {
-    const response = await this.#location.request("/", { method: "POST", body: JSON.stringify({ ...this.#which, ...body }) });
+    const response = await this.#location.request("/", {
+      method: "POST",
+      body: JSON.stringify({ ...this.#which, ...body }),
+    });
     const answer = (await response.json()) as { errors: string[]; found?: [UnitId, Packed][] };
     this.errors.push(...answer.errors);
     return answer;
@@ -94,7 +101,12 @@ describe("Durable Object", () => {
   let folder: string;
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "radical-cache-"));
-    location = await Location.start({ primaryUrl: PRIMARY_URL, entry: ENTRY, persistTo: folder, vars: { RADICAL_CACHE_MAX_BYTES: "100000" } });
+    location = await Location.start({
+      primaryUrl: PRIMARY_URL,
+      entry: ENTRY,
+      persistTo: folder,
+      vars: { RADICAL_CACHE_MAX_BYTES: "100000" },
+    });
   });
   afterAll(async () => {
     await location.stop();
@@ -164,13 +176,14 @@ describe("Durable Object", () => {
   test("bounded by bytes: the longest unwritten go first", async () => {
     const { cache, run } = fresh();
     const units = Array.from({ length: 60 }, (_, index) => unitId("notes", `n${index}`));
-    for (const [index, unit] of units.entries()) await cache.putMany([{ unit, entry: item(index + 1, "x".repeat(5_000)) }]);
+    for (const [index, unit] of units.entries())
+      await cache.putMany([{ unit, entry: item(index + 1, "x".repeat(5_000)) }]);
     const [sums] = await run("SELECT sum(bytes) AS bytes, (SELECT bytes FROM totals_1) AS counted FROM entries_1");
     expect(sums!["bytes"]).toBe(sums!["counted"]);
     expect(sums!["bytes"]).toBeLessThanOrEqual(100_000);
     const held = await cache.getMany(units);
     expect(held.has(units[0]!)).toBe(false);
-    expect(held.has(units.at(-1)!)).toBe(true);
+    expect(held.has(units[59]!)).toBe(true);
   });
 
   test("a value larger than a row is left out, the rest of the batch is kept", async () => {
@@ -187,7 +200,12 @@ describe("Durable Object", () => {
     const { cache, name } = fresh();
     await cache.putMany([{ unit: a, entry: item(3, "value") }]);
     await location.stop();
-    location = await Location.start({ primaryUrl: PRIMARY_URL, entry: ENTRY, persistTo: folder, vars: { RADICAL_CACHE_MAX_BYTES: "100000" } });
+    location = await Location.start({
+      primaryUrl: PRIMARY_URL,
+      entry: ENTRY,
+      persistTo: folder,
+      vars: { RADICAL_CACHE_MAX_BYTES: "100000" },
+    });
     expect((await new RemoteCache(location, 1, name).getMany([a])).get(a)).toEqual(item(3, "value"));
   });
 });

@@ -39,7 +39,9 @@ describe("a result", () => {
     expect(response.headers.get("x-radical-execution")).toMatch(/^[0-9a-f]{32}$/);
     expect(response.headers.get("x-radical-location")).toBe("IE");
     expect(response.headers.get("x-radical-path")).toBe("near-storage");
-    expect(response.headers.get("server-timing")).toMatch(/^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, total;dur=[\d.]+$/);
+    expect(response.headers.get("server-timing")).toMatch(
+      /^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, total;dur=[\d.]+$/,
+    );
     expect(response.headers.get("cache-control")).toBe("no-store");
     const again = await location.call("append", { key: "first", text: "!" });
     expect(await again.json()).toEqual({ result: "hello!" });
@@ -69,7 +71,15 @@ describe("a result", () => {
     const response = await location.call("typed", { count: 7 });
     await response.text();
     const execution = response.headers.get("x-radical-execution");
-    expect(await location.logged("request", (line) => line.execution === execution)).toMatchObject({ level: "info", handler: "typed", location: "IE", status: 200, path: "near-storage", cause: "requested", code: null });
+    expect(await location.logged("request", (line) => line.execution === execution)).toMatchObject({
+      level: "info",
+      handler: "typed",
+      location: "IE",
+      status: 200,
+      path: "near-storage",
+      cause: "requested",
+      code: null,
+    });
   });
 });
 
@@ -99,7 +109,12 @@ describe("bad input never reaches the primary", () => {
     ["missing", `{"key":"k"}`, "missing_argument", `"text"`],
     ["missing all, with no body at all", "", "missing_argument", `"key"`],
     ["unknown", `{"key":"k","text":"t","colour":"red"}`, "unknown_argument", `"colour"`],
-    ["named like a property of every object", `{"key":"k","text":"t","__proto__":1}`, "unknown_argument", `"__proto__"`],
+    [
+      "named like a property of every object",
+      `{"key":"k","text":"t","__proto__":1}`,
+      "unknown_argument",
+      `"__proto__"`,
+    ],
     ["of the wrong type", `{"key":"k","text":7}`, "invalid_argument", `"text"`],
     ["null where null is not allowed", `{"key":null,"text":"t"}`, "invalid_argument", `"key"`],
     ["with a lone surrogate", `{"key":"k","text":"\\ud800"}`, "invalid_argument", `"text"`],
@@ -129,7 +144,10 @@ describe("bad input never reaches the primary", () => {
     ["a string", "1"],
     ["a boolean", true],
   ])("%s for an i32", async (_name, count) => {
-    expect(await errorOf(await location.call("typed", { count }))).toMatchObject({ status: 400, code: "invalid_argument" });
+    expect(await errorOf(await location.call("typed", { count }))).toMatchObject({
+      status: 400,
+      code: "invalid_argument",
+    });
   });
 
   test("text that is not UTF-8", async () => {
@@ -154,8 +172,26 @@ describe("bad input never reaches the primary", () => {
         controller.close();
       },
     });
-    const response = await location.request("/api/append", { method: "POST", body: chunks, duplex: "half" } as RequestInit);
+    const response = await location.request("/api/append", {
+      method: "POST",
+      body: chunks,
+      duplex: "half",
+    } as RequestInit);
     expect(await errorOf(response)).toMatchObject({ status: 400, code: "request_too_large" });
+  });
+
+  test("far too large: refused before it is read", async () => {
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { "content-length": String(1024 * 1024 * 1024) };
+      const request = httpRequest(new URL("/api/append", location.url), { method: "POST", headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.on("error", reject);
+      request.flushHeaders();
+    });
+    expect(answer).toBe(400);
   });
 
   test("just small enough is taken", async () => {
@@ -177,9 +213,12 @@ describe("routing", () => {
     expect(error.hint).toContain("append, fail, follow");
   });
 
-  test.each(["constructor", "__proto__", "toString", "", "read/", "read/x", "%E0%A4%A"])("no handler: /api/%s", async (name) => {
-    expect(await errorOf(await location.call(name, {}))).toMatchObject({ status: 404 });
-  });
+  test.each(["constructor", "__proto__", "toString", "", "read/", "read/x", "%E0%A4%A"])(
+    "no handler: /api/%s",
+    async (name) => {
+      expect(await errorOf(await location.call(name, {}))).toMatchObject({ status: 404 });
+    },
+  );
 
   test.each(["/", "/api", "/favicon.ico"])("nothing at %s", async (target) => {
     expect(await errorOf(await location.request(target))).toMatchObject({ status: 404, code: "not_found" });
@@ -201,12 +240,17 @@ describe("routing", () => {
 });
 
 describe("Idempotency-Key", () => {
-  const withKey = (key: string): Promise<Response> => location.call("typed", { count: 1 }, { headers: { "idempotency-key": key } });
+  const withKey = (key: string): Promise<Response> =>
+    location.call("typed", { count: 1 }, { headers: { "idempotency-key": key } });
 
   test.each([
     ["a UUID", "5B0C1F0E-8a49-4c0e-9d7d-0d8f8d2b7a11", "5b0c1f0e8a494c0e9d7d0d8f8d2b7a11"],
     ["32 hex characters", "0123456789ABCDEF0123456789abcdef", "0123456789abcdef0123456789abcdef"],
-    ["any visible characters: SHA-256, its first 128 bits", "order-1", createHash("sha256").update("order-1").digest("hex").slice(0, 32)],
+    [
+      "any visible characters: SHA-256, its first 128 bits",
+      "order-1",
+      createHash("sha256").update("order-1").digest("hex").slice(0, 32),
+    ],
   ])("%s", async (_name, key, executionId) => {
     const response = await withKey(key);
     expect(response.status).toBe(200);
@@ -250,7 +294,9 @@ describe("Idempotency-Key", () => {
   });
 
   test("without it every request has an id of its own, which is not retained", async () => {
-    const ids = await Promise.all([1, 2, 3].map(async (count) => (await location.call("typed", { count })).headers.get("x-radical-execution")));
+    const ids = await Promise.all(
+      [1, 2, 3].map(async (count) => (await location.call("typed", { count })).headers.get("x-radical-execution")),
+    );
     expect(new Set(ids).size).toBe(3);
     for (const event of primary.events) expect(event).toMatchObject({ request: { retained: false } });
   });
@@ -263,7 +309,7 @@ describe("configuration", () => {
       const error = await errorOf(await misconfigured.call("typed", { count: 1 }));
       expect(error).toMatchObject({ status: 500, code: "internal_error" });
       expect(error.message).toContain("RADICAL_KEY");
-      expect((await misconfigured.logged("internal_error"))).toMatchObject({ level: "error", location: "unknown" });
+      expect(await misconfigured.logged("internal_error")).toMatchObject({ level: "error", location: "unknown" });
     } finally {
       await misconfigured.stop();
     }
@@ -272,7 +318,9 @@ describe("configuration", () => {
   test("the body limit is a variable", async () => {
     const small = await Location.start({ primaryUrl: "http://127.0.0.1:9", vars: { RADICAL_MAX_BODY_BYTES: "20" } });
     try {
-      expect(await errorOf(await small.call("append", { key: "k", text: "long enough" }))).toMatchObject({ code: "request_too_large" });
+      expect(await errorOf(await small.call("append", { key: "k", text: "long enough" }))).toMatchObject({
+        code: "request_too_large",
+      });
     } finally {
       await small.stop();
     }

@@ -26,7 +26,10 @@ const ENTRY = `
   export default createWorker({ manifest, f, rw });
 `;
 
-export async function bundle(entry: string): Promise<string> {
+/** By entry: the same Worker is started many times. */
+const bundles = new Map<string, Promise<string>>();
+
+async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: entry, resolveDir: import.meta.dirname, loader: "ts" },
     bundle: true,
@@ -38,6 +41,17 @@ export async function bundle(entry: string): Promise<string> {
     logLevel: "silent",
   });
   return outputFiles[0]!.text;
+}
+
+interface CallInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+function bundled(entry: string): Promise<string> {
+  const known = bundles.get(entry) ?? bundle(entry);
+  bundles.set(entry, known);
+  return known;
 }
 
 export interface LocationOptions {
@@ -86,7 +100,7 @@ export class Location {
             compatibilityDate: COMPATIBILITY_DATE,
             modulesRoot: "/",
             modules: [
-              { type: "ESModule", path: "/worker.js", contents: await bundle(options.entry ?? ENTRY) },
+              { type: "ESModule", path: "/worker.js", contents: await bundled(options.entry ?? ENTRY) },
               { type: "CompiledWasm", path: "/module.wasm", contents: new Uint8Array(application.wasm) },
               { type: "CompiledWasm", path: "/module.rw.wasm", contents: new Uint8Array(application.rwWasm) },
               { type: "ESModule", path: "/manifest.json", contents: `export default ${JSON.stringify(manifest)}` },
@@ -125,7 +139,7 @@ export class Location {
   }
 
   /** `POST /api/<handler>` from outside of workerd. */
-  call(handler: string, args: unknown, init: RequestInit = {}): Promise<Response> {
+  call(handler: string, args: unknown, init: CallInit = {}): Promise<Response> {
     return this.request(`/api/${handler}`, {
       method: "POST",
       body: JSON.stringify(args),

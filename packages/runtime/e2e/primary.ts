@@ -141,10 +141,13 @@ export class TestPrimary {
     const path = request.url ?? "";
     if (!this.#isSigned(request, path, body)) {
       this.badSignatures.push(path);
-      response.writeHead(401, { "content-type": "application/json" }).end(`{"error":{"code":"unauthorized","message":"bad signature"}}`);
+      response
+        .writeHead(401, { "content-type": "application/json" })
+        .end(`{"error":{"code":"unauthorized","message":"bad signature"}}`);
       return;
     }
-    const answer = path === LVI_PATH ? await this.#onLvi(body) : path === FOLLOWUP_PATH ? await this.#onFollowup(body) : null;
+    const answer =
+      path === LVI_PATH ? await this.#onLvi(body) : path === FOLLOWUP_PATH ? await this.#onFollowup(body) : null;
     if (answer === null) response.destroy();
     else response.writeHead(200, { "content-type": "application/cbor" }).end(answer);
   }
@@ -170,7 +173,8 @@ export class TestPrimary {
     if (!(await this.acceptFollowup(followup))) return null;
     const pending = this.#pending.get(followup.executionId);
     const stored = this.#stored.get(followup.executionId);
-    const result: FollowupResult = pending !== undefined ? "applied" : stored !== undefined ? "completed_before" : "unknown_intent";
+    const result: FollowupResult =
+      pending !== undefined ? "applied" : stored !== undefined ? "completed_before" : "unknown_intent";
     if (pending !== undefined) {
       const own = this.#run(pending.request);
       this.#compare(followup, { outcome: own.outcome, writes: own.writes });
@@ -185,7 +189,8 @@ export class TestPrimary {
     const times = { receivedAtMs: 0, sentAtMs: 0 };
     // Asked again, or somebody wants what a pending intent holds: re-execution at once.
     for (const pending of this.#pending.values()) {
-      if (pending.request.executionId === request.executionId || overlap(pending.request, request)) this.#execute(pending);
+      if (pending.request.executionId === request.executionId || overlap(pending.request, request))
+        this.#execute(pending);
     }
     const stored = this.#stored.get(request.executionId);
     if (stored !== undefined) return { kind: "executed", cause: "stored", outcome: stored.outcome, repairs: [], times };
@@ -229,7 +234,8 @@ export class TestPrimary {
   }
 
   #compare(followup: Followup, own: Completed): void {
-    if (!isDeepStrictEqual({ outcome: followup.outcome, writes: followup.writes }, own)) this.divergences.push(followup);
+    if (!isDeepStrictEqual({ outcome: followup.outcome, writes: followup.writes }, own))
+      this.divergences.push(followup);
   }
 
   #nextCommit(): CommitId {

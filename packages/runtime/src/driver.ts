@@ -7,12 +7,13 @@ import type { Cache } from "./cache/cache.ts";
 import type { Answer, Derivation, Effect, ExecutionEvent, Speculation, WarningCode } from "./core/effects.ts";
 import type { Execution } from "./core/execution.ts";
 import type { Primary } from "./lvi/primary.ts";
+import { type SpeculationLane, turns } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
 
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. A warm connection needs one turn, a cold one three; a turn costs about 10 µs.
+ * longer of the two. A warm connection needs one turn, a cold one three.
  */
 const TURNS_BEFORE_SPECULATION = 6;
 
@@ -21,8 +22,9 @@ export interface Surroundings {
   readonly invocation: Invocation;
   readonly cache: Cache;
   readonly primary: Primary;
+  readonly lane: SpeculationLane;
   readonly timings: Timings;
-  /** Milliseconds by a clock that never goes back. */
+  /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
   readonly warn: (code: WarningCode, message: string) => void;
 }
@@ -35,7 +37,7 @@ export interface Run {
 }
 
 export function drive(execution: Execution, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, timings, now, warn } = surroundings;
+  const { module, invocation, cache, primary, lane, timings, now, warn } = surroundings;
   const answer = Promise.withResolvers<Answer>();
   let sent: Promise<void> = Promise.resolve();
 
@@ -71,16 +73,23 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         sent = sending.sent;
         const answered = await sending.answered;
         timings.add("lvi", sinceMs);
-        return { ...answered, kind: answered.kind === "reply" ? "replied" : answered.kind, atMs: now() } as ExecutionEvent;
+        return {
+          ...answered,
+          kind: answered.kind === "reply" ? "replied" : answered.kind,
+          atMs: now(),
+        } as ExecutionEvent;
       }
       case "speculate": {
         await sent;
-        for (let turn = 0; turn < TURNS_BEFORE_SPECULATION; turn++) await scheduler.wait(0);
-        if (execution.answered) return null;
+        await turns(TURNS_BEFORE_SPECULATION);
+        await lane.enter();
         const startedAtMs = now();
-        const speculation = speculate(module, invocation, effect);
-        timings.add("f", startedAtMs);
-        return { kind: "speculated", speculation, atMs: now() };
+        // The primary may have answered meanwhile; then nobody needs f any more.
+        const speculation = execution.answered ? null : speculate(module, invocation, effect);
+        if (speculation !== null) timings.add("f", startedAtMs);
+        const handedOn = speculation === null ? null : advance({ kind: "speculated", speculation, atMs: now() });
+        await Promise.all([handedOn, lane.leave()]);
+        return null;
       }
       case "answer":
         answer.resolve(effect.answer);
@@ -107,7 +116,11 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
 }
 
 /** What the host throws (an instance that does not fit into memory, say) is a failed derivation: the primary runs f. */
-function derive(module: HandlerModule, invocation: Invocation, snapshot: Extract<Effect, { kind: "derive" }>["snapshot"]): Derivation {
+function derive(
+  module: HandlerModule,
+  invocation: Invocation,
+  snapshot: Extract<Effect, { kind: "derive" }>["snapshot"],
+): Derivation {
   try {
     return deriveAccessSet(module, invocation, (unit) => snapshot.get(unit));
   } catch (error) {
@@ -115,7 +128,11 @@ function derive(module: HandlerModule, invocation: Invocation, snapshot: Extract
   }
 }
 
-function speculate(module: HandlerModule, invocation: Invocation, effect: Extract<Effect, { kind: "speculate" }>): Speculation {
+function speculate(
+  module: HandlerModule,
+  invocation: Invocation,
+  effect: Extract<Effect, { kind: "speculate" }>,
+): Speculation {
   try {
     const run = runHandler(module, invocation, (unit) => effect.snapshot.get(unit), effect.set);
     switch (run.kind) {

@@ -6,5 +6,7 @@ export function hex(bytes: Uint8Array): string {
 /** Null for anything but an even number of hex characters. */
 export function fromHex(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^(?:[0-9a-fA-F]{2})*$/.test(text)) return null;
-  return Uint8Array.from({ length: text.length / 2 }, (_, index) => Number.parseInt(text.slice(2 * index, 2 * index + 2), 16));
+  return Uint8Array.from({ length: text.length / 2 }, (_, index) =>
+    Number.parseInt(text.slice(2 * index, 2 * index + 2), 16),
+  );
 }

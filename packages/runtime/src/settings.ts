@@ -41,7 +41,8 @@ const MIN_KEY_BYTES = 16;
 /** Throws an `internal_error` that names the variable. */
 export function readSettings(env: Env): Settings {
   const secret = fromHex(env.RADICAL_KEY ?? "");
-  if (secret === null || secret.length < MIN_KEY_BYTES) throw wrong("RADICAL_KEY", `at least ${MIN_KEY_BYTES} bytes in hex`);
+  if (secret === null || secret.length < MIN_KEY_BYTES)
+    throw wrong("RADICAL_KEY", `at least ${MIN_KEY_BYTES} bytes in hex`);
   if (!env.RADICAL_KEY_ID) throw wrong("RADICAL_KEY_ID", "the name of the key");
   if (!env.RADICAL_LOCATION) throw wrong("RADICAL_LOCATION", "the name of the location");
   if (!URL.canParse(env.RADICAL_PRIMARY_URL)) throw wrong("RADICAL_PRIMARY_URL", "the URL of the LVI server");
@@ -51,7 +52,11 @@ export function readSettings(env: Env): Settings {
     location: env.RADICAL_LOCATION,
     nearStorageOnly: env.RADICAL_NEAR_STORAGE_ONLY === "1",
     maxBodyBytes: positive("RADICAL_MAX_BODY_BYTES", env.RADICAL_MAX_BODY_BYTES, DEFAULT_MAX_BODY_BYTES),
-    memoryCacheBytes: positive("RADICAL_MEMORY_CACHE_BYTES", env.RADICAL_MEMORY_CACHE_BYTES, DEFAULT_MEMORY_CACHE_BYTES),
+    memoryCacheBytes: positive(
+      "RADICAL_MEMORY_CACHE_BYTES",
+      env.RADICAL_MEMORY_CACHE_BYTES,
+      DEFAULT_MEMORY_CACHE_BYTES,
+    ),
     bounds: {
       ...DEFAULT_BOUNDS,
       attemptMs: positive("RADICAL_ATTEMPT_MS", env.RADICAL_ATTEMPT_MS, DEFAULT_BOUNDS.attemptMs),
@@ -68,5 +73,9 @@ function positive(name: string, text: string | undefined, fallback: number): num
 }
 
 function wrong(name: string, expected: string): RadicalError {
-  return new RadicalError("internal_error", `the location is not configured: ${name} must be ${expected}`, `set ${name} for this Worker`);
+  return new RadicalError(
+    "internal_error",
+    `the location is not configured: ${name} must be ${expected}`,
+    `set ${name} for this Worker`,
+  );
 }

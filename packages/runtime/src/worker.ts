@@ -17,6 +17,7 @@ import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
 import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
+import { SpeculationLane } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
 
 export interface WorkerParts {
@@ -37,6 +38,7 @@ interface Isolate {
   readonly settings: Settings;
   readonly memory: MemoryCache;
   readonly primary: Primary;
+  readonly lane: SpeculationLane;
 }
 
 export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts): RadicalWorker {
@@ -49,6 +51,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
       settings,
       memory: new MemoryCache(settings.memoryCacheBytes),
       primary: new Primary(settings.primaryUrl, settings.key),
+      lane: new SpeculationLane(),
     };
   };
 
@@ -89,7 +92,7 @@ class Exchange {
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
   async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, primary } = isolate;
+    const { settings, primary, lane } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
@@ -116,6 +119,7 @@ class Exchange {
       invocation: { handler, args, environment },
       cache: this.#cache(env, isolate),
       primary,
+      lane,
       timings: this.#timings,
       now,
       warn: (event, message) => this.#warn("warn", event, location, message),
@@ -163,7 +167,12 @@ class Exchange {
     return toResponse(reply, this.#executionId, location, this.#timings);
   }
 
-  #warn(level: "warn" | "error", event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"], location: string, message: string): void {
+  #warn(
+    level: "warn" | "error",
+    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
+    location: string,
+    message: string,
+  ): void {
     this.#log({ level, event, location, handler: this.#handler, execution: this.#executionId, message });
   }
 }

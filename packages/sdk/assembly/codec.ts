@@ -148,7 +148,8 @@ export class Reader {
   signed(min: i64, max: i64): i64 {
     const initial = this.initial();
     const negative = (initial & 0xe0) == NEGATIVE;
-    if (initial >= TEXT || (!negative && (initial & 0xe0) != UNSIGNED)) throw new Error("malformed value: expected an integer");
+    if (initial >= TEXT || (!negative && (initial & 0xe0) != UNSIGNED))
+      throw new Error("malformed value: expected an integer");
     const argument = this.head();
     const value = negative ? ~(argument as i64) : (argument as i64);
     if (argument > (i64.MAX_VALUE as u64) || value < min || value > max) throw new Error("stored integer out of range");

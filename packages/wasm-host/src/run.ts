@@ -66,7 +66,8 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
   };
   const execution = new Execution(invocation, module.limits, items);
   const ending = execution.run(module.rw);
-  if (ending === null) return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
+  if (ending === null)
+    return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
   if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
     // Where f^rw fails an assertion, so does f, having accessed the same units. But the two need different amounts

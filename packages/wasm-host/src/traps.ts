@@ -18,11 +18,12 @@ const MAX_MESSAGE = 4096;
  * and handlers are refused the `unreachable` builtin.
  */
 const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string])[] = [
+  // "table index is out of bounds" is no access to memory.
+  [/indirect call|null function|signature|table index/i, "indirect_call", "call of a function value that is not one"],
   [/unreachable/i, "out_of_memory", "the handler used up its memory"],
   [/divi(de|sion) by zero/i, "integer_divide_by_zero", "integer division by zero"],
   [/out.of.bounds|outside (the )?bounds/i, "memory_out_of_bounds", "access outside of memory"],
   [/unrepresentable|overflow/i, "integer_overflow", "integer overflow"],
-  [/indirect call|null function|signature|table/i, "indirect_call", "call of a function value that is not one"],
 ];
 
 /** The trap that an error thrown by a running module stands for; null if it is no trap but a mistake of the host. */
@@ -40,7 +41,8 @@ export function trapOf(error: unknown): Trap | null {
 
 /** The trap for a call of AssemblyScript's own `abort`: a failed assertion or a `throw`. */
 export function assertionTrap(message: string, file: string, line: number, column: number): Trap {
-  if (message === "stack overflow") return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
+  if (message === "stack overflow")
+    return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
   if (message === "Allocation too large") return { code: "out_of_memory", message: "the handler used up its memory" };
   const place = file === "" ? "" : ` (${file}:${line}:${column})`;
   return { code: "assertion_failed", message: `${tidy(message === "" ? "assertion failed" : message)}${place}` };

@@ -4,7 +4,7 @@
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
-import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
+import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { parseFile } from "../parse/compile.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";

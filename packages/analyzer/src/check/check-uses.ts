@@ -4,7 +4,7 @@
 import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE } from "@radical/protocol";
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
+import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { isDevelopers, SDK_LIBRARY, type CallSite, type RadicalCompiler } from "../parse/compile.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
@@ -96,7 +96,10 @@ const BUILTINS: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   [/^(reinterpret|copysign)/, FLOAT_BITS],
   [/^unreachable$/, UNREACHABLE],
   [/^(load|store)/, RAW_MEMORY],
-  [/^(changetype|unchecked|call_indirect|size|grow|copy|fill|init|drop|data|alloc|realloc|free|i31|externref)$/, RAW_MEMORY],
+  [
+    /^(changetype|unchecked|call_indirect|size|grow|copy|fill|init|drop|data|alloc|realloc|free|i31|externref)$/,
+    RAW_MEMORY,
+  ],
   [/^(v128|[if]\d+x\d+|atomic|memory|__)/, RAW_MEMORY],
 ];
 
@@ -112,7 +115,6 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   ],
   [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
   [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
-  [/^~lib\/typedarray\/Float(32|64)Array#get:buffer$/, FLOAT_BITS],
   [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
 ];
 
@@ -171,11 +173,16 @@ function originOf(element: as.Element, compiler: RadicalCompiler): Span | null {
 function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): Diagnostic[] {
   const found: Diagnostic[] = [];
   const refuse = (refusal: Refusal, { node }: CallSite): void => {
-    if (isDevelopers(node.range.source)) found.push(diagnostic(refusal.code, { ...refusal, primary: spanOfRange(node.range) }));
+    if (isDevelopers(node.range.source))
+      found.push(diagnostic(refusal.code, { ...refusal, primary: spanOfRange(node.range) }));
   };
   for (const { name, site } of compiler.builtinCalls) {
     const refusal = BUILTINS.find(([names]) => names.test(name))?.[1];
     if (refusal !== undefined) refuse(refusal, site);
+  }
+  for (const { view, site } of compiler.bufferAccesses) {
+    if (view.endsWith(".dataStart")) refuse(RAW_MEMORY, site);
+    else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
   }
   // The schema is that of the program before code was generated: other nodes, the same places.
   const declared = new Set(tables.map((table) => placeOf(table.declaration.initializer!)));
@@ -185,7 +192,8 @@ function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): 
     for (const site of sites) {
       if (isTable && !declared.has(placeOf(site.node))) refuse(TABLE, site);
       else if (refusal !== undefined) refuse(refusal, site);
-      else if (called.declaration.range.source.isLibrary && RUNTIME_CALL.test(textOf(site.node))) refuse(RAW_MEMORY, site);
+      else if (called.declaration.range.source.isLibrary && RUNTIME_CALL.test(textOf(site.node)))
+        refuse(RAW_MEMORY, site);
     }
   }
   return found;

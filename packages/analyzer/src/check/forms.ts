@@ -41,11 +41,11 @@ const FORMS = {
   },
   optional_chaining: {
     message: "there is no optional chaining",
-    help: "test for null first: const name = user == null ? \"\" : user.name;",
+    help: 'test for null first: const name = user == null ? "" : user.name;',
   },
   nullish_coalescing: {
     message: "there is no ?? operator",
-    help: "test for null: const name = given == null ? \"nobody\" : given;",
+    help: 'test for null: const name = given == null ? "nobody" : given;',
   },
   regular_expression: {
     message: "there are no regular expressions",
@@ -57,7 +57,7 @@ const FORMS = {
   },
   type_import: {
     message: "there is no import type",
-    help: "import { User } from \"../lib/models\"",
+    help: 'import { User } from "../lib/models"',
   },
 } as const satisfies Partial<Record<DiagnosticCode, Form>>;
 
@@ -99,7 +99,9 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
   if (token.kind !== "name" || before?.text === ".") return null;
   switch (token.text) {
     case "async":
-      return after() === "function" || (isName(1) && after(2) !== "=") || isAsyncArrow(tokens, index) ? "async_function" : null;
+      return after() === "function" || (isName(1) && after(2) !== "=") || isAsyncArrow(tokens, index)
+        ? "async_function"
+        : null;
     case "await":
       return isName(1) ? "async_function" : null;
     case "function":
@@ -117,7 +119,9 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       return after() === "(" ? loopForm(tokens, index + 2) : null;
     default:
       // `name: for (…)`; not `case name: for (…)`.
-      return after() === ":" && ["for", "while", "do"].includes(after(2)) && isStatementStart(before) ? "labeled_statement" : null;
+      return after() === ":" && ["for", "while", "do"].includes(after(2)) && isStatementStart(before)
+        ? "labeled_statement"
+        : null;
   }
 }
 
@@ -127,7 +131,8 @@ function isAsyncArrow(tokens: readonly ScannedToken[], index: number): boolean {
   let depth = 0;
   for (let at = index + 1; at < tokens.length; at++) {
     if (tokens[at]!.text === "(") depth++;
-    else if (tokens[at]!.text === ")" && --depth === 0) return tokens[at + 1]?.text === "=>" || tokens[at + 1]?.text === ":";
+    else if (tokens[at]!.text === ")" && --depth === 0)
+      return tokens[at + 1]?.text === "=>" || tokens[at + 1]?.text === ":";
   }
   return false;
 }

@@ -17,7 +17,19 @@ const PUNCTUATION = [
 ] as const; // prettier-ignore
 
 /** Words after which a slash starts a regular expression rather than a division. */
-const BEFORE_EXPRESSION = new Set(["return", "case", "typeof", "in", "of", "instanceof", "new", "throw", "else", "do", "void"]);
+const BEFORE_EXPRESSION = new Set([
+  "return",
+  "case",
+  "typeof",
+  "in",
+  "of",
+  "instanceof",
+  "new",
+  "throw",
+  "else",
+  "do",
+  "void",
+]);
 
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 const NUMBER = /(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?)n?/y;
@@ -46,7 +58,7 @@ export function scan(text: string): ScannedToken[] {
   const template = (): void => {
     while (at < text.length) {
       const unit = text[at]!;
-      if (unit === "\\") at += 2;
+      if (unit === "\\") at = Math.min(at + 2, text.length);
       else if (unit === "`") {
         at++;
         return;

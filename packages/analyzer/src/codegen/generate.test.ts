@@ -45,31 +45,64 @@ describe("handlers of every parameter and result type", () => {
       export function remove(key: string): bool { posts.delete(key); return posts.has(key) || names.has(key); }
       export function environment(): string { return now().toString() + " " + random().toString() + " " + uuid(); }
       export function nan(zero: f64): f64 { return zero / zero; }
+      class Link { next: Link | null = null; }
+      function chain(n: i32): Link { const link = new Link(); if (n > 0) link.next = chain(n - 1); return link; }
+      export function deep(n: i32): bool { return chain(n).next == null; }
       export function index(values: i32[]): i32 { return values[3]; }
     `,
   });
 
   test("numbers keep their values to the bounds", () => {
-    const json = { a: -128, b: 255, c: -32768, d: 65535, e: -2147483648, f: 4294967295, g: "-9223372036854775808", h: "18446744073709551615", i: 1.5, j: -0.1, k: true };
+    const json = {
+      a: -128,
+      b: 255,
+      c: -32768,
+      d: 65535,
+      e: -2147483648,
+      f: 4294967295,
+      g: "-9223372036854775808",
+      h: "18446744073709551615",
+      i: 1.5,
+      j: -0.1,
+      k: true,
+    };
     expect(call(built, new Map(), "numbers", json).result).toBe(
       "-128 255 -32768 65535 -2147483648 4294967295 -9223372036854775808 18446744073709551615 1.5 -0.1 true",
     );
   });
 
   test("records: given fields are kept, missing ones initialized", () => {
-    const full = { title: "é𝄞", stars: 1, author: { id: "1", made: 9, name: "n", tags: [] }, parent: null, scores: [1, 2.5] };
+    const full = {
+      title: "é𝄞",
+      stars: 1,
+      author: { id: "1", made: 9, name: "n", tags: [] },
+      parent: null,
+      scores: [1, 2.5],
+    };
     expect(call(built, new Map(), "same", { post: full }).result).toEqual(full);
-    expect(call(built, new Map(), "same", { post: { title: "t", parent: { title: "p", author: { name: "a" } } } }).result).toEqual({
+    expect(
+      call(built, new Map(), "same", { post: { title: "t", parent: { title: "p", author: { name: "a" } } } }).result,
+    ).toEqual({
       title: "t",
       stars: 5,
       author: { id: "none", made: 7, name: "", tags: ["new"] },
-      parent: { title: "p", stars: 5, author: { id: "none", made: 7, name: "a", tags: ["new"] }, parent: null, scores: [] },
+      parent: {
+        title: "p",
+        stars: 5,
+        author: { id: "none", made: 7, name: "a", tags: ["new"] },
+        parent: null,
+        scores: [],
+      },
       scores: [],
     });
   });
 
   test("arrays, null and nothing", () => {
-    expect(call(built, new Map(), "nested", { values: [[1], [], [2, 3]], maybe: ["x"] }).result).toEqual([[1], [], [2, 3]]);
+    expect(call(built, new Map(), "nested", { values: [[1], [], [2, 3]], maybe: ["x"] }).result).toEqual([
+      [1],
+      [],
+      [2, 3],
+    ]);
     expect(call(built, new Map(), "nested", { values: [], maybe: null }).result).toBeNull();
     expect(call(built, new Map(), "nothing").result).toBeNull();
   });
@@ -82,7 +115,13 @@ describe("handlers of every parameter and result type", () => {
 
   test("items are stored and read again", () => {
     const items = new Map<string, Uint8Array>();
-    const post = { title: "t", stars: 3, author: { id: "i", made: 1, name: "n", tags: ["a", "b"] }, parent: null, scores: [0.5] };
+    const post = {
+      title: "t",
+      stars: 3,
+      author: { id: "i", made: 1, name: "n", tags: ["a", "b"] },
+      parent: null,
+      scores: [0.5],
+    };
     expect(call(built, items, "save", { key: "k/1", post }).result).toBeNull();
     expect([...items.keys()].toSorted()).toEqual(["lists/k/1", "names/k/1", "posts/k/1"]);
     expect(JSON.parse(valueToJson(items.get("posts/k/1")!))).toEqual(post);
@@ -109,16 +148,43 @@ describe("handlers of every parameter and result type", () => {
         const items = new Table<Item>("items");
         export function load(): Item | null { return items.get("1"); }`,
     });
-    call(old, items, "save", { item: { gone: [["a"], []], count: -3, alsoGone: { gone: [], count: 1, alsoGone: null } } });
-    expect(call(young, items, "load").result).toEqual({ added: "new1", count: -3, part: { size: 0, label: "" }, parts: [], maybe: null, flag: false });
+    call(old, items, "save", {
+      item: { gone: [["a"], []], count: -3, alsoGone: { gone: [], count: 1, alsoGone: null } },
+    });
+    expect(call(young, items, "load").result).toEqual({
+      added: "new1",
+      count: -3,
+      part: { size: 0, label: "" },
+      parts: [],
+      maybe: null,
+      flag: false,
+    });
   });
 
   test("abort ends the handler with its status, code and message", () => {
-    expect(call(built, new Map(), "name", { key: "x" }).outcome).toEqual({ kind: "abort", status: 404, code: "no_name", message: "There is no x" });
+    expect(call(built, new Map(), "name", { key: "x" }).outcome).toEqual({
+      kind: "abort",
+      status: 404,
+      code: "no_name",
+      message: "There is no x",
+    });
   });
 
   test("traps name the developer's or the library's line", () => {
-    expect(call(built, new Map(), "index", { values: [] }).outcome).toMatchObject({ kind: "trap", code: "assertion_failed", message: expect.stringMatching(/^Index out of range \(~lib\/array\.ts:/) });
+    expect(call(built, new Map(), "index", { values: [] }).outcome).toMatchObject({
+      kind: "trap",
+      code: "assertion_failed",
+      message: expect.stringMatching(/^Index out of range \(~lib\/array\.ts:/),
+    });
+  });
+
+  test("calls that hold objects are nested to the same depth everywhere", () => {
+    expect(call(built, new Map(), "deep", { n: 1000 }).result).toBe(false);
+    expect(call(built, new Map(), "deep", { n: 1000000 }).outcome).toEqual({
+      kind: "trap",
+      code: "stack_overflow",
+      message: "the handler's calls are nested too deeply",
+    });
   });
 
   test("the environment is the recorded one", () => {
@@ -129,7 +195,48 @@ describe("handlers of every parameter and result type", () => {
   });
 
   test("every NaN is the same", () => {
-    expect(call(built, new Map(), "nan", { zero: 0 }).outcome).toEqual({ kind: "result", value: Uint8Array.of(0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0) });
+    expect(call(built, new Map(), "nan", { zero: 0 }).outcome).toEqual({
+      kind: "result",
+      value: Uint8Array.of(0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0),
+    });
+  });
+
+  test("default exports, aliases, enums, base classes of other files, names that two files share", () => {
+    const odd = build({
+      "lib/base.ts": `const START: string = "base"; export type Id = string; export enum Kind { A, B }
+        export class Base { id: Id = START; kind: Kind = Kind.B; }`,
+      "lib/entity.ts": `import { Base } from "./base"; const START: i32 = 3;
+        export default class Entity extends Base { count: i32 = START; more: Entity[] = []; }`,
+      "handlers/a.ts": `import Entity from "../lib/entity"; import { Id, Kind } from "../lib/base";
+        const START: f64 = 1.5;
+        export function make(id: Id, kind: Kind = Kind.A, factor: f64 = START): Entity {
+          const made = new Entity(); made.id = id; made.kind = kind; made.count = (made.count * factor) as i32; return made;
+        }
+        export function same(entity: Entity): Entity { return entity; }`,
+    });
+    expect(call(odd, new Map(), "make", { id: "x" }).result).toEqual({ id: "x", kind: 0, count: 4, more: [] });
+    expect(call(odd, new Map(), "same", { entity: { more: [{ count: 1 }] } }).result).toEqual({
+      id: "base",
+      kind: 1,
+      count: 3,
+      more: [{ id: "base", kind: 1, count: 1, more: [] }],
+    });
+  });
+
+  test("more fields and parameters than a word has bits", () => {
+    const names = Array.from({ length: 70 }, (_, index) => `f${index}`);
+    const wide = build({
+      "handlers/a.ts": `export class Wide { ${names.map((name, index) => `${name}: i32 = ${index};`).join(" ")} }
+        export function wide(${names.map((name, index) => `${name}: i32 = ${index}`).join(", ")}): Wide { const w = new Wide(); w.f69 = f0 + f69; return w; }
+        export function same(wide: Wide): Wide { return wide; }`,
+    });
+    expect(call(wide, new Map(), "wide", { f69: 100 }).result).toMatchObject({ f0: 0, f63: 63, f64: 64, f69: 100 });
+    expect(call(wide, new Map(), "same", { wide: { f64: -1 } }).result).toMatchObject({
+      f0: 0,
+      f63: 63,
+      f64: -1,
+      f69: 69,
+    });
   });
 
   test("the manifest's view", () => {

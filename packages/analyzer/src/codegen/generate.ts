@@ -120,7 +120,9 @@ class Generator {
     );
     const filled = fields.map((field, index) => {
       const value =
-        field.initializer === null ? `${RESERVED_PREFIX}_zeroValue<${types[index]}>()` : `this.${this.#initializer(field)}()`;
+        field.initializer === null
+          ? `${RESERVED_PREFIX}_zeroValue<${types[index]}>()`
+          : `this.${this.#initializer(field)}()`;
       return `    if (!${isSeen(index)}) ${this.#assignment(record, field, types[index]!, value)}\n`;
     });
     file.member(
@@ -129,8 +131,12 @@ class Generator {
         `  __radicalDecode(reader: ${RESERVED_PREFIX}_Reader): void {\n${declareSeen(words)}` +
         `    for (let pairs = reader.map(); pairs > 0; pairs--) {\n      reader.key();\n      ${decoded.join("")}reader.skip();\n    }\n` +
         `    this.${fill}(${seenWords(words).join(", ")});\n  }\n` +
-        `  __radicalInitialize(): void {\n    this.${fill}(${seenWords(words).map(() => "0").join(", ")});\n  }\n` +
-        `  ${fill}(${seenWords(words).map((word) => `${word}: u64`).join(", ")}): void {\n${filled.join("")}  }\n`,
+        `  __radicalInitialize(): void {\n    this.${fill}(${seenWords(words)
+          .map(() => "0")
+          .join(", ")});\n  }\n` +
+        `  ${fill}(${seenWords(words)
+          .map((word) => `${word}: u64`)
+          .join(", ")}): void {\n${filled.join("")}  }\n`,
     );
   }
 
@@ -155,7 +161,9 @@ class Generator {
     const { parameters } = handler;
     const words = wordCount(parameters.length);
     const types = parameters.map((parameter) => this.#type(entry, parameter.resolved, parameter.type));
-    const declared = parameters.map((parameter, i) => `  let p${i}: ${types[i]} = ${placeholder(parameter.type, types[i]!)};\n`);
+    const declared = parameters.map(
+      (parameter, i) => `  let p${i}: ${types[i]} = ${placeholder(parameter.type, types[i]!)};\n`,
+    );
     const decoded = parameters.map(
       (parameter, i) =>
         `if (reader.keyIs(${JSON.stringify(parameter.name)})) {\n      p${i} = ${RESERVED_PREFIX}_decodeValue<${types[i]}>(reader);\n      ${markSeen(i)}\n    } else `,
@@ -164,7 +172,9 @@ class Generator {
       if (parameter.defaultText !== null) {
         return [`  if (!${isSeen(i)}) p${i} = ${this.#defaultOf(entry, handler, parameter, index, i)};\n`];
       }
-      return parameter.optional ? [] : [`  if (!${isSeen(i)}) throw new Error("missing argument ${parameter.name}");\n`];
+      return parameter.optional
+        ? []
+        : [`  if (!${isSeen(i)}) throw new Error("missing argument ${parameter.name}");\n`];
     });
     const call = `${name}(${parameters.map((_, i) => `p${i}`).join(", ")})`;
     let answer = `  ${call};\n`;
@@ -185,11 +195,19 @@ class Generator {
   }
 
   /** A call of the function that evaluates a parameter's default where it was written: it may use what stands before it. */
-  #defaultOf(entry: GeneratedFile, handler: HandlerSchema, parameter: HandlerParameter, index: number, position: number): string {
+  #defaultOf(
+    entry: GeneratedFile,
+    handler: HandlerSchema,
+    parameter: HandlerParameter,
+    index: number,
+    position: number,
+  ): string {
     const file = this.#file(handler.declaredIn);
     const name = `${RESERVED_PREFIX}_d${index}_${position}`;
     const before = handler.parameters.slice(0, position);
-    const signature = before.map((other) => `${other.name}: ${this.#type(file, other.resolved, other.type)}`).join(", ");
+    const signature = before
+      .map((other) => `${other.name}: ${this.#type(file, other.resolved, other.type)}`)
+      .join(", ");
     const type = this.#type(file, parameter.resolved, parameter.type);
     file.statement(`export function ${name}(${signature}): ${type} {\n  return ${parameter.defaultText};\n}`);
     entry.import(name, handler.declaredIn);

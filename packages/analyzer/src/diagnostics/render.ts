@@ -18,7 +18,11 @@ export interface RenderOptions {
 type Paint = (text: string) => string;
 
 /** The diagnostic as lines of text, with a code frame for each of its spans; no final line break. */
-export function renderDiagnostic(diagnostic: Diagnostic, sources: readonly SourceFile[], options: RenderOptions): string {
+export function renderDiagnostic(
+  diagnostic: Diagnostic,
+  sources: readonly SourceFile[],
+  options: RenderOptions,
+): string {
   const paint = (code: string): Paint => (options.color ? (text) => `\u001b[${code}m${text}\u001b[0m` : (text) => text);
   const bold = paint("1");
   const faint = paint("2");
@@ -27,7 +31,8 @@ export function renderDiagnostic(diagnostic: Diagnostic, sources: readonly Sourc
   const gutter = Math.max(...spans.map((span) => String(span.line).length));
   const lines = [`${accent(`${diagnostic.severity}[${diagnostic.code}]`)}${bold(`: ${diagnostic.message}`)}`];
   lines.push(...frame(diagnostic.primary, sources, gutter, "", accent, faint));
-  for (const { span, label } of diagnostic.related) lines.push(...frame(span, sources, gutter, label, paint("1;34"), faint));
+  for (const { span, label } of diagnostic.related)
+    lines.push(...frame(span, sources, gutter, label, paint("1;34"), faint));
   if (diagnostic.help !== undefined) {
     const [first = "", ...rest] = diagnostic.help.split("\n");
     lines.push(`${" ".repeat(gutter + 1)}${faint("=")} ${bold("help")}: ${first}`);
@@ -36,7 +41,14 @@ export function renderDiagnostic(diagnostic: Diagnostic, sources: readonly Sourc
   return lines.join("\n");
 }
 
-function frame(span: Span, sources: readonly SourceFile[], gutter: number, label: string, accent: Paint, faint: Paint): string[] {
+function frame(
+  span: Span,
+  sources: readonly SourceFile[],
+  gutter: number,
+  label: string,
+  accent: Paint,
+  faint: Paint,
+): string[] {
   const indent = " ".repeat(gutter);
   const place = `${indent}${faint("-->")} ${span.file}:${span.line}:${span.column}`;
   const text = sources.find((source) => source.path === span.file)?.text;

@@ -3,11 +3,11 @@
  * the functions it reaches, the classes it uses. Everything has a name of its own, whatever file it came from.
  */
 import {
-
   statementExpressions,
   walkExpression,
   walkFunction,
   walkStatements,
+  zeroText,
   type ClassDeclaration,
   type Expression,
   type FieldDeclaration,
@@ -17,7 +17,7 @@ import {
   type Statement,
   type Type,
 } from "../lower/ir.ts";
-import { printExpression, type Printer } from "./print-expression.ts";
+import { printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
 /** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
@@ -53,7 +53,9 @@ class Emitter implements Printer {
   file(): string {
     const { program } = this;
     const globals = program.globals.map((global) => this.global(global));
-    const helpers = [...this.functions].filter((declaration) => declaration.kind === "function" && declaration !== program.handler);
+    const helpers = [...this.functions].filter(
+      (declaration) => declaration.kind === "function" && declaration !== program.handler,
+    );
     const parts = [
       `${this.options.comment === null ? "" : `// ${this.options.comment}\n`}import { ${[...this.sdkNames].toSorted().join(", ")} } from "@radical/sdk";`,
       globals.join("\n"),
@@ -209,7 +211,7 @@ class Emitter implements Printer {
   private global(global: Global): string {
     const keyword = global.mutable ? "let" : "const";
     const annotation = global.type.kind === "table" ? "" : `: ${this.type(global.type)}`;
-    const initial = global.initializer === null ? "" : ` = ${this.expression(global.initializer)}`;
+    const initial = global.initializer === null ? "" : ` = ${printOperand(global.initializer, this)}`;
     return `${keyword} ${this.globalName(global)}${annotation}${initial};`;
   }
 
@@ -224,7 +226,7 @@ class Emitter implements Printer {
   private parameters(declaration: FunctionDeclaration, properties: ReadonlySet<string>): string {
     return declaration.parameters
       .map(({ local, defaultValue }) => {
-        const initial = defaultValue === null ? "" : ` = ${this.expression(defaultValue)}`;
+        const initial = defaultValue === null ? "" : ` = ${printOperand(defaultValue, this)}`;
         return `${properties.has(local.name) ? "public " : ""}${local.name}: ${this.type(local.type)}${initial}`;
       })
       .join(", ");
@@ -239,8 +241,12 @@ class Emitter implements Printer {
       ...this.fieldsOf(declaration)
         .filter((field) => !properties.has(field.name))
         .map((field) => `${this.indent}${this.field(field)}`),
-      ...(constructor === undefined ? [] : [`${this.indent}constructor(${this.parameters(constructor, properties)}) ${this.body(constructor.body)}`]),
-      ...own.filter((candidate) => candidate.kind !== "constructor").map((candidate) => `${this.indent}${this.method(candidate)}`),
+      ...(constructor === undefined
+        ? []
+        : [`${this.indent}constructor(${this.parameters(constructor, properties)}) ${this.body(constructor.body)}`]),
+      ...own
+        .filter((candidate) => candidate.kind !== "constructor")
+        .map((candidate) => `${this.indent}${this.method(candidate)}`),
     ]);
     return members.length === 0 ? `${head} {}` : `${head} {\n${members.join("\n")}\n}`;
   }
@@ -248,15 +254,18 @@ class Emitter implements Printer {
   private field(field: FieldDeclaration): string {
     const type = this.type(field.type);
     const initializer = this.initializer(field);
-    if (initializer !== null) return `${field.name}: ${type} = ${this.expression(initializer)};`;
-    const zero = zeroValue(field.type);
-    return zero === null || field.type.kind === "string" ? `${field.name}!: ${type};` : `${field.name}: ${type} = ${zero};`;
+    if (initializer !== null) return `${field.name}: ${type} = ${printOperand(initializer, this)};`;
+    const zero = zeroText(field.type);
+    return zero === null || field.type.kind === "string"
+      ? `${field.name}!: ${type};`
+      : `${field.name}: ${type} = ${zero};`;
   }
 
   private method(declaration: FunctionDeclaration): string {
     const { kind, name } = declaration;
     if (kind === "getter") return `get ${name}(): ${this.type(declaration.result)} ${this.body(declaration.body)}`;
-    if (kind === "setter") return `set ${name}(${this.parameters(declaration, new Set())}) ${this.body(declaration.body)}`;
+    if (kind === "setter")
+      return `set ${name}(${this.parameters(declaration, new Set())}) ${this.body(declaration.body)}`;
     if (declaration.isAbstract) return `abstract ${name}${this.signature(declaration)};`;
     return `${name}${this.signature(declaration)} ${this.body(declaration.body)}`;
   }
@@ -264,7 +273,8 @@ class Emitter implements Printer {
   lambda(declaration: FunctionDeclaration): string {
     const head = `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)} =>`;
     const [only] = declaration.body;
-    if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null) return `${head} ${this.expression(only.value)}`;
+    if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null)
+      return `${head} ${printOperand(only.value, this)}`;
     return `${head} ${this.body(declaration.body)}`;
   }
 
@@ -306,8 +316,11 @@ class Emitter implements Printer {
       case "switch": {
         const cases = this.indented(() =>
           statement.cases.map((choice) => {
-            const head = choice.label === null ? `${this.indent}default:` : `${this.indent}case ${this.expression(choice.label)}:`;
-            return choice.body.length === 0 ? head : `${head} ${this.body(choice.body)}`;
+            const head =
+              choice.label === null ? `${this.indent}default:` : `${this.indent}case ${this.expression(choice.label)}:`;
+            const [only] = choice.body;
+            const body = choice.body.length === 1 && only?.kind === "block" ? only.body : choice.body;
+            return body.length === 0 ? head : `${head} ${this.body(body)}`;
           }),
         );
         return `switch (${this.expression(statement.discriminant)}) {\n${cases.join("\n")}\n${this.indent}}`;
@@ -324,8 +337,9 @@ class Emitter implements Printer {
 
   private variable(statement: Extract<Statement, { kind: "variable" }>): string {
     const keyword = statement.constant && statement.initializer !== null ? "const" : "let";
-    const annotation = statement.annotated || statement.initializer === null ? `: ${this.type(statement.local.type)}` : "";
-    return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${this.expression(statement.initializer)}`}`;
+    const annotation =
+      statement.annotated || statement.initializer === null ? `: ${this.type(statement.local.type)}` : "";
+    return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${printOperand(statement.initializer, this)}`}`;
   }
 
   private loop(statement: Extract<Statement, { kind: "loop" }>): string {
@@ -338,12 +352,16 @@ class Emitter implements Printer {
       case "for": {
         const variables = statement.initial.filter((initial) => initial.kind === "variable");
         const update = statement.update === null ? "" : ` ${this.expression(statement.update)}`;
-        const head = (initial: string): string => `for (${initial};${condition === "" ? "" : ` ${condition}`};${update}) ${this.body(statement.body)}`;
+        const head = (initial: string): string =>
+          `for (${initial};${condition === "" ? "" : ` ${condition}`};${update}) ${this.body(statement.body)}`;
         const [first] = statement.initial;
         if (first === undefined) return head("");
-        if (statement.initial.length === 1 && first.kind === "expression") return head(this.expression(first.expression));
+        if (statement.initial.length === 1 && first.kind === "expression")
+          return head(this.expression(first.expression));
         if (variables.length === statement.initial.length) {
-          return head(`${statement.initial.length === 1 && variables[0]?.constant ? "const" : "let"} ${variables.map((variable) => this.variable({ ...variable, constant: false }).slice(4)).join(", ")}`);
+          return head(
+            `${statement.initial.length === 1 && variables[0]?.constant ? "const" : "let"} ${variables.map((variable) => this.variable({ ...variable, constant: false }).slice(4)).join(", ")}`,
+          );
         }
         // Declarations and effects mixed: before the loop, in a scope of their own.
         return this.bodyOf(() => [...statement.initial.map((initial) => this.statement(initial)), head("")]);
@@ -362,30 +380,11 @@ function parameterProperties(constructor: FunctionDeclaration): Set<string> {
   const names = new Set<string>();
   for (const statement of constructor.initializers) {
     for (const expression of statementExpressions(statement)) {
-      if (expression.kind === "assignment" && expression.target.kind === "field" && expression.value?.kind === "local") names.add(expression.target.field.name);
+      if (expression.kind === "assignment" && expression.target.kind === "field" && expression.value?.kind === "local")
+        names.add(expression.target.field.name);
     }
   }
   return names;
-}
-
-/** What a variable without initializer holds; null if its type has no such value. */
-export function zeroValue(type: Type): string | null {
-  switch (type.kind) {
-    case "bool":
-      return "false";
-    case "number":
-      return type.name === "f32" || type.name === "f64" ? "0.0" : "0";
-    case "string":
-      return '""';
-    case "nullable":
-      return "null";
-    case "void":
-    case "class":
-    case "library":
-    case "table":
-    case "function":
-      return null;
-  }
 }
 
 function inBaseOrder(classes: readonly ClassDeclaration[]): ClassDeclaration[] {
@@ -404,4 +403,3 @@ const RESERVED: readonly string[] =
   "Table now random uuid abort Array StaticArray Map Set String Math Mathf Error Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Int64Array Uint64Array Float32Array Float64Array ArrayBuffer DataView isNaN isFinite parseInt parseFloat min max add sub mul div abs clz ctz select sizeof unchecked assert main".split(
     " ",
   );
-

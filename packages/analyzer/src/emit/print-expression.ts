@@ -49,10 +49,17 @@ export function printExpression(expression: Expression, printer: Printer): strin
   return at(expression, LOOSEST, printer);
 }
 
+/** The expression where a comma would mean something else: as an initial value, an argument, a result. */
+export function printOperand(expression: Expression, printer: Printer): string {
+  return at(expression, ASSIGNMENT, printer);
+}
+
 /** The expression as an operand of something that binds with `strength`. */
 function at(expression: Expression, strength: number, printer: Printer): string {
   const [text, own] = print(expression, printer);
-  return own < strength ? `(${text})` : text;
+  if (own >= strength) return text;
+  // AssemblyScript's parser takes `(a, b) :` for the start of a function.
+  return expression.kind === "sequence" ? `((${text}))` : `(${text})`;
 }
 
 function print(expression: Expression, printer: Printer): [text: string, strength: number] {
@@ -61,7 +68,10 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
   switch (expression.kind) {
     case "constant":
       // `1.toString()` is no syntax.
-      return [expression.text, /^-/.test(expression.text) ? UNARY : /^\d/.test(expression.text) ? POSTFIX : PRIMARY];
+      return [
+        expression.text,
+        expression.text.startsWith("-") ? UNARY : /^\d/.test(expression.text) ? POSTFIX : PRIMARY,
+      ];
     case "local":
       return [expression.local.name, PRIMARY];
     case "global":
@@ -77,23 +87,36 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
     case "logical":
       return binary(expression.operator, expression.left, expression.right, printer);
     case "instance-of":
-      return [`${at(expression.operand, BINARY["instanceof"]!, printer)} instanceof ${type(expression.tested)}`, BINARY["instanceof"]!];
+      return [
+        `${at(expression.operand, BINARY["instanceof"]!, printer)} instanceof ${type(expression.tested)}`,
+        BINARY["instanceof"]!,
+      ];
     case "cast":
       return [`<${type(expression.type)}>${at(expression.operand, POSTFIX, printer)}`, UNARY];
     case "non-null":
       return [`${at(expression.operand, PRIMARY, printer)}!`, PRIMARY];
     case "template":
-      return [`\`${expression.parts.map((part, index) => part + (index < expression.operands.length ? `\${${list([expression.operands[index]!])}}` : "")).join("")}\``, PRIMARY];
+      return [
+        `\`${expression.parts.map((part, index) => part + (index < expression.operands.length ? `\${${list([expression.operands[index]!])}}` : "")).join("")}\``,
+        PRIMARY,
+      ];
     case "sequence":
       return [list(expression.operands), LOOSEST];
     case "conditional": {
-      const parts = [at(expression.condition, CONDITIONAL + 1, printer), at(expression.consequent, ASSIGNMENT, printer), at(expression.alternative, ASSIGNMENT, printer)];
+      const parts = [
+        at(expression.condition, CONDITIONAL + 1, printer),
+        at(expression.consequent, ASSIGNMENT, printer),
+        at(expression.alternative, ASSIGNMENT, printer),
+      ];
       return [`${parts[0]} ? ${parts[1]} : ${parts[2]}`, CONDITIONAL];
     }
     case "assignment": {
       const target = assignmentTarget(expression.target, printer);
-      if (expression.value !== null) return [`${target} ${expression.operator}= ${at(expression.value, ASSIGNMENT, printer)}`, ASSIGNMENT];
-      return expression.prefix ? [`${expression.operator}${target}`, UNARY] : [`${target}${expression.operator}`, POSTFIX];
+      if (expression.value !== null)
+        return [`${target} ${expression.operator}= ${at(expression.value, ASSIGNMENT, printer)}`, ASSIGNMENT];
+      return expression.prefix
+        ? [`${expression.operator}${target}`, UNARY]
+        : [`${target}${expression.operator}`, POSTFIX];
     }
     case "call":
       return call(expression, printer);
@@ -114,7 +137,10 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
           return [`${object}.${expression.name}`, PRIMARY];
         case "method":
         case "function":
-          return [`${object === "" ? "" : `${object}.`}${expression.name}${generics}(${list(expression.arguments)})`, PRIMARY];
+          return [
+            `${object === "" ? "" : `${object}.`}${expression.name}${generics}(${list(expression.arguments)})`,
+            PRIMARY,
+          ];
       }
     }
     // falls through: the inner switch is exhaustive
@@ -145,6 +171,8 @@ function binary(operator: string, left: Expression, right: Expression, printer: 
   // `**` binds to the right and takes no unary operator on its left: always in parentheses.
   const first = at(left, operator === "**" ? POSTFIX : strength, printer);
   const second = at(right, operator === "**" ? POSTFIX : strength + 1, printer);
+  // AssemblyScript's parser takes `name < (` for the start of type arguments.
+  if (operator === "<" && second.startsWith("(")) return [`(${first}) < ${second}`, strength];
   return [`${first} ${operator} ${second}`, strength];
 }
 
@@ -166,8 +194,13 @@ function call(expression: Extract<Expression, { kind: "call" }>, printer: Printe
   if (callee === undefined) throw new Error("a call has callees");
   const args = expression.arguments.map((argument) => at(argument, ASSIGNMENT, printer)).join(", ");
   if (callee.kind === "constructor") return [`super(${args})`, PRIMARY];
-  if (expression.receiver === null && callee.owner === null) return [`${printer.functionName(callee)}(${args})`, PRIMARY];
-  const object = expression.isSuper ? "super" : expression.receiver === null ? "this" : at(expression.receiver, PRIMARY, printer);
+  if (expression.receiver === null && callee.owner === null)
+    return [`${printer.functionName(callee)}(${args})`, PRIMARY];
+  const object = expression.isSuper
+    ? "super"
+    : expression.receiver === null
+      ? "this"
+      : at(expression.receiver, PRIMARY, printer);
   switch (callee.kind) {
     case "getter":
       return [`${object}.${callee.name}`, PRIMARY];

@@ -15,7 +15,9 @@ export function printType(type: Type, className: (declaration: ClassDeclaration)
     case "library": {
       const [element] = type.arguments;
       if (type.name === "Array" && element !== undefined) {
-        return element.kind === "nullable" || element.kind === "function" ? `(${print(element)})[]` : `${print(element)}[]`;
+        return element.kind === "nullable" || element.kind === "function"
+          ? `(${print(element)})[]`
+          : `${print(element)}[]`;
       }
       return type.arguments.length === 0 ? type.name : `${type.name}<${type.arguments.map(print).join(", ")}>`;
     }

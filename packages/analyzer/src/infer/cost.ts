@@ -56,7 +56,9 @@ export class CostModel {
       case "construction":
         return 1 + own + this.function(expression.callee);
       case "library": {
-        const callbacks = expression.arguments.flatMap((argument) => (argument.kind === "function-value" ? [this.function(argument.declaration)] : []));
+        const callbacks = expression.arguments.flatMap((argument) =>
+          argument.kind === "function-value" ? [this.function(argument.declaration)] : [],
+        );
         return 4 + own + UNKNOWN_TRIPS * sum(callbacks);
       }
       default:
@@ -69,7 +71,8 @@ export class CostModel {
       statements.map((statement) =>
         statement.kind === "loop"
           ? this.loop(statement)
-          : sum(statementExpressions(statement).map((expression) => this.expression(expression))) + this.statements(nestedStatements(statement)),
+          : sum(statementExpressions(statement).map((expression) => this.expression(expression))) +
+            this.statements(nestedStatements(statement)),
       ),
     );
   }
@@ -89,7 +92,9 @@ export class CostModel {
         return expression.text.startsWith('"') || Number.isNaN(number) ? null : number;
       }
       case "global":
-        return expression.global.mutable || expression.global.initializer === null ? null : this.constant(expression.global.initializer);
+        return expression.global.mutable || expression.global.initializer === null
+          ? null
+          : this.constant(expression.global.initializer);
       case "local":
         return this.constants.get(expression.local) ?? null;
       case "cast":

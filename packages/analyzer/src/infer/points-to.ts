@@ -34,7 +34,8 @@ export class PointsTo {
   private readonly visited = new Set<FunctionDeclaration>();
 
   constructor(program: Program) {
-    for (const { local } of program.handler.parameters) this.include(this.variable(local), this.decoded(local, local.type, local.name));
+    for (const { local } of program.handler.parameters)
+      this.include(this.variable(local), this.decoded(local, local.type, local.name));
     do {
       this.changed = false;
       this.visited.clear();
@@ -82,7 +83,7 @@ export class PointsTo {
 
   private created(site: object, part: string | ClassDeclaration, make: () => AbstractObject): AbstractObject {
     let parts = this.sites.get(site);
-    if (parts === undefined) this.sites.set(site, (parts = new Map()));
+    if (parts === undefined) this.sites.set(site, (parts = new Map<string | ClassDeclaration, AbstractObject>()));
     let object = parts.get(part);
     if (object === undefined) parts.set(part, (object = make()));
     return object;
@@ -95,14 +96,20 @@ export class PointsTo {
       const known = this.sites.get(site)?.has(inner.declaration) ?? false;
       const object = this.created(site, inner.declaration, () => new AbstractObject(inner));
       if (known) return [object];
-      for (let declaration: ClassDeclaration | null = inner.declaration; declaration !== null; declaration = declaration.base) {
-        for (const field of declaration.fields) this.include(object.cell(field).targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
+      for (
+        let declaration: ClassDeclaration | null = inner.declaration;
+        declaration !== null;
+        declaration = declaration.base
+      ) {
+        for (const field of declaration.fields)
+          this.include(object.cell(field).targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
       }
       return [object];
     }
     if (inner.kind === "library") {
       const object = this.created(site, path, () => new AbstractObject(inner));
-      for (const argument of inner.arguments) this.include(object.content.targets, this.decoded(site, argument, `${path}[]`));
+      for (const argument of inner.arguments)
+        this.include(object.content.targets, this.decoded(site, argument, `${path}[]`));
       return [object];
     }
     return [];
@@ -111,7 +118,8 @@ export class PointsTo {
   private function(declaration: FunctionDeclaration): void {
     if (this.visited.has(declaration)) return;
     this.visited.add(declaration);
-    for (const { local, defaultValue } of declaration.parameters) if (defaultValue !== null) this.include(this.variable(local), this.evaluate(defaultValue));
+    for (const { local, defaultValue } of declaration.parameters)
+      if (defaultValue !== null) this.include(this.variable(local), this.evaluate(defaultValue));
     this.statements(declaration.initializers, declaration);
     this.statements(declaration.body, declaration);
   }
@@ -119,8 +127,10 @@ export class PointsTo {
   private statements(statements: readonly Statement[], owner: FunctionDeclaration): void {
     for (const statement of statements) {
       for (const expression of statementExpressions(statement)) this.evaluate(expression);
-      if (statement.kind === "variable" && statement.initializer !== null) this.include(this.variable(statement.local), this.of(statement.initializer));
-      if (statement.kind === "return" && statement.value !== null) this.include(this.variable(owner), this.of(statement.value));
+      if (statement.kind === "variable" && statement.initializer !== null)
+        this.include(this.variable(statement.local), this.of(statement.initializer));
+      if (statement.kind === "return" && statement.value !== null)
+        this.include(this.variable(owner), this.of(statement.value));
       this.statements(nestedStatements(statement), owner);
     }
   }
@@ -175,7 +185,13 @@ export class PointsTo {
       }
       case "function-value":
         this.function(expression.declaration);
-        return [this.created(expression.declaration, "function", () => new AbstractObject(expression.type, expression.declaration))];
+        return [
+          this.created(
+            expression.declaration,
+            "function",
+            () => new AbstractObject(expression.type, expression.declaration),
+          ),
+        ];
       case "new-table": {
         const { name } = expression;
         let table = this.tables.get(name);
@@ -210,7 +226,11 @@ export class PointsTo {
     return objects;
   }
 
-  private bind(callee: FunctionDeclaration, self: Iterable<AbstractObject> | null, args: readonly Iterable<AbstractObject>[]): ReadonlySet<AbstractObject> {
+  private bind(
+    callee: FunctionDeclaration,
+    self: Iterable<AbstractObject> | null,
+    args: readonly Iterable<AbstractObject>[],
+  ): ReadonlySet<AbstractObject> {
     if (callee.self !== null && self !== null) this.include(this.variable(callee.self), self);
     for (const [index, { local }] of callee.parameters.entries()) {
       const argument = args[index];
@@ -243,14 +263,23 @@ export class PointsTo {
     const { member, receiver } = expression;
     const containers = receiver === null ? NONE : this.of(receiver);
     const elements = new Set([...containers].flatMap((container) => [...container.content.targets]));
-    const values = expression.arguments.flatMap((argument) => [...this.of(argument)].filter((object) => object.functionValue === null));
+    const values = expression.arguments.flatMap((argument) =>
+      [...this.of(argument)].filter((object) => object.functionValue === null),
+    );
     if (member.storesArguments) for (const container of containers) this.include(container.content.targets, values);
     // `typed.set(source)` copies numbers only; nothing to include.
     const results: AbstractObject[] = [];
     if (member.callback !== null) {
-      const given = { accumulator: expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]), element: elements, plain: NONE, receiver: containers };
+      const given = {
+        accumulator: expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]),
+        element: elements,
+        plain: NONE,
+        receiver: containers,
+      };
       for (const callee of expression.arguments.flatMap((argument) => this.functionsOf(argument))) {
-        const args = member.callback.map((parameter) => (parameter === "accumulator" ? [...given.accumulator, ...this.variable(callee)] : given[parameter]));
+        const args = member.callback.map((parameter) =>
+          parameter === "accumulator" ? [...given.accumulator, ...this.variable(callee)] : given[parameter],
+        );
         results.push(...this.bind(callee, null, args));
       }
     }
@@ -269,7 +298,10 @@ export class PointsTo {
       case "mapped": {
         if (nonNullable(expression.type).kind !== "library") return NONE;
         const copy = this.created(expression, "result", () => new AbstractObject(expression.type));
-        const contents = member.result === "mapped" ? results : [...elements, ...values.flatMap((object) => [...object.content.targets])];
+        const contents =
+          member.result === "mapped"
+            ? results
+            : [...elements, ...values.flatMap((object) => [...object.content.targets])];
         this.include(copy.content.targets, contents);
         return [copy];
       }

@@ -12,9 +12,7 @@
 import {
   nonNullable,
   operands,
-  statementExpressions,
-  walkExpression,
-  walkStatements,
+  zeroText,
   type Access,
   type AssignmentTarget,
   type ClassDeclaration,
@@ -45,7 +43,10 @@ export interface Relevance {
   readonly kept: ReadonlySet<Expression>;
   /** Puts whose value is read again. */
   readonly stored: ReadonlySet<Access>;
+  /** Statements of which anything is kept. */
   readonly keptStatements: ReadonlySet<Statement>;
+  /** `return`, `throw`, `break` and `continue` that leave where they stand. */
+  readonly jumps: ReadonlySet<Statement>;
   /** Variables that anything kept mentions. */
   readonly variables: ReadonlySet<Local>;
   /** Parameters that callers must pass. */
@@ -57,7 +58,9 @@ export interface Relevance {
 
 /** The signature can't be changed: callers don't know the function, or the syntax demands it. */
 export function hasFixedSignature(declaration: FunctionDeclaration): boolean {
-  return declaration.overridable || declaration.escapes || declaration.kind === "getter" || declaration.kind === "setter";
+  return (
+    declaration.overridable || declaration.escapes || declaration.kind === "getter" || declaration.kind === "setter"
+  );
 }
 
 /** An access happens inside. */
@@ -122,6 +125,7 @@ class Analysis implements Relevance {
   readonly kept = new Set<Expression>();
   readonly stored = new Set<Access>();
   readonly keptStatements = new Set<Statement>();
+  readonly jumps = new Set<Statement>();
   readonly variables = new Set<Local>();
   readonly parameters = new Set<Local>();
   readonly results = new Set<FunctionDeclaration>();
@@ -165,7 +169,11 @@ class Analysis implements Relevance {
 
   private summaryOf(declaration: FunctionDeclaration): Summary {
     let summary = this.summaries.get(declaration);
-    if (summary === undefined) this.summaries.set(declaration, (summary = { exit: new Set(), accessFollows: false, uses: new Set(), effects: new Set() }));
+    if (summary === undefined)
+      this.summaries.set(
+        declaration,
+        (summary = { exit: new Set(), accessFollows: false, uses: new Set(), effects: new Set() }),
+      );
     return summary;
   }
 
@@ -212,7 +220,8 @@ class Analysis implements Relevance {
       if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
     }
     // Whoever calls an effect of a function with a fixed signature gets its result too.
-    if (hasFixedSignature(declaration) && summary.effects.size > 0 && declaration.result.kind !== "void") this.add(this.results, declaration);
+    if (hasFixedSignature(declaration) && summary.effects.size > 0 && declaration.result.kind !== "void")
+      this.add(this.results, declaration);
   }
 
   private enter(declaration: FunctionDeclaration): void {
@@ -226,13 +235,14 @@ class Analysis implements Relevance {
   /** Initializers of fields of the slice are part of the class, so they always run. */
   private fieldInitializers(declaration: FunctionDeclaration, state: State): void {
     for (const statement of declaration.initializers.toReversed()) {
-      if (statement.kind !== "expression" || statement.expression.kind !== "assignment") throw new Error("a field initializer is an assignment");
+      if (statement.kind !== "expression" || statement.expression.kind !== "assignment")
+        throw new Error("a field initializer is an assignment");
       const { target, value } = statement.expression;
       if (target.kind === "field" && value !== null && value.kind !== "local" && this.fields.has(target.field)) {
         for (const object of this.pointsTo.of(target.object)) this.define(object.cell(target.field), state);
         this.visit(value, true, state);
-      } else if (this.visit(statement.expression, false, state)) {
-        this.add(this.keptStatements, statement);
+      } else {
+        this.visit(statement.expression, false, state);
       }
     }
   }
@@ -261,7 +271,11 @@ class Analysis implements Relevance {
     if (inner.kind === "library") for (const argument of inner.arguments) this.decoding(argument, state, seen);
     if (inner.kind !== "class" || seen.has(inner.declaration)) return;
     seen.add(inner.declaration);
-    for (let declaration: ClassDeclaration | null = inner.declaration; declaration !== null; declaration = declaration.base) {
+    for (
+      let declaration: ClassDeclaration | null = inner.declaration;
+      declaration !== null;
+      declaration = declaration.base
+    ) {
       for (const field of declaration.fields) {
         if (!this.fields.has(field)) continue;
         if (field.initializer !== null) this.visit(field.initializer, true, state);
@@ -308,13 +322,17 @@ class Analysis implements Relevance {
           state.join(this.exit);
           return statement.value === null ? false : this.visit(statement.value, false, state);
         }
+        this.add(this.jumps, statement);
         state.become(this.exit);
         if (statement.value !== null) this.visit(statement.value, valueNeeded, state);
         return true;
       }
       case "throw": {
         const keepsJump = this.stops(statement, state);
-        if (keepsJump) this.stop(state);
+        if (keepsJump) {
+          this.add(this.jumps, statement);
+          this.stop(state);
+        }
         return this.visit(statement.message, false, state) || keepsJump;
       }
       case "break":
@@ -325,6 +343,7 @@ class Analysis implements Relevance {
           state.join(target);
           return false;
         }
+        this.add(this.jumps, statement);
         state.become(target);
         return true;
       }
@@ -350,7 +369,8 @@ class Analysis implements Relevance {
     const live = state.live.has(local);
     if (!live) {
       // Mentioned in the slice, so it must be declared; not every type has a value to declare it with.
-      if (this.variables.has(local) && !hasZeroValue(local.type)) return this.visit(initializer, true, state) || true;
+      if (this.variables.has(local) && zeroText(local.type) === null)
+        return this.visit(initializer, true, state) || true;
       return this.visit(initializer, false, state) || this.variables.has(local);
     }
     state.live.delete(local);
@@ -515,7 +535,8 @@ class Analysis implements Relevance {
   private assignment(expression: Extract<Expression, { kind: "assignment" }>, needed: boolean, state: State): boolean {
     const { target, value } = expression;
     const locations = this.targetLocations(target);
-    if (!needed && !locations.some((location) => state.live.has(location))) return this.visitAll(operands(expression), false, state);
+    if (!needed && !locations.some((location) => state.live.has(location)))
+      return this.visitAll(operands(expression), false, state);
     this.add(this.kept, expression);
     const isUpdate = expression.operator !== "";
     for (const location of locations) {
@@ -556,7 +577,8 @@ class Analysis implements Relevance {
     let matters = false;
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
-      for (const location of state.live) if ("kind" in location || "mutable" in location) this.add(summary.exit, location);
+      for (const location of state.live)
+        if ("kind" in location || "mutable" in location) this.add(summary.exit, location);
       if (state.accessFollows && !summary.accessFollows) {
         summary.accessFollows = true;
         this.changed = true;
@@ -597,16 +619,19 @@ class Analysis implements Relevance {
       const kept = this.visitAll(expression.arguments, false, state);
       return receiver === null ? kept : this.visit(receiver, false, state) || kept;
     }
-    if (isFixed && !isConstructor) for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
+    if (isFixed && !isConstructor)
+      for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
     if (matters) this.add(this.kept, expression);
     this.leaveCallees(callees, state);
     for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
       const parameters = callees.flatMap((callee) => callee.parameters[index]?.local ?? []);
       const argumentNeeded = isFixed || parameters.some((parameter) => this.parameters.has(parameter));
       // An effect inside an argument stays at its place, so the argument does too.
-      if (this.visit(argument, argumentNeeded, state) && !argumentNeeded) for (const parameter of parameters) this.add(this.parameters, parameter);
+      if (this.visit(argument, argumentNeeded, state) && !argumentNeeded)
+        for (const parameter of parameters) this.add(this.parameters, parameter);
     }
-    if (isFixed) for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
+    if (isFixed)
+      for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
     if (receiver !== null) this.visit(receiver, true, state);
     return matters;
   }
@@ -615,13 +640,14 @@ class Analysis implements Relevance {
     const { member, receiver } = expression;
     const contents = receiver === null ? [] : [...this.pointsTo.of(receiver)].map((container) => container.content);
     const writes = member.writes && contents.some((content) => state.live.has(content));
-    const callees = member.callback === null ? [] : expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument));
+    const callees =
+      member.callback === null ? [] : expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument));
     const callbackMatters = this.enterCallees(callees, false, state);
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);
     if (member.writes) for (const content of contents) this.define(content, state);
     // A callback runs any number of times: what it needs is live after it too.
-    for (let size = -1; callees.length > 0 && size !== state.live.size; ) {
+    for (let size = -1; callees.length > 0 && size !== state.live.size;) {
       size = state.live.size;
       for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
       for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
@@ -630,7 +656,8 @@ class Analysis implements Relevance {
     }
     if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     if (member.readsArguments || member.result === "copy") {
-      for (const argument of expression.arguments) for (const object of this.pointsTo.of(argument)) this.need(object.content, state);
+      for (const argument of expression.arguments)
+        for (const object of this.pointsTo.of(argument)) this.need(object.content, state);
     }
     this.visitAll(operands(expression), true, state);
     return writes || callbackMatters;
@@ -685,23 +712,4 @@ class Analysis implements Relevance {
     for (const object of this.pointsTo.of(value)) add(object);
     return cells;
   }
-}
-
-/** Whether a variable of the type can be declared with a value that nobody reads. */
-export function hasZeroValue(type: Type): boolean {
-  return type.kind === "bool" || type.kind === "number" || type.kind === "string" || type.kind === "nullable";
-}
-
-/** Every way in which a function may end the execution before its end; a handler's `return` is one. */
-export function guardsOf(declaration: FunctionDeclaration, isHandler: boolean): Guard[] {
-  const guards: Guard[] = [];
-  walkStatements(declaration.body, (statement) => {
-    if (statement.kind === "throw" || (isHandler && statement.kind === "return")) guards.push(statement);
-    for (const own of statementExpressions(statement)) {
-      walkExpression(own, (expression) => {
-        if (expression.kind === "abort") guards.push(expression);
-      });
-    }
-  });
-  return guards;
 }

@@ -11,7 +11,19 @@ import type { LibraryMember } from "./library.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- types
 
-export type NumberName = "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "isize" | "usize" | "f32" | "f64";
+export type NumberName =
+  | "i8"
+  | "u8"
+  | "i16"
+  | "u16"
+  | "i32"
+  | "u32"
+  | "i64"
+  | "u64"
+  | "isize"
+  | "usize"
+  | "f32"
+  | "f64";
 
 export type Type =
   | { readonly kind: "void" }
@@ -33,6 +45,26 @@ export const STRING: Type = { kind: "string" };
 /** The type without `| null`. */
 export function nonNullable(type: Type): Type {
   return type.kind === "nullable" ? type.inner : type;
+}
+
+/** The source of a value that every variable of the type may hold; null if there is none. */
+export function zeroText(type: Type): string | null {
+  switch (type.kind) {
+    case "bool":
+      return "false";
+    case "number":
+      return type.name === "f32" || type.name === "f64" ? "0.0" : "0";
+    case "string":
+      return '""';
+    case "nullable":
+      return "null";
+    case "void":
+    case "class":
+    case "library":
+    case "table":
+    case "function":
+      return null;
+  }
 }
 
 // --------------------------------------------------------------------------------------------------------- declarations
@@ -279,7 +311,12 @@ export type AssignmentTarget =
   | { readonly kind: "local"; readonly local: Local }
   | { readonly kind: "global"; readonly global: Global }
   | { readonly kind: "field"; readonly object: Expression; readonly field: FieldDeclaration }
-  | { readonly kind: "element"; readonly member: LibraryMember; readonly container: Expression; readonly index: Expression };
+  | {
+      readonly kind: "element";
+      readonly member: LibraryMember;
+      readonly container: Expression;
+      readonly index: Expression;
+    };
 /** `target = value`, `target op= value`, and `++`/`--` (value null). */
 export interface Assignment {
   readonly kind: "assignment";
@@ -457,7 +494,9 @@ export function operands(expression: Expression): readonly Expression[] {
     case "array":
       return expression.elements;
     case "access":
-      return expression.value === null ? [expression.table, expression.key] : [expression.table, expression.key, expression.value];
+      return expression.value === null
+        ? [expression.table, expression.key]
+        : [expression.table, expression.key, expression.value];
   }
 }
 
@@ -483,7 +522,10 @@ export function statementExpressions(statement: Statement): readonly Expression[
     case "loop":
       return [statement.condition, statement.update].filter((part) => part !== null);
     case "switch":
-      return [statement.discriminant, ...statement.cases.flatMap((choice) => (choice.label === null ? [] : [choice.label]))];
+      return [
+        statement.discriminant,
+        ...statement.cases.flatMap((choice) => (choice.label === null ? [] : [choice.label])),
+      ];
     case "return":
       return statement.value === null ? [] : [statement.value];
     case "throw":
@@ -521,7 +563,8 @@ export function walkStatements(statements: readonly Statement[], visit: (stateme
 
 /** Visits every expression of a function: defaults, field initializers and body. */
 export function walkFunction(declaration: FunctionDeclaration, visit: (expression: Expression) => void): void {
-  for (const parameter of declaration.parameters) if (parameter.defaultValue !== null) walkExpression(parameter.defaultValue, visit);
+  for (const parameter of declaration.parameters)
+    if (parameter.defaultValue !== null) walkExpression(parameter.defaultValue, visit);
   const inStatement = (statement: Statement): void => {
     for (const expression of statementExpressions(statement)) walkExpression(expression, visit);
   };

@@ -2,9 +2,21 @@
  * Function bodies: one rule per syntax node of AssemblyScript, and a refusal for every other. Code that the compiler
  * never compiled (behind a `return`, in a static branch of a generic function) is dead and left out.
  */
-import { as, AssertionKind, CommonFlags, ElementKind, LiteralKind, NodeKind, OperatorKind, ParameterKind, Token } from "../parse/assemblyscript.ts";
+import {
+  type as,
+  AssertionKind,
+  CommonFlags,
+  ElementKind,
+  LiteralKind,
+  NodeKind,
+  OperatorKind,
+  ParameterKind,
+  Token,
+} from "../parse/assemblyscript.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { withoutParentheses, type NodeFacts } from "../parse/facts.ts";
+import { textOf } from "../parse/span.ts";
+import { withoutParentheses, type Facts, type NodeFacts } from "../parse/facts.ts";
 import {
   BOOL,
   nonNullable,
@@ -12,36 +24,55 @@ import {
   STRING,
   VOID,
   type AssignmentTarget,
-
   type Expression,
+  type FieldDeclaration,
   type FunctionDeclaration,
+  type Global,
   type Local,
   type Parameter,
   type Statement,
   type Type,
 } from "./ir.ts";
 import { libraryMember, type LibraryMember } from "./library.ts";
-import { isApplication, sourcePath, sourceText, spanOf, type Lowering } from "./lower-program.ts";
+import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
 
+/** What a body refers to: each declaration is lowered once per program. */
+export interface Declarations {
+  readonly facts: Facts;
+  readonly program: as.Program;
+  function(source: as.Function): FunctionDeclaration;
+  /** The functions that a call of this instance may reach: itself and its overrides. */
+  callees(source: as.Function): FunctionDeclaration[];
+  field(property: as.Property, span: Span): FieldDeclaration;
+  global(source: as.Global, span: Span): Global;
+  enumValue(source: as.EnumValue): Global;
+  type(source: as.Type, span: Span): Type;
+}
+
 /** Fills in parameters, initializers and body of a declared function. */
-export function lowerBody(lowering: Lowering, source: as.Function, declaration: FunctionDeclaration): void {
+export function lowerBody(lowering: Declarations, source: as.Function, declaration: FunctionDeclaration): void {
   new FunctionLowering(lowering, source, declaration.self).function(source, declaration);
 }
 
 /** An expression outside of function bodies; it sees no variables. `owner` is the function whose facts it has, if one. */
-export function lowerInitializer(lowering: Lowering, node: as.Expression, owner: as.Function | null, expected: Type): Expression {
+export function lowerInitializer(
+  lowering: Declarations,
+  node: as.Expression,
+  owner: as.Function | null,
+  expected: Type,
+): Expression {
   return new FunctionLowering(lowering, owner, null, true).expression(node, expected);
 }
 
 class FunctionLowering {
-  private readonly lowering: Lowering;
+  private readonly lowering: Declarations;
   private readonly source: as.Function | null;
   private readonly self: Local | null;
   private readonly isInitializer: boolean;
-  private readonly scopes: Map<string, Local>[] = [new Map()];
+  private readonly scopes: Map<string, Local>[] = [new Map<string, Local>()];
 
-  constructor(lowering: Lowering, source: as.Function | null, self: Local | null, isInitializer = false) {
+  constructor(lowering: Declarations, source: as.Function | null, self: Local | null, isInitializer = false) {
     this.lowering = lowering;
     this.source = source;
     this.self = self;
@@ -57,10 +88,18 @@ class FunctionLowering {
       // A function expression may take fewer parameters than its context gives.
       if (node === undefined) break;
       if (node.parameterKind === ParameterKind.Rest) {
-        throw new Refusal("not_sliced_syntax", { message: "Rest parameters can't be followed yet.", primary: spanOf(node), help: "Take an array." });
+        throw new Refusal("not_sliced_syntax", {
+          message: "Rest parameters can't be followed yet.",
+          primary: spanOf(node),
+          help: "Take an array.",
+        });
       }
       const local = this.addLocal(node.name.text, this.lowering.type(type, spanOf(node)), node);
-      parameters.push({ local, defaultValue: node.initializer === null ? null : lowerInitializer(this.lowering, node.initializer, null, local.type) });
+      parameters.push({
+        local,
+        defaultValue:
+          node.initializer === null ? null : lowerInitializer(this.lowering, node.initializer, null, local.type),
+      });
     }
     declaration.parameters = parameters;
     if (declaration.kind === "constructor") this.constructorParts(source, declaration);
@@ -92,7 +131,15 @@ class FunctionLowering {
       const object: Expression = { kind: "local", local: self, type: self.type, span: value.span };
       initializers.push({
         kind: "expression",
-        expression: { kind: "assignment", target: { kind: "field", object, field }, operator: "", prefix: false, value, type: VOID, span: value.span },
+        expression: {
+          kind: "assignment",
+          target: { kind: "field", object, field },
+          operator: "",
+          prefix: false,
+          value,
+          type: VOID,
+          span: value.span,
+        },
         span: value.span,
       });
     };
@@ -100,7 +147,13 @@ class FunctionLowering {
       if (member.kind !== ElementKind.PropertyPrototype) continue;
       const index = (member as as.PropertyPrototype).parameterIndex;
       const parameter = index < 0 ? undefined : declaration.parameters[index];
-      if (parameter !== undefined) assign(member.name, { kind: "local", local: parameter.local, type: parameter.local.type, span: parameter.local.span });
+      if (parameter !== undefined)
+        assign(member.name, {
+          kind: "local",
+          local: parameter.local,
+          type: parameter.local.type,
+          span: parameter.local.span,
+        });
     }
     for (const field of owner.fields) if (field.initializer !== null) assign(field.name, field.initializer);
     declaration.initializers = initializers;
@@ -110,7 +163,12 @@ class FunctionLowering {
         kind: "call",
         callees: [this.lowering.function(base)],
         receiver: { kind: "local", local: self, type: self.type, span: declaration.span },
-        arguments: declaration.parameters.map(({ local }) => ({ kind: "local", local, type: local.type, span: local.span })),
+        arguments: declaration.parameters.map(({ local }) => ({
+          kind: "local",
+          local,
+          type: local.type,
+          span: local.span,
+        })),
         isSuper: true,
         type: VOID,
         span: declaration.span,
@@ -128,7 +186,9 @@ class FunctionLowering {
   /** A branch or loop body: its own scope, and its statements without the braces. */
   private branch(node: as.Statement | null): Statement[] {
     if (node === null) return [];
-    return this.scoped(() => (node.kind === NodeKind.Block ? this.statements((node as as.BlockStatement).statements) : this.statements([node])));
+    return this.scoped(() =>
+      node.kind === NodeKind.Block ? this.statements((node as as.BlockStatement).statements) : this.statements([node]),
+    );
   }
 
   private isLive(node: as.Statement): boolean {
@@ -145,7 +205,7 @@ class FunctionLowering {
 
   private addLocal(name: string, type: Type, node: as.Node): Local {
     const local: Local = { name, type, span: spanOf(node) };
-    this.scopes.at(-1)!.set(name, local);
+    this.scopes.at(-1)?.set(name, local);
     return local;
   }
 
@@ -170,15 +230,39 @@ class FunctionLowering {
         return (node as as.VariableStatement).declarations.map((declaration) => this.variable(declaration));
       case NodeKind.If: {
         const { condition, ifTrue, ifFalse } = node as as.IfStatement;
-        return [{ kind: "if", condition: this.expression(condition), consequent: this.branch(ifTrue), alternative: this.branch(ifFalse), span }];
+        return [
+          {
+            kind: "if",
+            condition: this.expression(condition),
+            consequent: this.branch(ifTrue),
+            alternative: this.branch(ifFalse),
+            span,
+          },
+        ];
       }
       case NodeKind.While: {
         const { condition, body } = node as as.WhileStatement;
-        return [{ kind: "loop", form: "while", initial: [], condition: this.expression(condition), update: null, body: this.branch(body), span }];
+        return [
+          {
+            kind: "loop",
+            form: "while",
+            initial: [],
+            condition: this.expression(condition),
+            update: null,
+            body: this.branch(body),
+            span,
+          },
+        ];
       }
       case NodeKind.Do: {
         const { condition, body } = node as as.DoStatement;
-        return [{ kind: "loop", form: "do", initial: [], condition: this.expression(condition), update: null, body: this.branch(body), span }];
+        // Not compiled if the body never reaches it.
+        const again: Expression = this.wasCompiled(condition)
+          ? this.expression(condition)
+          : { kind: "constant", text: "false", type: BOOL, span };
+        return [
+          { kind: "loop", form: "do", initial: [], condition: again, update: null, body: this.branch(body), span },
+        ];
       }
       case NodeKind.For: {
         const { initializer, condition, incrementor, body } = node as as.ForStatement;
@@ -188,7 +272,7 @@ class FunctionLowering {
             form: "for",
             initial: initializer === null ? [] : this.statements([initializer]),
             condition: condition === null ? null : this.expression(condition),
-            update: incrementor === null ? null : this.expression(incrementor),
+            update: incrementor === null || !this.wasCompiled(incrementor) ? null : this.expression(incrementor),
             body: this.branch(body),
             span,
           },
@@ -235,19 +319,32 @@ class FunctionLowering {
     const lowered = this.lowering.type(type, spanOf(node));
     const initializer = node.initializer === null ? null : this.expression(node.initializer, lowered);
     const local = this.addLocal(node.name.text, lowered, node.name);
-    return { kind: "variable", local, initializer, annotated: node.type !== null, constant: node.is(CommonFlags.Const), span: spanOf(node) };
+    return {
+      kind: "variable",
+      local,
+      initializer,
+      annotated: node.type !== null,
+      constant: node.is(CommonFlags.Const),
+      span: spanOf(node),
+    };
   }
 
   private label(node: as.Expression): Expression {
     const label = this.expression(node);
-    if (!isQuiet(label)) throw new Refusal("not_sliced_syntax", { message: "A case label with an effect can't be followed yet.", primary: label.span });
+    if (!isQuiet(label))
+      throw new Refusal("not_sliced_syntax", {
+        message: "A case label with an effect can't be followed yet.",
+        primary: label.span,
+      });
     return label;
   }
 
   /** `throw new Error(message)`: AssemblyScript evaluates the first argument and nothing else. */
   private thrown(node: as.Expression): Expression {
     const message = node.kind === NodeKind.New ? (node as as.NewExpression).args[0] : undefined;
-    return message === undefined ? { kind: "constant", text: '""', type: STRING, span: spanOf(node) } : this.expression(message);
+    return message === undefined
+      ? { kind: "constant", text: '""', type: STRING, span: spanOf(node) }
+      : this.expression(message);
   }
 
   // ------------------------------------------------------------------------------------------------------- expressions
@@ -261,7 +358,10 @@ class FunctionLowering {
     const type = this.factsOf(withoutParentheses(node)).type;
     if (type !== undefined) return this.lowering.type(type, spanOf(node));
     if (expected !== undefined) return expected;
-    throw new Refusal("not_sliced_syntax", { message: "The type of this expression is not known.", primary: spanOf(node) });
+    throw new Refusal("not_sliced_syntax", {
+      message: "The type of this expression is not known.",
+      primary: spanOf(node),
+    });
   }
 
   /** `expected` is the type of nodes that were not compiled on their own: literals as initial values. */
@@ -272,7 +372,7 @@ class FunctionLowering {
       case NodeKind.Null:
       case NodeKind.True:
       case NodeKind.False:
-        return { kind: "constant", text: sourceText(inner), type: this.typeOf(inner, expected), span };
+        return { kind: "constant", text: textOf(inner), type: this.typeOf(inner, expected), span };
       case NodeKind.This:
       case NodeKind.Super:
         return this.thisValue(span);
@@ -288,14 +388,26 @@ class FunctionLowering {
       case NodeKind.Assertion:
         return this.assertion(inner as as.AssertionExpression);
       case NodeKind.Comma:
-        return { kind: "sequence", operands: (inner as as.CommaExpression).expressions.map((part) => this.expression(part)), type: this.typeOf(inner), span };
+        return {
+          kind: "sequence",
+          operands: (inner as as.CommaExpression).expressions.map((part) => this.expression(part)),
+          type: this.typeOf(inner),
+          span,
+        };
       case NodeKind.Ternary:
         return this.conditional(inner as as.TernaryExpression);
       case NodeKind.InstanceOf: {
         const { expression } = inner as as.InstanceOfExpression;
         const tested = this.factsOf(inner).writtenType;
-        if (tested === undefined) throw new Refusal("not_sliced_type", { message: "This type test can't be followed yet.", primary: span });
-        return { kind: "instance-of", operand: this.expression(expression), tested: this.lowering.type(tested, span), type: BOOL, span };
+        if (tested === undefined)
+          throw new Refusal("not_sliced_type", { message: "This type test can't be followed yet.", primary: span });
+        return {
+          kind: "instance-of",
+          operand: this.expression(expression),
+          tested: this.lowering.type(tested, span),
+          type: BOOL,
+          span,
+        };
       }
       case NodeKind.Binary:
         return this.binary(inner as as.BinaryExpression);
@@ -308,7 +420,11 @@ class FunctionLowering {
         return this.construction(inner as as.NewExpression);
       case NodeKind.Function: {
         const { lambda } = this.factsOf(inner);
-        if (lambda === undefined) throw new Refusal("not_sliced_syntax", { message: "This function expression can't be followed yet.", primary: span });
+        if (lambda === undefined)
+          throw new Refusal("not_sliced_syntax", {
+            message: "This function expression can't be followed yet.",
+            primary: span,
+          });
         return this.functionValue(lambda, span);
       }
       case NodeKind.Call:
@@ -318,12 +434,13 @@ class FunctionLowering {
     }
   }
 
-  private thisValue(span: Local["span"]): Expression {
-    if (this.self === null) throw new Refusal("not_sliced_syntax", { message: "`this` can't be followed here.", primary: span });
+  private thisValue(span: Span): Expression {
+    if (this.self === null)
+      throw new Refusal("not_sliced_syntax", { message: "`this` can't be followed here.", primary: span });
     return { kind: "local", local: this.self, type: this.self.type, span };
   }
 
-  private functionValue(source: as.Function, span: Local["span"]): Expression {
+  private functionValue(source: as.Function, span: Span): Expression {
     const declaration = this.lowering.function(source);
     declaration.escapes = true;
     const type: Type = {
@@ -340,20 +457,31 @@ class FunctionLowering {
       case LiteralKind.Integer:
       case LiteralKind.Float:
       case LiteralKind.String:
-        return { kind: "constant", text: sourceText(node), type: this.typeOf(node, expected), span };
+        return { kind: "constant", text: textOf(node), type: this.typeOf(node, expected), span };
       case LiteralKind.Array: {
         const type = this.typeOf(node, expected);
         const elementType = type.kind === "library" ? type.arguments[0] : undefined;
         const elements = (node as as.ArrayLiteralExpression).elementExpressions.map((element) => {
-          if (element.kind === NodeKind.Omitted) throw new Refusal("not_sliced_syntax", { message: "An array with holes can't be followed.", primary: span });
+          if (element.kind === NodeKind.Omitted)
+            throw new Refusal("not_sliced_syntax", {
+              message: "An array with holes can't be followed.",
+              primary: span,
+            });
           return this.expression(element, elementType);
         });
         return { kind: "array", elements, type, span };
       }
       case LiteralKind.Template: {
         const { rawParts, expressions, tag } = node as as.TemplateLiteralExpression;
-        if (tag !== null) throw new Refusal("not_sliced_syntax", { message: "Tagged templates can't be followed.", primary: span });
-        return { kind: "template", parts: rawParts, operands: expressions.map((part) => this.templatePart(part)), type: STRING, span };
+        if (tag !== null)
+          throw new Refusal("not_sliced_syntax", { message: "Tagged templates can't be followed.", primary: span });
+        return {
+          kind: "template",
+          parts: rawParts,
+          operands: expressions.map((part) => this.templatePart(part)),
+          type: STRING,
+          span,
+        };
       }
       default:
         throw new Refusal("not_sliced_syntax", {
@@ -369,8 +497,14 @@ class FunctionLowering {
     const part = this.expression(node);
     const type = nonNullable(part.type);
     if (type.kind !== "class" && type.kind !== "library") return part;
-    const toString = this.factsOf(withoutParentheses(node)).calls?.find((callee) => callee.prototype.name === "toString");
-    if (toString === undefined) throw new Refusal("not_sliced_syntax", { message: "This value in a template can't be followed yet.", primary: part.span });
+    const toString = this.factsOf(withoutParentheses(node)).calls?.find(
+      (callee) => callee.prototype.name === "toString",
+    );
+    if (toString === undefined)
+      throw new Refusal("not_sliced_syntax", {
+        message: "This value in a template can't be followed yet.",
+        primary: part.span,
+      });
     return this.methodCall(toString, part, [], part.span, false);
   }
 
@@ -398,7 +532,11 @@ class FunctionLowering {
     const consequentLives = this.wasCompiled(node.ifThen);
     const alternativeLives = this.wasCompiled(node.ifElse);
     if (consequentLives !== alternativeLives) {
-      if (!isQuiet(condition)) throw new Refusal("not_sliced_syntax", { message: "A condition that is known but has an effect can't be followed.", primary: span });
+      if (!isQuiet(condition))
+        throw new Refusal("not_sliced_syntax", {
+          message: "A condition that is known but has an effect can't be followed.",
+          primary: span,
+        });
       return this.expression(consequentLives ? node.ifThen : node.ifElse);
     }
     return {
@@ -423,7 +561,8 @@ class FunctionLowering {
       return this.assignment(node, node.operand, operator, null, node.kind === NodeKind.UnaryPrefix);
     }
     const operator = UNARY_OPERATORS.get(node.operator);
-    if (operator === undefined) throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
+    if (operator === undefined)
+      throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
     const type = this.typeOf(node, expected);
     // The compiler takes the sign of a literal for a part of it.
     return { kind: "operation", operator, operands: [this.expression(node.operand, type)], type, span };
@@ -440,15 +579,31 @@ class FunctionLowering {
       const left = this.expression(node.left);
       // A left side that is always decisive: the compiler dropped the right one.
       if (!this.wasCompiled(node.right)) return left;
-      return { kind: "logical", operator: operator === Token.Ampersand_Ampersand ? "&&" : "||", left, right: this.expression(node.right), type: this.typeOf(node), span };
+      return {
+        kind: "logical",
+        operator: operator === Token.Ampersand_Ampersand ? "&&" : "||",
+        left,
+        right: this.expression(node.right),
+        type: this.typeOf(node),
+        span,
+      };
     }
     const text = BINARY_OPERATORS.get(operator);
-    if (text === undefined) throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
-    return { kind: "operation", operator: text, operands: [this.expression(node.left), this.expression(node.right)], type: this.typeOf(node), span };
+    if (text === undefined)
+      throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
+    return {
+      kind: "operation",
+      operator: text,
+      operands: [this.expression(node.left), this.expression(node.right)],
+      type: this.typeOf(node),
+      span,
+    };
   }
 
   private refuseOverload(node: as.Expression): void {
-    const overload = this.factsOf(node).calls?.find((callee) => isApplication(sourcePath(callee)) && callee.prototype.operatorKind !== OperatorKind.Invalid);
+    const overload = this.factsOf(node).calls?.find(
+      (callee) => isApplication(sourcePath(callee)) && callee.prototype.operatorKind !== OperatorKind.Invalid,
+    );
     if (overload === undefined) return;
     throw new Refusal("not_sliced_operator_overload", {
       message: "An operator of a class can't be followed yet.",
@@ -460,7 +615,13 @@ class FunctionLowering {
 
   // -------------------------------------------------------------------------------------------------------- assignment
 
-  private assignment(node: as.Expression, left: as.Expression, operator: string, right: as.Expression | null, prefix: boolean): Expression {
+  private assignment(
+    node: as.Expression,
+    left: as.Expression,
+    operator: string,
+    right: as.Expression | null,
+    prefix: boolean,
+  ): Expression {
     const span = spanOf(node);
     const target = this.assignmentTarget(withoutParentheses(left), operator);
     const value = right === null ? null : this.expression(right);
@@ -471,7 +632,8 @@ class FunctionLowering {
     }
     if (operator !== "") {
       // AssemblyScript evaluates the object of `object.field += value` twice.
-      const parts = target.kind === "field" ? [target.object] : target.kind === "element" ? [target.container, target.index] : [];
+      const parts =
+        target.kind === "field" ? [target.object] : target.kind === "element" ? [target.container, target.index] : [];
       const loud = parts.find((part) => !isQuiet(part));
       if (loud !== undefined) {
         throw new Refusal("not_sliced_update_order", {
@@ -488,7 +650,7 @@ class FunctionLowering {
   private assignmentTarget(
     node: as.Expression,
     operator: string,
-  ): AssignmentTarget | { readonly setter: (value: Expression, span: Local["span"]) => Expression } {
+  ): AssignmentTarget | { readonly setter: (value: Expression, span: Span) => Expression } {
     const span = spanOf(node);
     if (node.kind === NodeKind.Identifier) {
       const local = this.find((node as as.IdentifierExpression).text);
@@ -497,7 +659,12 @@ class FunctionLowering {
     if (node.kind === NodeKind.ElementAccess) {
       const { expression, elementExpression } = node as as.ElementAccessExpression;
       const container = this.expression(expression);
-      return { kind: "element", member: this.elementMember(container, span), container, index: this.expression(elementExpression) };
+      return {
+        kind: "element",
+        member: this.elementMember(container, span),
+        container,
+        index: this.expression(elementExpression),
+      };
     }
     const { target } = this.factsOf(node);
     if (target?.kind === ElementKind.Global && isApplication(sourcePath(target as as.Global))) {
@@ -505,9 +672,11 @@ class FunctionLowering {
     }
     if (target?.kind === ElementKind.Property) {
       const property = target as as.Property;
-      const objectNode = node.kind === NodeKind.PropertyAccess ? (node as as.PropertyAccessExpression).expression : null;
+      const objectNode =
+        node.kind === NodeKind.PropertyAccess ? (node as as.PropertyAccessExpression).expression : null;
       const object = property.is(CommonFlags.Instance) && objectNode !== null ? this.expression(objectNode) : null;
-      if (property.isField && object !== null && isApplication(sourcePath(property))) return { kind: "field", object, field: this.lowering.field(property, span) };
+      if (property.isField && object !== null && isApplication(sourcePath(property)))
+        return { kind: "field", object, field: this.lowering.field(property, span) };
       const setter = property.setterInstance;
       if (setter !== null && operator === "") {
         return { setter: (value, whole) => this.methodCall(setter, object, [value], whole, false, value.type) };
@@ -529,7 +698,8 @@ class FunctionLowering {
     switch (target?.kind) {
       case ElementKind.Global: {
         const global = target as as.Global;
-        if (!isApplication(sourcePath(global))) return { kind: "constant", text: sourceText(node), type: this.typeOf(node), span };
+        if (!isApplication(sourcePath(global)))
+          return { kind: "constant", text: textOf(node), type: this.typeOf(node), span };
         const lowered = this.lowering.global(global, span);
         return { kind: "global", global: lowered, type: lowered.type, span };
       }
@@ -539,8 +709,12 @@ class FunctionLowering {
       }
       case ElementKind.FunctionPrototype:
       case ElementKind.Function: {
-        const instance = target.kind === ElementKind.Function ? (target as as.Function) : this.lowering.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
-        if (instance !== null && isApplication(sourcePath(instance)) && !instance.is(CommonFlags.Instance)) return this.functionValue(instance, span);
+        const instance =
+          target.kind === ElementKind.Function
+            ? (target as as.Function)
+            : this.lowering.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
+        if (instance !== null && isApplication(sourcePath(instance)) && !instance.is(CommonFlags.Instance))
+          return this.functionValue(instance, span);
         break;
       }
       case ElementKind.Property: {
@@ -551,17 +725,21 @@ class FunctionLowering {
           return { kind: "field", object, field, type: this.typeOf(node, field.type), span };
         }
         const getter = property.getterInstance;
-        if (getter !== null && isApplication(sourcePath(getter))) return this.methodCall(getter, object, [], span, false);
+        if (getter !== null && isApplication(sourcePath(getter)))
+          return this.methodCall(getter, object, [], span, false);
         if (object !== null) return this.libraryProperty(object, property.name, this.typeOf(node), span);
         break;
       }
       default:
         break;
     }
-    throw new Refusal("not_sliced_syntax", { message: "What this name refers to can't be followed yet.", primary: span });
+    throw new Refusal("not_sliced_syntax", {
+      message: "What this name refers to can't be followed yet.",
+      primary: span,
+    });
   }
 
-  private libraryProperty(object: Expression, name: string, type: Type, span: Local["span"]): Expression {
+  private libraryProperty(object: Expression, name: string, type: Type, span: Span): Expression {
     const member = this.memberOf(object, name, span);
     return { kind: "library", member, receiver: object, name, typeArguments: [], arguments: [], type, span };
   }
@@ -582,14 +760,18 @@ class FunctionLowering {
     };
   }
 
-  private elementMember(container: Expression, span: Local["span"]): LibraryMember {
+  private elementMember(container: Expression, span: Span): LibraryMember {
     if (nonNullable(container.type).kind === "class") {
-      throw new Refusal("not_sliced_operator_overload", { message: "An operator of a class can't be followed yet.", primary: span, help: "Call a method instead." });
+      throw new Refusal("not_sliced_operator_overload", {
+        message: "An operator of a class can't be followed yet.",
+        primary: span,
+        help: "Call a method instead.",
+      });
     }
     return this.memberOf(container, "[]", span);
   }
 
-  private memberOf(object: Expression, name: string, span: Local["span"]): LibraryMember {
+  private memberOf(object: Expression, name: string, span: Span): LibraryMember {
     const owner = libraryOwner(nonNullable(object.type));
     const member = owner === null ? null : libraryMember(owner, name);
     if (member === null) throw this.unknownMember(owner === null ? name : `${owner}.${name}`, span);
@@ -597,18 +779,23 @@ class FunctionLowering {
     return member;
   }
 
-  /** Some library functions call methods of the elements: `join` their `toString`, `sort` compares their addresses. */
-  private refuseHiddenCalls(member: LibraryMember, container: Expression, span: Local["span"]): void {
+  /** Some library functions call methods of the elements: `join` their `toString`. */
+  private refuseHiddenCalls(member: LibraryMember, container: Expression, span: Span): void {
     const type = nonNullable(container.type);
     if (type.kind !== "library") return;
     const element = nonNullable(type.arguments[0] ?? VOID);
-    const isObject = element.kind === "class" || element.kind === "library" || element.kind === "function" || element.kind === "table";
+    const isObject =
+      element.kind === "class" || element.kind === "library" || element.kind === "function" || element.kind === "table";
     if (isObject && (member.name === "join" || member.name === "toString")) {
-      throw new Refusal("not_sliced_library", { message: `${member.name}() on an array of objects can't be followed yet.`, primary: span, help: "Turn the elements into text first, with map()." });
+      throw new Refusal("not_sliced_library", {
+        message: `${member.name}() on an array of objects can't be followed yet.`,
+        primary: span,
+        help: "Turn the elements into text first, with map().",
+      });
     }
   }
 
-  private unknownMember(name: string, span: Local["span"]): Refusal {
+  private unknownMember(name: string, span: Span): Refusal {
     return new Refusal("not_sliced_library", { message: `What ${name} does can't be followed yet.`, primary: span });
   }
 
@@ -619,7 +806,8 @@ class FunctionLowering {
     const facts = this.factsOf(node);
     const callee = facts.calls?.find((candidate) => candidate.is(CommonFlags.Constructor));
     const instance = callee?.getBoundClassOrInterface() ?? facts.type?.getClass() ?? null;
-    if (instance === null) throw new Refusal("not_sliced_syntax", { message: "This construction can't be followed yet.", primary: span });
+    if (instance === null)
+      throw new Refusal("not_sliced_syntax", { message: "This construction can't be followed yet.", primary: span });
     const type = this.lowering.type(instance.type, span);
     if (type.kind === "class" && callee !== undefined) {
       return {
@@ -650,7 +838,11 @@ class FunctionLowering {
   private newTable(node: as.NewExpression, type: Type): Expression {
     const span = spanOf(node);
     const [name] = node.args;
-    if (!this.isInitializer || name?.kind !== NodeKind.Literal || (name as as.LiteralExpression).literalKind !== LiteralKind.String) {
+    if (
+      !this.isInitializer ||
+      name?.kind !== NodeKind.Literal ||
+      (name as as.LiteralExpression).literalKind !== LiteralKind.String
+    ) {
       throw new Refusal("not_sliced_table_value", {
         message: "A table that is not declared at module level can't be followed.",
         primary: span,
@@ -673,34 +865,81 @@ class FunctionLowering {
     if (facts.indirect !== undefined) {
       const callee = this.expression(calleeNode);
       if (!isQuiet(callee)) {
-        throw new Refusal("not_sliced_update_order", { message: "A called function that is computed with an effect can't be followed.", primary: callee.span, help: "Store it in a variable first." });
+        throw new Refusal("not_sliced_update_order", {
+          message: "A called function that is computed with an effect can't be followed.",
+          primary: callee.span,
+          help: "Store it in a variable first.",
+        });
       }
-      return { kind: "indirect-call", callee, arguments: node.args.map((argument) => this.expression(argument)), type: this.typeOf(node), span };
+      return {
+        kind: "indirect-call",
+        callee,
+        arguments: node.args.map((argument) => this.expression(argument)),
+        type: this.typeOf(node),
+        span,
+      };
     }
     const callee = this.resolvedCallee(node, calleeNode);
     if (sourcePath(callee).startsWith(SDK_LIBRARY)) return this.sdkCall(node, calleeNode, callee);
-    const receiverNode = callee.is(CommonFlags.Instance) && calleeNode.kind === NodeKind.PropertyAccess ? (calleeNode as as.PropertyAccessExpression).expression : null;
+    const receiverNode =
+      callee.is(CommonFlags.Instance) && calleeNode.kind === NodeKind.PropertyAccess
+        ? (calleeNode as as.PropertyAccessExpression).expression
+        : null;
     const receiver = receiverNode === null ? null : this.expression(receiverNode);
-    if (isApplication(sourcePath(callee))) return this.methodCall(callee, receiver, this.argumentsOf(callee, node.args), span, receiverNode?.kind === NodeKind.Super);
+    if (isApplication(sourcePath(callee)))
+      return this.methodCall(
+        callee,
+        receiver,
+        this.argumentsOf(callee, node.args),
+        span,
+        receiverNode?.kind === NodeKind.Super,
+      );
     return this.libraryCall(node, calleeNode, callee, receiver);
   }
 
   private resolvedCallee(node: as.CallExpression, calleeNode: as.Expression): as.Function {
     const { target } = this.factsOf(calleeNode);
-    const prototype = target?.kind === ElementKind.FunctionPrototype ? (target as as.FunctionPrototype) : target?.kind === ElementKind.Function ? (target as as.Function).prototype : null;
+    const prototype =
+      target?.kind === ElementKind.FunctionPrototype
+        ? (target as as.FunctionPrototype)
+        : target?.kind === ElementKind.Function
+          ? (target as as.Function).prototype
+          : null;
     const callee = this.factsOf(node).calls?.find(
-      (candidate) => prototype !== null && (candidate.prototype === prototype || candidate.prototype.declaration === prototype.declaration),
+      (candidate) =>
+        prototype !== null &&
+        (candidate.prototype === prototype || candidate.prototype.declaration === prototype.declaration),
     );
-    if (callee === undefined) throw new Refusal("not_sliced_syntax", { message: "What this calls can't be followed yet.", primary: spanOf(node) });
+    if (callee === undefined)
+      throw new Refusal("not_sliced_syntax", {
+        message: "What this calls can't be followed yet.",
+        primary: spanOf(node),
+      });
     return callee;
   }
 
   /** A call of a function of the application, as a method if there is a receiver. */
-  private methodCall(callee: as.Function, receiver: Expression | null, args: readonly Expression[], span: Local["span"], isSuper: boolean, type?: Type): Expression {
+  private methodCall(
+    callee: as.Function,
+    receiver: Expression | null,
+    args: readonly Expression[],
+    span: Span,
+    isSuper: boolean,
+    type?: Type,
+  ): Expression {
     if (!isApplication(sourcePath(callee))) {
       if (receiver === null) throw this.unknownMember(callee.prototype.name, span);
       const name = callee.prototype.name;
-      return { kind: "library", member: this.memberOf(receiver, name, span), receiver, name, typeArguments: [], arguments: args, type: this.lowering.type(callee.signature.returnType, span), span };
+      return {
+        kind: "library",
+        member: this.memberOf(receiver, name, span),
+        receiver,
+        name,
+        typeArguments: [],
+        arguments: args,
+        type: this.lowering.type(callee.signature.returnType, span),
+        span,
+      };
     }
     const callees = isSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
     const result = callee.is(CommonFlags.Constructor) ? VOID : callees[0]!.result;
@@ -715,7 +954,8 @@ class FunctionLowering {
     for (let index = args.length; index < parameterTypes.length; index++) {
       const initializer = parameters[index]?.initializer ?? null;
       const type = parameterTypes[index];
-      if (initializer === null || type === undefined) throw new Error(`argument ${index} of ${callee.internalName} is missing`);
+      if (initializer === null || type === undefined)
+        throw new Error(`argument ${index} of ${callee.internalName} is missing`);
       args.push(lowerInitializer(this.lowering, initializer, null, this.lowering.type(type, spanOf(initializer))));
     }
     return args;
@@ -728,8 +968,20 @@ class FunctionLowering {
     const [key, value] = args;
     if (callee.is(CommonFlags.Instance) && calleeNode.kind === NodeKind.PropertyAccess) {
       const table = this.expression((calleeNode as as.PropertyAccessExpression).expression);
-      if (table.type.kind === "table" && key !== undefined && (name === "get" || name === "has" || name === "put" || name === "delete")) {
-        return { kind: "access", operation: name, table, key, value: value ?? null, type: this.lowering.type(callee.signature.returnType, span), span };
+      if (
+        table.type.kind === "table" &&
+        key !== undefined &&
+        (name === "get" || name === "has" || name === "put" || name === "delete")
+      ) {
+        return {
+          kind: "access",
+          operation: name,
+          table,
+          key,
+          value: value ?? null,
+          type: this.lowering.type(callee.signature.returnType, span),
+          span,
+        };
       }
     } else if (name === "now") {
       return { kind: "now", type: { kind: "number", name: "i64" }, span };
@@ -753,7 +1005,7 @@ class FunctionLowering {
       kind: "library",
       member,
       receiver: null,
-      name: sourceText(node.expression),
+      name: textOf(node.expression),
       typeArguments: (this.factsOf(node).typeArguments ?? []).map((type) => this.lowering.type(type, span)),
       arguments: node.args.map((argument) => this.expression(argument)),
       type: this.typeOf(node),
@@ -761,32 +1013,36 @@ class FunctionLowering {
     };
   }
 
-  private libraryCall(node: as.CallExpression, calleeNode: as.Expression, callee: as.Function, receiver: Expression | null): Expression {
+  private libraryCall(
+    node: as.CallExpression,
+    calleeNode: as.Expression,
+    callee: as.Function,
+    receiver: Expression | null,
+  ): Expression {
     const span = spanOf(node);
     const name = callee.prototype.name;
-    const owner = callee.parent.kind === ElementKind.File ? "" : callee.parent.kind === ElementKind.Class ? (callee.parent as as.Class).prototype.name : callee.parent.name;
-    const member = receiver !== null && libraryOwner(nonNullable(receiver.type)) !== null ? this.memberOf(receiver, name, span) : libraryMember(owner, name);
+    const owner =
+      callee.parent.kind === ElementKind.File
+        ? ""
+        : callee.parent.kind === ElementKind.Class
+          ? (callee.parent as as.Class).prototype.name
+          : callee.parent.name;
+    const member =
+      receiver !== null && libraryOwner(nonNullable(receiver.type)) !== null
+        ? this.memberOf(receiver, name, span)
+        : libraryMember(owner, name);
     if (member === null) throw this.unknownMember(owner === "" ? name : `${owner}.${name}`, span);
     const args = node.args.map((argument) => this.expression(argument));
-    if (member.name === "sort" && args.length === 0 && receiver !== null) this.refuseUnordered(receiver, span);
     return {
       kind: "library",
       member,
       receiver,
-      name: receiver === null ? sourceText(calleeNode) : name,
+      name: receiver === null ? textOf(calleeNode) : name,
       typeArguments: (callee.typeArguments ?? []).map((type) => this.lowering.type(type, span)),
       arguments: args,
       type: this.typeOf(node),
       span,
     };
-  }
-
-  private refuseUnordered(container: Expression, span: Local["span"]): void {
-    const type = nonNullable(container.type);
-    const element = type.kind === "library" ? nonNullable(type.arguments[0] ?? VOID) : VOID;
-    if (element.kind === "class" || element.kind === "library") {
-      throw new Refusal("not_sliced_library", { message: "Objects sorted without a comparison have no defined order.", primary: span, help: "Pass a comparison function to sort()." });
-    }
   }
 }
 
@@ -808,7 +1064,12 @@ function isQuiet(expression: Expression): boolean {
     case "function-value":
       return operands(expression).every(isQuiet);
     case "library":
-      return !expression.member.writes && expression.member.callback === null && expression.member.form !== "constructor" && operands(expression).every(isQuiet);
+      return (
+        !expression.member.writes &&
+        expression.member.callback === null &&
+        expression.member.form !== "constructor" &&
+        operands(expression).every(isQuiet)
+      );
     case "sequence":
     case "assignment":
     case "call":
@@ -887,4 +1148,3 @@ const COMPOUND_OPERATORS: ReadonlyMap<Token, string> = new Map([
   [Token.Bar_Equals, "|"],
   [Token.Caret_Equals, "^"],
 ]);
-

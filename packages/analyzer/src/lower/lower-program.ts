@@ -2,10 +2,10 @@
  * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
  * function bodies in `lower-function.ts`.
  */
-import { as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
+import { type as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Facts } from "../parse/facts.ts";
-import { spanOf as spanOfText, type Span } from "../diagnostics/diagnostic.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
   STRING,
@@ -22,7 +22,8 @@ import {
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
-import { lowerBody, lowerInitializer } from "./lower-function.ts";
+import { lowerBody, lowerInitializer, type Declarations } from "./lower-function.ts";
+import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
 
 /** A type-checked application and what the compiler resolved in it. */
@@ -36,7 +37,7 @@ export function lowerHandler(application: ResolvedApplication, handler: as.Funct
   return new Lowering(application).run(handler);
 }
 
-export class Lowering {
+class Lowering implements Declarations {
   readonly facts: Facts;
   readonly program: as.Program;
   private readonly functions = new Map<as.Function, FunctionDeclaration>();
@@ -54,8 +55,9 @@ export class Lowering {
   run(handler: as.Function): Program {
     this.refuseModuleStatements();
     const declaration = this.function(handler);
-    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) lowerBody(this, next.source, next.declaration);
-    this.refuseModuleEffects();
+    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
+      lowerBody(this, next.source, next.declaration);
+    this.refuseEffectsOfInitialValues();
     return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
   }
 
@@ -76,7 +78,9 @@ export class Lowering {
       initializers: [],
       body: [],
       // A class without constructor gets a copy of its base's declaration, body included.
-      implicit: source.is(CommonFlags.Constructor) && source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
+      implicit:
+        source.is(CommonFlags.Constructor) &&
+        source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
       overridable: false,
       escapes: false,
       isAbstract: source.is(CommonFlags.Abstract),
@@ -91,7 +95,9 @@ export class Lowering {
   /** The functions that a call of this instance may reach: itself and its overrides. */
   callees(source: as.Function): FunctionDeclaration[] {
     const overrides = source.is(CommonFlags.Overridden) ? (this.program.resolver.resolveOverrides(source) ?? []) : [];
-    const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) => this.function(callee));
+    const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) =>
+      this.function(callee),
+    );
     if (callees.length > 1 || source.is(CommonFlags.Abstract) || source.is(CommonFlags.Override)) {
       for (const callee of callees) callee.overridable = true;
     }
@@ -108,7 +114,8 @@ export class Lowering {
         help: "Use the class itself, or a common base class.",
       });
     }
-    const base = source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
+    const base =
+      source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
     const declaration: ClassDeclaration = {
       name: printableName(source.prototype.name, source.typeArguments),
@@ -120,12 +127,18 @@ export class Lowering {
     // Before its fields, as they may refer to it.
     this.classes.set(source, declaration);
     for (const field of ownFields(source)) {
-      fields.push({ name: field.name, type: this.type(field.type, spanOf(field.declaration.name)), initializer: null, owner: declaration });
+      fields.push({
+        name: field.name,
+        type: this.type(field.type, spanOf(field.declaration.name)),
+        initializer: null,
+        owner: declaration,
+      });
     }
     for (const field of ownFields(source)) {
       if (field.initializerNode === null) continue;
       const lowered = fields.find((candidate) => candidate.name === field.name);
-      if (lowered !== undefined) lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);
+      if (lowered !== undefined)
+        lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);
     }
     return declaration;
   }
@@ -166,11 +179,22 @@ export class Lowering {
     if (node !== null) {
       initializer = lowerInitializer(this, node, null, type);
     } else {
-      const siblings = [...(source.parent.members?.values() ?? [])].filter((member) => member.kind === ElementKind.EnumValue) as as.EnumValue[];
+      const siblings = [...(source.parent.members?.values() ?? [])].filter(
+        (member) => member.kind === ElementKind.EnumValue,
+      ) as as.EnumValue[];
       const previous = siblings[siblings.indexOf(source) - 1];
       if (previous !== undefined) {
         const global = this.enumValue(previous);
-        initializer = { kind: "operation", operator: "+", operands: [{ kind: "global", global, type, span }, { kind: "constant", text: "1", type, span }], type, span };
+        initializer = {
+          kind: "operation",
+          operator: "+",
+          operands: [
+            { kind: "global", global, type, span },
+            { kind: "constant", text: "1", type, span },
+          ],
+          type,
+          span,
+        };
       }
     }
     const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
@@ -195,7 +219,11 @@ export class Lowering {
     const signature = source.getSignature();
     if (signature !== null) {
       if (signature.thisType !== null) {
-        throw new Refusal("not_sliced_method_value", { message: "A method used as a value can't be followed yet.", primary: span, help: "Use a function." });
+        throw new Refusal("not_sliced_method_value", {
+          message: "A method used as a value can't be followed yet.",
+          primary: span,
+          help: "Use a function.",
+        });
       }
       return {
         kind: "function",
@@ -246,7 +274,10 @@ export class Lowering {
     const name = printableName(source.prototype.name, source.typeArguments);
     if (source.is(CommonFlags.Instance)) return name;
     const parent = source.parent;
-    const qualified = parent.kind === ElementKind.File || parent.kind === ElementKind.Function ? name : `${printableName(parent.name, null)}_${name}`;
+    const qualified =
+      parent.kind === ElementKind.File || parent.kind === ElementKind.Function
+        ? name
+        : `${printableName(parent.name, null)}_${name}`;
     return qualified === "default" ? "main" : qualified;
   }
 
@@ -265,56 +296,73 @@ export class Lowering {
     }
   }
 
-  /** Initial values run before every handler too; effects there would have to be part of every read/write set. */
-  private refuseModuleEffects(): void {
-    const seen = new Set<FunctionDeclaration>();
-    for (const global of this.globalsInOrder()) {
-      const check = (expression: Expression): void => {
-        if (expression.kind === "draw" || expression.kind === "access" || expression.kind === "abort") {
-          throw new Refusal("not_sliced_module_code", {
-            message: `The initial value of ${global.name} uses tables, random(), uuid() or abort().`,
-            primary: global.span,
-            related: [{ span: expression.span, label: "used here" }],
-            help: "Do this inside the handler.",
-          });
-        }
-        if (expression.kind === "call" || expression.kind === "construction") {
-          for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
-            if (seen.has(callee)) continue;
-            seen.add(callee);
-            walkFunction(callee, check);
-          }
-        }
-      };
-      if (global.initializer !== null) walkExpression(global.initializer, check);
+  /**
+   * Initial values of globals run before every handler, those of fields whenever a record lacks the key. Neither may
+   * touch storage or draw; those of fields may change nothing that outlives them.
+   */
+  private refuseEffectsOfInitialValues(): void {
+    for (const { name, initializer, span } of this.globalsInOrder()) {
+      if (initializer !== null) this.refuseEffects(name, span, initializer, false);
+    }
+    for (const { fields, span } of this.classes.values()) {
+      for (const { name, initializer } of fields)
+        if (initializer !== null) this.refuseEffects(name, span, initializer, true);
     }
   }
+
+  private refuseEffects(name: string, span: Span, initializer: Expression, isField: boolean): void {
+    const seen = new Set<FunctionDeclaration>();
+    const check = (expression: Expression, self: FunctionDeclaration | null): void => {
+      const lasting = isField && changesSomething(expression, self);
+      if (
+        lasting ||
+        expression.kind === "draw" ||
+        expression.kind === "access" ||
+        expression.kind === "abort" ||
+        expression.kind === "indirect-call"
+      ) {
+        throw new Refusal("not_sliced_module_code", {
+          message: `The initial value of ${name} has an effect that can't be followed yet.`,
+          primary: span,
+          related: [{ span: expression.span, label: "the effect" }],
+          help: "Do this inside the handler.",
+        });
+      }
+      const callees =
+        expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+      for (const callee of callees) {
+        if (seen.has(callee)) continue;
+        seen.add(callee);
+        walkFunction(callee, (inner) => check(inner, callee));
+      }
+    };
+    walkExpression(initializer, (expression) => check(expression, null));
+  }
+}
+
+/** Whether an expression assigns to anything but variables and the object under construction. */
+function changesSomething(expression: Expression, owner: FunctionDeclaration | null): boolean {
+  if (expression.kind === "library") return expression.member.writes;
+  if (expression.kind !== "assignment") return false;
+  const { target } = expression;
+  if (target.kind === "local") return false;
+  const object = target.kind === "field" ? target.object : null;
+  return !(owner?.kind === "constructor" && object?.kind === "local" && object.local === owner.self);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- names
 
-export function spanOf(node: as.Node): Span {
-  const { source, start, end } = node.range;
-  return spanOfText({ path: source.normalizedPath, text: source.text }, start, end);
-}
-
-export function sourceText(node: as.Node): string {
-  return node.range.source.text.slice(node.range.start, node.range.end);
-}
-
-export function sourcePath(element: as.DeclaredElement): string {
-  return element.declaration.range.source.internalPath;
-}
-
-/** Written by the developer, not part of AssemblyScript's library or the SDK. */
-export function isApplication(path: string): boolean {
-  return !path.startsWith("~lib/");
-}
-
 function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
   const base = name.replace(/[^A-Za-z0-9_$]+/g, "_");
   if (typeArguments === null || typeArguments.length === 0) return base;
-  return `${base}_${typeArguments.map((argument) => argument.toString().replace(/~lib\/[\w/]*\//g, "").replace(/[^A-Za-z0-9]+/g, "_")).join("_")}`.replace(/_+$/, "");
+  return `${base}_${typeArguments
+    .map((argument) =>
+      argument
+        .toString()
+        .replace(/~lib\/[\w/]*\//g, "")
+        .replace(/[^A-Za-z0-9]+/g, "_"),
+    )
+    .join("_")}`.replace(/_+$/, "");
 }
 
 function functionKind(source: as.Function): FunctionDeclaration["kind"] {
@@ -330,7 +378,13 @@ function ownFields(source: as.Class): as.Property[] {
   for (const member of source.members?.values() ?? []) {
     if (member.kind !== ElementKind.PropertyPrototype) continue;
     const property = (member as as.PropertyPrototype).instance;
-    if (property !== null && property.isField && property.is(CommonFlags.Instance) && property.getBoundClassOrInterface() === source) fields.push(property);
+    if (
+      property !== null &&
+      property.isField &&
+      property.is(CommonFlags.Instance) &&
+      property.getBoundClassOrInterface() === source
+    )
+      fields.push(property);
   }
   return fields;
 }

@@ -6,6 +6,7 @@
  * as both. Numbers of enum members change between versions: never write them down.
  */
 import * as as from "assemblyscript";
+import binaryen from "assemblyscript/binaryen";
 import packageJson from "assemblyscript/package.json" with { type: "json" };
 
 export const ASSEMBLYSCRIPT_VERSION = "0.28.20";
@@ -26,7 +27,6 @@ const enums = as as unknown as {
   readonly ParameterKind: EnumObject<typeof as.ParameterKind>;
   readonly CommonFlags: EnumObject<typeof as.CommonFlags>;
   readonly TypeKind: EnumObject<typeof as.TypeKind>;
-  readonly TypeFlags: EnumObject<typeof as.TypeFlags>;
   readonly OperatorKind: EnumObject<typeof as.OperatorKind>;
   readonly Token: EnumObject<typeof as.Token>;
   readonly FlowFlags: EnumObject<typeof as.FlowFlags>;
@@ -49,8 +49,6 @@ export const CommonFlags = enums.CommonFlags;
 export type CommonFlags = as.CommonFlags;
 export const TypeKind = enums.TypeKind;
 export type TypeKind = as.TypeKind;
-export const TypeFlags = enums.TypeFlags;
-export type TypeFlags = as.TypeFlags;
 export const OperatorKind = enums.OperatorKind;
 export type OperatorKind = as.OperatorKind;
 export const Token = enums.Token;
@@ -64,4 +62,4 @@ export type Runtime = as.Runtime;
 export const Target = enums.Target;
 export type Target = as.Target;
 
-export { as };
+export { as, binaryen };

@@ -5,14 +5,22 @@
  * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
  * diagnostics, in run-time assertions and for the slicer.
  */
-import { as, ASSEMBLYSCRIPT_VERSION, FlowFlags, NodeKind, Runtime, Target } from "./assemblyscript.ts";
-import binaryen from "assemblyscript/binaryen";
+import {
+  as,
+  ASSEMBLYSCRIPT_VERSION,
+  binaryen,
+  FlowFlags,
+  NodeKind,
+  ReportMode,
+  Runtime,
+  Target,
+} from "./assemblyscript.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
-export const START_EXPORT = "_start";
+const START_EXPORT = "_start";
 
 /** Code added to a file that the developer wrote. */
 export interface Graft {
@@ -114,7 +122,10 @@ export function compileProgram(request: CompileRequest): CompiledProgram {
 }
 
 /** Parses one file on its own, without its imports. The messages are the parser's. */
-export function parseFile(path: string, text: string): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
+export function parseFile(
+  path: string,
+  text: string,
+): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
   const parser = new as.Parser();
   parser.parseFile(text, path, false);
   return { source: parser.sources[0]!, messages: parser.diagnostics };
@@ -126,7 +137,11 @@ export interface CallSite {
 }
 
 interface BuiltinCalls {
-  compileCallExpressionBuiltin(prototype: as.FunctionPrototype, call: as.CallExpression, context: as.Type): as.ExpressionRef;
+  compileCallExpressionBuiltin(
+    prototype: as.FunctionPrototype,
+    call: as.CallExpression,
+    context: as.Type,
+  ): as.ExpressionRef;
 }
 
 /** The compiler, taught that the SDK's `abort` does not return, and writing down who calls what. */
@@ -135,9 +150,15 @@ export class RadicalCompiler extends as.Compiler {
   readonly calls = new Map<as.Function, CallSite[]>();
   /** The calls of AssemblyScript's builtins by name: `load`. */
   readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
+  /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
+  readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
 
   constructor(program: as.Program) {
     super(program);
+    // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
+    // that they would be missing in it.
+    this.ensureStaticString("stack overflow");
+    this.ensureStaticString(as.Source.native.normalizedPath);
     // Private in the compiler's typings.
     const internals = this as unknown as BuiltinCalls;
     const original = internals.compileCallExpressionBuiltin.bind(this);
@@ -145,6 +166,24 @@ export class RadicalCompiler extends as.Compiler {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
       return original(prototype, call, context);
     };
+  }
+
+  override compileExpression(
+    expression: as.Expression,
+    contextualType: as.Type,
+    constraints?: as.Constraints,
+  ): as.ExpressionRef {
+    if (expression.kind === NodeKind.PropertyAccess && isDevelopers(expression.range.source)) {
+      const { expression: object, property } = expression as as.PropertyAccessExpression;
+      if (property.text === "buffer" || property.text === "dataStart") {
+        const type = this.resolver.resolveExpression(object, this.currentFlow, as.Type.auto, ReportMode.Swallow);
+        const view = type?.getClass()?.prototype;
+        if (view?.declaration.range.source.isLibrary === true) {
+          this.bufferAccesses.push({ view: `${view.name}.${property.text}`, site: this.#site(expression) });
+        }
+      }
+    }
+    return super.compileExpression(expression, contextualType, constraints);
   }
 
   override compileCallDirect(
@@ -174,7 +213,7 @@ export class RadicalCompiler extends as.Compiler {
   #note(instance: as.Function, node: as.Node): void {
     const sites = this.calls.get(instance);
     if (sites === undefined) this.calls.set(instance, [this.#site(node)]);
-    else if (sites.at(-1)!.node !== node) sites.push(this.#site(node));
+    else if (sites[sites.length - 1]!.node !== node) sites.push(this.#site(node));
   }
 
   #site(node: as.Node): CallSite {
@@ -206,7 +245,8 @@ function hasErrors(program: as.Program): boolean {
 function parseAll(program: as.Program, request: CompileRequest): void {
   for (const [path, text] of request.stdlib) {
     // The files of the top folder declare the globals; the others are imported.
-    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts")) as.parse(program, text, `~lib/${path}`, false);
+    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts"))
+      as.parse(program, text, `~lib/${path}`, false);
   }
   const runtime = `rt/index-${request.runtime}.ts`;
   as.parse(program, request.stdlib.get(runtime) ?? null, `~lib/${runtime}`, true);
@@ -243,7 +283,8 @@ function applyGraft(program: as.Program, graft: Graft): void {
   if (target === undefined) return;
   const { source, messages } = parseFile(generatedPath(graft.file), graft.text);
   const problem = messages[0];
-  if (problem !== undefined) throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
+  if (problem !== undefined)
+    throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
   // The compiler looks up the file of a declaration by its source's path.
   source.internalPath = target.internalPath;
   for (const statement of source.statements) {
@@ -252,11 +293,17 @@ function applyGraft(program: as.Program, graft: Graft): void {
       continue;
     }
     const addition = statement as as.ClassDeclaration;
-    const declared = target.statements.find(
-      (candidate): candidate is as.ClassDeclaration =>
-        candidate.kind === NodeKind.ClassDeclaration && (candidate as as.ClassDeclaration).name.text === addition.name.text,
-    );
-    if (declared === undefined) throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
+    const declared = target.statements
+      .map((candidate) =>
+        candidate.kind === NodeKind.ExportDefault ? (candidate as as.ExportDefaultStatement).declaration : candidate,
+      )
+      .find(
+        (candidate): candidate is as.ClassDeclaration =>
+          candidate.kind === NodeKind.ClassDeclaration &&
+          (candidate as as.ClassDeclaration).name.text === addition.name.text,
+      );
+    if (declared === undefined)
+      throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
     declared.members.push(...addition.members);
   }
 }

@@ -5,7 +5,7 @@
  * one compilation gives exactly the compiler's own answers; there is no second type checker that could be wrong.
  * A node without facts was never compiled: it is dead in that function instance.
  */
-import { as, ElementKind, NodeKind, ReportMode } from "./assemblyscript.ts";
+import { as, CommonFlags, ElementKind, NodeKind, ReportMode } from "./assemblyscript.ts";
 import { RadicalCompiler } from "./compile.ts";
 
 /** What is known about one syntax node inside one function instance. */
@@ -51,7 +51,7 @@ export class Facts {
 
   at(owner: as.Function, node: as.Node): NodeFacts {
     let nodes = this.byFunction.get(owner);
-    if (nodes === undefined) this.byFunction.set(owner, (nodes = new Map()));
+    if (nodes === undefined) this.byFunction.set(owner, (nodes = new Map<as.Node, NodeFacts>()));
     let facts = nodes.get(node);
     if (facts === undefined) {
       nodes.set(node, (facts = {}));
@@ -70,10 +70,27 @@ interface CompilerInternals {
   readonly program: as.Program;
   compileStatement(statement: as.Statement): as.ExpressionRef;
   compileExpression(expression: as.Expression, context: as.Type, constraints?: number): as.ExpressionRef;
-  convertExpression(ref: as.ExpressionRef, from: as.Type, to: as.Type, explicit: boolean, node: as.Node): as.ExpressionRef;
+  convertExpression(
+    ref: as.ExpressionRef,
+    from: as.Type,
+    to: as.Type,
+    explicit: boolean,
+    node: as.Node,
+  ): as.ExpressionRef;
   compileAssignment(target: as.Expression, value: as.Expression, context: as.Type): as.ExpressionRef;
-  compileCallDirect(callee: as.Function, args: as.Expression[], node: as.Node, self?: number, constraints?: number): as.ExpressionRef;
-  makeCallDirect(callee: as.Function, operands: as.ExpressionRef[] | null, node: as.Node, drop?: boolean): as.ExpressionRef;
+  compileCallDirect(
+    callee: as.Function,
+    args: as.Expression[],
+    node: as.Node,
+    self?: number,
+    constraints?: number,
+  ): as.ExpressionRef;
+  makeCallDirect(
+    callee: as.Function,
+    operands: as.ExpressionRef[] | null,
+    node: as.Node,
+    drop?: boolean,
+  ): as.ExpressionRef;
   compileCallIndirect(
     signature: as.Signature,
     callee: as.ExpressionRef,
@@ -82,10 +99,15 @@ interface CompilerInternals {
     self?: number,
     drop?: boolean,
   ): as.ExpressionRef;
-  compileCallExpressionBuiltin(prototype: as.FunctionPrototype, call: as.CallExpression, context: as.Type): as.ExpressionRef;
+  compileCallExpressionBuiltin(
+    prototype: as.FunctionPrototype,
+    call: as.CallExpression,
+    context: as.Type,
+  ): as.ExpressionRef;
   compileFunctionExpression(expression: as.FunctionExpression, context: as.Type, constraints: number): as.ExpressionRef;
   compileFunction(callee: as.Function, force?: boolean): boolean;
   compileGlobal(global: as.Global): boolean;
+  ensureConstructor(owner: as.Class, node: as.Node): as.Function;
 }
 
 /** A compiler that writes down what it resolves. */
@@ -124,7 +146,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     // Inside an enum, its values are known by their own names.
     let target =
       node.kind === NodeKind.Identifier
-        ? resolver.lookupIdentifierExpression(node as as.IdentifierExpression, flow, compiler.currentParent ?? flow.sourceFunction, ReportMode.Swallow)
+        ? resolver.lookupIdentifierExpression(
+            node as as.IdentifierExpression,
+            flow,
+            compiler.currentParent ?? flow.sourceFunction,
+            ReportMode.Swallow,
+          )
         : resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     if (target !== null && target.kind === ElementKind.PropertyPrototype) {
       target = resolver.resolveProperty(target as as.PropertyPrototype, ReportMode.Swallow);
@@ -135,7 +162,13 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   const resolveType = (node: as.TypeNode): as.Type | null => {
     const flow = compiler.currentFlow;
     const context = flow.contextualTypeArguments;
-    return compiler.resolver.resolveType(node, flow, flow.sourceFunction, context === null ? null : new Map(context), ReportMode.Swallow);
+    return compiler.resolver.resolveType(
+      node,
+      flow,
+      flow.sourceFunction,
+      context === null ? null : new Map(context),
+      ReportMode.Swallow,
+    );
   };
   const noteCall = (node: as.Node, callee: as.Function): void => {
     const calls = (here(node).calls ??= []);
@@ -234,10 +267,36 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
   compiler.compileFunction = (callee, force) => {
     const lambda = lambdas.at(-1);
-    if (lambda !== undefined && (callee.declaration as as.FunctionDeclaration).signature === lambda.node.declaration.signature) {
+    if (
+      lambda !== undefined &&
+      (callee.declaration as as.FunctionDeclaration).signature === lambda.node.declaration.signature
+    ) {
       lambda.facts.lambda = callee;
     }
-    return original.compileFunction(callee, force);
+    const compiled = original.compileFunction(callee, force);
+    if (callee.is(CommonFlags.Instance)) compileInitializers(callee);
+    return compiled;
+  };
+
+  /**
+   * Records may only ever be decoded, never constructed: then nothing compiles the initializers of their fields, which
+   * the slicer needs. What is wrong with a constructor that nobody calls is not reported.
+   */
+  const compileInitializers = (method: as.Function): void => {
+    const owner = method.getBoundClassOrInterface();
+    if (
+      owner === null ||
+      owner.kind !== ElementKind.Class ||
+      owner.constructorInstance?.is(CommonFlags.Compiled) === true
+    )
+      return;
+    if (owner.declaration.range.source.internalPath.startsWith("~lib/")) return;
+    const { diagnostics } = compiler.program;
+    const reported = diagnostics.length;
+    const type = compiler.currentType;
+    compiler.ensureConstructor(owner, method.declaration.name);
+    compiler.currentType = type;
+    diagnostics.length = reported;
   };
 
   compiler.compileGlobal = (global) => {

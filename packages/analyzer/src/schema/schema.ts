@@ -7,7 +7,7 @@ import { isTableName, type Parameter, type RecordTypes, type ValueType } from "@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import {
-  as,
+  type as,
   CommonFlags,
   ElementKind,
   LiteralKind,
@@ -141,7 +141,7 @@ class SchemaExtractor {
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;
-        this.#report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
+        this.report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
           help: `declare it as a function: export function ${name}(…): … { … }`,
         });
       }
@@ -152,27 +152,27 @@ class SchemaExtractor {
     const declaration = prototype.declaration as as.FunctionDeclaration;
     const at = declaration.name.range;
     if (name === "default") {
-      this.#report("invalid_handler_name", at, "a handler can't be a default export", {
+      this.report("invalid_handler_name", at, "a handler can't be a default export", {
         help: `export it by name: export function ${declaration.name.text === "" ? "post" : declaration.name.text}(…)`,
       });
       return;
     }
     if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) || name === "memory" || name in Object.prototype) {
-      this.#report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
+      this.report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
         help: "a name has letters, digits and _, starts with a letter, is at most 64 long, and is not `memory` or a member of every JavaScript object",
       });
       return;
     }
     const other = this.#handlers.get(name);
     if (other !== undefined) {
-      this.#report("duplicate_handler", at, `there are two handlers named ${name}`, {
+      this.report("duplicate_handler", at, `there are two handlers named ${name}`, {
         related: [{ span: spanOfRange(other.declaration.name.range), label: "the other one" }],
         help: "names of handlers are unique in the application: POST /api/<handler> has no file in it",
       });
       return;
     }
     if (declaration.typeParameters !== null && declaration.typeParameters.length > 0) {
-      this.#report("generic_handler", at, `handler ${name} has type parameters`, {
+      this.report("generic_handler", at, `handler ${name} has type parameters`, {
         help: "clients send values of definite types: write one handler for each type, and share a generic helper",
       });
       return;
@@ -184,7 +184,7 @@ class SchemaExtractor {
     let complete = true;
     declaration.signature.parameters.forEach((node, index) => {
       if (node.parameterKind === ParameterKind.Rest) {
-        this.#report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
+        this.report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
           help: `take an array: ${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}`,
         });
         complete = false;
@@ -237,14 +237,14 @@ class SchemaExtractor {
     if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
     const name = nameNode.value;
     if (!isTableName(name)) {
-      this.#report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
+      this.report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
         help: "a name has letters, digits, _ and -, starts with a letter or _, and is at most 64 long",
       });
       return;
     }
     const argument = typeArguments?.[0];
     if (argument === undefined) {
-      this.#report("missing_type", made.range, `table ${name} does not say what it holds`, {
+      this.report("missing_type", made.range, `table ${name} does not say what it holds`, {
         help: `give the type of its items: new Table<User>("${name}")`,
       });
       return;
@@ -254,7 +254,7 @@ class SchemaExtractor {
     const type = this.#valueType(resolved, argument.range, `the items of table ${name}`);
     if (type === null) return;
     if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array") {
-      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
+      this.report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
         help: "an item is a record class, a string or an array, so that get can answer null for an absent one",
       });
       return;
@@ -262,13 +262,19 @@ class SchemaExtractor {
     const other = this.#tables.get(name);
     if (other !== undefined) {
       if (!this.#uniqueNames) return;
-      this.#report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
+      this.report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
         related: [{ span: spanOfRange(other.declaration.range), label: "declared here" }],
         help: "export the table from one file and import it in the others",
       });
       return;
     }
-    this.#tables.set(name, { name, type, file: file.source.normalizedPath, variable: declaration.name.text, declaration });
+    this.#tables.set(name, {
+      name,
+      type,
+      file: file.source.normalizedPath,
+      variable: declaration.name.text,
+      declaration,
+    });
   }
 
   /** The value type of a resolved type; null if it has none, which is reported at `range`. */
@@ -295,7 +301,7 @@ class SchemaExtractor {
   #unsupported(range: as.Range, what: string, type: as.Type): null {
     const name = type.toString();
     const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
-    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
+    this.report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
       help: instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, nullable values and record classes",
     });
     return null;
@@ -304,54 +310,50 @@ class SchemaExtractor {
   #record(found: as.Class, range: as.Range, what: string): RecordSchema | null {
     const known = this.#records.get(found);
     if (known !== undefined) return known;
-    // A field of its own type finds the class here, before its fields are known.
     const { prototype } = found;
     const declaration = prototype.declaration as as.ClassDeclaration;
     const place = declaration.name.range;
-    for (let base: as.Class | null = found; base !== null; base = base.base) {
-      if (base.prototype === this.#program.objectPrototype) break;
-      if (base.prototype.declaration.range.source.isLibrary) return this.#refuse(found, range, what);
-      if (base.prototype.parent.kind === ElementKind.File) continue;
-      this.#report("nested_record", base.prototype.declaration.name.range, `record class ${base.prototype.name} is not declared at the top of a file`, {
-        help: "declare it there, outside of namespaces",
-      });
+    const refuse = (...problem: Parameters<SchemaExtractor["report"]>): null => {
       this.#records.set(found, null);
+      this.report(...problem);
       return null;
-    }
-    if (found.isInterface || prototype.is(CommonFlags.Abstract) || found.type.isUnmanaged) {
-      return this.#refuse(found, range, what);
-    }
-    if (found.typeArguments !== null && found.typeArguments.length > 0) {
-      this.#report("generic_record", range, `${what} can't be of the generic class ${prototype.name}`, {
-        related: [{ span: spanOfRange(place), label: "declared here" }],
-        help: "write a class without type parameters",
-      });
+    };
+    const isData = !found.isInterface && !prototype.is(CommonFlags.Abstract) && !found.type.isUnmanaged;
+    if (!isData || isOfLibrary(found, this.#program)) {
       this.#records.set(found, null);
-      return null;
+      return this.#unsupported(range, what, found.type);
+    }
+    for (let base: as.Class | null = found; base !== null && isOwn(base); base = base.base) {
+      const { name } = base.prototype.declaration;
+      if (base.prototype.parent.kind !== ElementKind.File) {
+        return refuse("nested_record", name.range, `record class ${name.text} is not declared at the top of a file`, {
+          help: "declare it there, outside of namespaces",
+        });
+      }
+      if (base.typeArguments !== null && base.typeArguments.length > 0) {
+        return refuse("generic_record", range, `${what} can't be of the generic class ${name.text}`, {
+          related: [{ span: spanOfRange(name.range), label: "declared here" }],
+          help: "write a class without type parameters",
+        });
+      }
     }
     const namesake = [...this.#records.values()].find((record) => record?.name === prototype.name);
     if (this.#uniqueNames && namesake !== undefined && namesake !== null) {
-      this.#report("duplicate_record", place, `there are two record classes named ${prototype.name}`, {
+      return refuse("duplicate_record", place, `there are two record classes named ${prototype.name}`, {
         related: [{ span: spanOfRange(namesake.class.prototype.declaration.name.range), label: "the other one" }],
         help: "rename one of them: clients see records by name",
       });
-      this.#records.set(found, null);
-      return null;
     }
     const fields: RecordField[] = [];
     const file = declaration.range.source.normalizedPath;
     const record: RecordSchema = { class: found, name: prototype.name, file, fields };
+    // A field of its own type finds the record here, before its fields are known.
     this.#records.set(found, record);
     for (const member of found.members?.values() ?? []) {
       const field = this.#field(member, record);
       if (field !== null) fields.push(field);
     }
     return record;
-  }
-
-  #refuse(found: as.Class, range: as.Range, what: string): null {
-    this.#records.set(found, null);
-    return this.#unsupported(range, what, found.type);
   }
 
   #field(member: as.DeclaredElement, record: RecordSchema): RecordField | null {
@@ -363,9 +365,14 @@ class SchemaExtractor {
     const property = this.#program.resolver.resolveProperty(prototype, ReportMode.Report);
     if (property === null) return null;
     if (member.isAny(CommonFlags.Private | CommonFlags.Protected)) {
-      this.#report("private_field", declaration.name.range, `field ${name} of record class ${record.name} is not public`, {
-        help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
-      });
+      this.report(
+        "private_field",
+        declaration.name.range,
+        `field ${name} of record class ${record.name} is not public`,
+        {
+          help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+        },
+      );
       return null;
     }
     const range = declaration.type?.range ?? declaration.name.range;
@@ -393,13 +400,18 @@ class SchemaExtractor {
       });
     for (const record of records) {
       if (!contains(record, record, new Set())) continue;
-      this.#report("infinite_record", record.class.prototype.declaration.name.range, `a ${record.name} contains a ${record.name} without end`, {
-        help: `make a field nullable (${record.name} | null = null) or an array`,
-      });
+      this.report(
+        "infinite_record",
+        record.class.prototype.declaration.name.range,
+        `a ${record.name} contains a ${record.name} without end`,
+        {
+          help: `make a field nullable (${record.name} | null = null) or an array`,
+        },
+      );
     }
   }
 
-  #report(
+  private report(
     code: Diagnostic["code"],
     range: as.Range,
     message: string,
@@ -407,6 +419,17 @@ class SchemaExtractor {
   ): void {
     this.#diagnostics.push(diagnostic(code, { message, primary: spanOfRange(range), ...details }));
   }
+}
+
+function isOwn(found: as.Class): boolean {
+  return !found.prototype.declaration.range.source.isLibrary;
+}
+
+/** Whether a class is AssemblyScript's, or extends one of its classes but Object. */
+function isOfLibrary(found: as.Class, program: as.Program): boolean {
+  let root = found;
+  while (isOwn(root) && root.base !== null) root = root.base;
+  return !isOwn(root) && root.prototype !== program.objectPrototype;
 }
 
 const NUMBERS: ReadonlyMap<as.TypeKind, ValueType> = new Map<as.TypeKind, ValueType>([
@@ -442,7 +465,8 @@ function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.Dec
   const found = new Map<string, as.DeclaredElement>();
   if (seen.has(file)) return found;
   seen.add(file);
-  for (const star of file.exportsStar ?? []) for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
+  for (const star of file.exportsStar ?? [])
+    for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
   for (const [name, element] of file.exports ?? []) found.set(name, element);
   return found;
 }
@@ -472,7 +496,9 @@ function isPlainLiteral(node: as.Expression): boolean {
       if (literalKind === LiteralKind.Array) {
         return (node as as.ArrayLiteralExpression).elementExpressions.every((element) => isPlainLiteral(element));
       }
-      return literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String;
+      return (
+        literalKind === LiteralKind.Integer || literalKind === LiteralKind.Float || literalKind === LiteralKind.String
+      );
     }
     default:
       return false;

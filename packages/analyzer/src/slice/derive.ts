@@ -7,7 +7,7 @@ import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../fr
 import { PointsTo } from "../infer/points-to.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
-import { as, ElementKind } from "../parse/assemblyscript.ts";
+import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
 import { relevanceWithGuards } from "./guards.ts";
 import { buildResidual } from "./residual.ts";
@@ -37,14 +37,25 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     return {
       kind: "sliced",
       handler: handler.name,
-      source: emitProgram(residual.program, { fields: residual.fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` }),
+      source: emitProgram(residual.program, {
+        fields: residual.fields,
+        comment: `What ${handler.name} (${handler.file}) reads and writes.`,
+      }),
       readOnly: writes.length === 0,
       reads: reads.toSorted(bySpan),
       writes: writes.toSorted(bySpan),
       diagnostics: [],
     };
   } catch (thrown) {
-    if (thrown instanceof Refusal) return { kind: "near-storage", handler: handler.name, reason: thrown.diagnostic, readOnly: false, reads: [], writes: [] };
+    if (thrown instanceof Refusal)
+      return {
+        kind: "near-storage",
+        handler: handler.name,
+        reason: thrown.diagnostic,
+        readOnly: false,
+        reads: [],
+        writes: [],
+      };
     throw thrown;
   }
 }
@@ -65,4 +76,3 @@ function handlerInstance(program: as.Program, handler: HandlerDeclaration): as.F
 function bySpan(a: AccessPattern, b: AccessPattern): number {
   return a.span.file < b.span.file ? -1 : a.span.file > b.span.file ? 1 : a.span.start - b.span.start;
 }
-

@@ -4,9 +4,9 @@
  * needed becomes `touch`, a put that is not read again `willPut`. Parameters that nobody needs disappear.
  */
 import {
-  nonNullable,
   STRING,
   VOID,
+  zeroText,
   type Access,
   type AssignmentTarget,
   type Expression,
@@ -20,7 +20,7 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import { Refusal } from "../lower/refusal.ts";
-import { hasFixedSignature, hasZeroValue, type Relevance } from "../infer/relevance.ts";
+import { hasFixedSignature, type Relevance } from "../infer/relevance.ts";
 
 export interface Residual {
   readonly program: Program;
@@ -43,11 +43,13 @@ class Builder {
   /** Functions whose bodies are still to be built. */
   private readonly pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
   private current!: FunctionDeclaration;
-  private temporaries = 0;
+  /** Of all variables. */
+  private readonly names = new Set<string>();
 
   constructor(program: Program, relevance: Relevance) {
     this.program = program;
     this.relevance = relevance;
+    for (const { name } of relevance.variables) this.names.add(name);
   }
 
   build(): Residual {
@@ -56,9 +58,11 @@ class Builder {
       this.globals.set(global, { ...global, initializer: null });
     }
     const handler = this.function(this.program.handler);
-    for (const [original, residual] of this.globals) residual.initializer = original.initializer === null ? null : this.value(original.initializer);
+    for (const [original, residual] of this.globals)
+      residual.initializer = original.initializer === null ? null : this.value(original.initializer);
     const fields = new Map<FieldDeclaration, Expression | null>();
-    for (const field of this.relevance.fields) fields.set(field, field.initializer === null ? null : this.value(field.initializer));
+    for (const field of this.relevance.fields)
+      fields.set(field, field.initializer === null ? null : this.value(field.initializer));
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.fill(next[0], next[1]);
     return {
       program: { handler, globals: [...this.globals.values()], functions: [...this.functions.values()] },
@@ -73,14 +77,20 @@ class Builder {
     const known = this.functions.get(original);
     if (known !== undefined) return known;
     const keepsResult = this.keepsResult(original);
-    const residual: FunctionDeclaration = { ...original, result: keepsResult ? original.result : VOID, parameters: [], initializers: [], body: [] };
+    const residual: FunctionDeclaration = {
+      ...original,
+      result: keepsResult ? original.result : VOID,
+      parameters: [],
+      initializers: [],
+      body: [],
+    };
     this.functions.set(original, residual);
     this.pending.push([original, residual]);
     return residual;
   }
 
   private keepsResult(original: FunctionDeclaration): boolean {
-    return original !== this.program.handler && (this.relevance.results.has(original) || hasFixedSignature(original));
+    return this.relevance.results.has(original) || hasFixedSignature(original);
   }
 
   private keptParameters(original: FunctionDeclaration): readonly Parameter[] {
@@ -95,7 +105,10 @@ class Builder {
       defaultValue: defaultValue === null || original !== this.program.handler ? null : this.value(defaultValue),
     }));
     residual.initializers = original.initializers.filter(
-      (statement) => statement.kind === "expression" && statement.expression.kind === "assignment" && this.relevance.kept.has(statement.expression),
+      (statement) =>
+        statement.kind === "expression" &&
+        statement.expression.kind === "assignment" &&
+        this.relevance.kept.has(statement.expression),
     );
     residual.body = this.statements(original.body);
   }
@@ -108,6 +121,7 @@ class Builder {
 
   private statement(statement: Statement): Statement[] {
     const isKept = this.relevance.keptStatements.has(statement);
+    const jumps = this.relevance.jumps.has(statement);
     switch (statement.kind) {
       case "block": {
         const body = this.statements(statement.body);
@@ -140,23 +154,27 @@ class Builder {
       }
       case "switch": {
         if (!isKept) return this.effects(statement.discriminant);
-        const cases = statement.cases.map((choice) => ({ label: choice.label === null ? null : this.value(choice.label), body: this.statements(choice.body) }));
+        const cases = statement.cases.map((choice) => ({
+          label: choice.label === null ? null : this.value(choice.label),
+          body: this.statements(choice.body),
+        }));
         if (cases.every((choice) => choice.body.length === 0)) return this.effects(statement.discriminant);
         return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
       }
       case "return": {
         const effects = statement.value === null ? [] : this.effects(statement.value);
-        if (!isKept) return effects;
-        if (statement.value !== null && this.keepsResult(this.current)) return [{ ...statement, value: this.value(statement.value) }];
+        if (!jumps) return effects;
+        if (statement.value !== null && this.keepsResult(this.current))
+          return [{ ...statement, value: this.value(statement.value) }];
         return [...effects, { ...statement, value: null }];
       }
       case "throw": {
         const effects = this.effects(statement.message);
-        return isKept ? [...effects, { ...statement, message: constantOr(statement.message, '""') }] : effects;
+        return jumps ? [...effects, { ...statement, message: constantOr(statement.message, '""') }] : effects;
       }
       case "break":
       case "continue":
-        return isKept ? [statement] : [];
+        return jumps ? [statement] : [];
     }
   }
 
@@ -166,7 +184,12 @@ class Builder {
     if (initializer === null) return [statement];
     if (this.relevance.needed.has(initializer)) return [{ ...statement, initializer: this.value(initializer) }];
     // Assigned later; only the declaration matters.
-    const declaration: Statement = { ...statement, initializer: zero(local.type, statement.span), annotated: true, constant: false };
+    const declaration: Statement = {
+      ...statement,
+      initializer: zero(local.type, statement.span),
+      annotated: true,
+      constant: false,
+    };
     return [...this.effects(initializer), declaration];
   }
 
@@ -183,7 +206,7 @@ class Builder {
     }
     const [first] = parts;
     if (first === undefined) return null;
-    return parts.length === 1 ? first : { kind: "sequence", operands: parts, type: parts.at(-1)!.type, span: expression.span };
+    return parts.length === 1 ? first : { kind: "sequence", operands: parts, type: first.type, span: expression.span };
   }
 
   // -------------------------------------------------------------------------------------------------------------- values
@@ -213,26 +236,53 @@ class Builder {
       case "logical":
         return { ...expression, left: map(expression.left), right: map(expression.right) };
       case "conditional":
-        return { ...expression, condition: map(expression.condition), consequent: map(expression.consequent), alternative: map(expression.alternative) };
+        return {
+          ...expression,
+          condition: map(expression.condition),
+          consequent: map(expression.consequent),
+          alternative: map(expression.alternative),
+        };
       case "assignment":
-        return { ...expression, target: this.target(expression.target), value: expression.value === null ? null : map(expression.value) };
+        return {
+          ...expression,
+          target: this.target(expression.target),
+          value: expression.value === null ? null : map(expression.value),
+        };
       case "call": {
         const receiver = expression.receiver === null ? null : map(expression.receiver);
-        return { ...expression, callees: expression.callees.map((callee) => this.function(callee)), receiver, arguments: this.arguments(expression.callees[0], expression.arguments) };
+        return {
+          ...expression,
+          callees: expression.callees.map((callee) => this.function(callee)),
+          receiver,
+          arguments: this.arguments(expression.callees[0], expression.arguments),
+        };
       }
       case "construction":
-        return { ...expression, callee: this.function(expression.callee), arguments: this.arguments(expression.callee, expression.arguments) };
+        return {
+          ...expression,
+          callee: this.function(expression.callee),
+          arguments: this.arguments(expression.callee, expression.arguments),
+        };
       case "indirect-call":
         return { ...expression, callee: map(expression.callee), arguments: expression.arguments.map(map) };
       case "library":
-        return { ...expression, receiver: expression.receiver === null ? null : map(expression.receiver), arguments: expression.arguments.map(map) };
+        return {
+          ...expression,
+          receiver: expression.receiver === null ? null : map(expression.receiver),
+          arguments: expression.arguments.map(map),
+        };
       case "array":
         return { ...expression, elements: expression.elements.map(map) };
       case "function-value":
         return { ...expression, declaration: this.function(expression.declaration) };
       case "access":
         this.accesses.set(expression, { dependent: expression.operation === "get" || expression.operation === "has" });
-        return { ...expression, table: map(expression.table), key: map(expression.key), value: expression.value === null ? null : map(expression.value) };
+        return {
+          ...expression,
+          table: map(expression.table),
+          key: map(expression.key),
+          value: expression.value === null ? null : map(expression.value),
+        };
       case "abort":
         return { ...expression, arguments: expression.arguments.map(map) };
     }
@@ -271,8 +321,11 @@ class Builder {
   /** What remains of an expression whose value nobody needs. */
   private effects(expression: Expression): Statement[] {
     const { relevance } = this;
-    const whole = (): Statement[] => [{ kind: "expression", expression: this.value(expression), span: expression.span }];
-    const parts = (expressions: readonly Expression[]): Statement[] => expressions.flatMap((part) => this.effects(part));
+    const whole = (): Statement[] => [
+      { kind: "expression", expression: this.value(expression), span: expression.span },
+    ];
+    const parts = (expressions: readonly Expression[]): Statement[] =>
+      expressions.flatMap((part) => this.effects(part));
     switch (expression.kind) {
       case "constant":
       case "local":
@@ -297,7 +350,15 @@ class Builder {
         const right = this.effects(expression.right);
         if (right.length === 0) return this.effects(expression.left);
         const left = this.value(expression.left);
-        return [{ kind: "if", condition: expression.operator === "&&" ? left : not(left), consequent: right, alternative: [], span: expression.span }];
+        return [
+          {
+            kind: "if",
+            condition: expression.operator === "&&" ? left : not(left),
+            consequent: right,
+            alternative: [],
+            span: expression.span,
+          },
+        ];
       }
       case "conditional": {
         const consequent = this.effects(expression.consequent);
@@ -305,12 +366,15 @@ class Builder {
         if (consequent.length === 0 && alternative.length === 0) return this.effects(expression.condition);
         const condition = this.value(expression.condition);
         if (consequent.length > 0) return [{ kind: "if", condition, consequent, alternative, span: expression.span }];
-        return [{ kind: "if", condition: not(condition), consequent: alternative, alternative: [], span: expression.span }];
+        return [
+          { kind: "if", condition: not(condition), consequent: alternative, alternative: [], span: expression.span },
+        ];
       }
       case "assignment": {
         if (relevance.kept.has(expression)) return whole();
         const { target, value } = expression;
-        const targetParts = target.kind === "field" ? [target.object] : target.kind === "element" ? [target.container, target.index] : [];
+        const targetParts =
+          target.kind === "field" ? [target.object] : target.kind === "element" ? [target.container, target.index] : [];
         return parts(value === null ? targetParts : [...targetParts, value]);
       }
       case "draw":
@@ -318,7 +382,9 @@ class Builder {
       case "call":
       case "library":
         if (relevance.kept.has(expression)) return whole();
-        return parts(expression.receiver === null ? expression.arguments : [expression.receiver, ...expression.arguments]);
+        return parts(
+          expression.receiver === null ? expression.arguments : [expression.receiver, ...expression.arguments],
+        );
       case "construction":
         return relevance.kept.has(expression) ? whole() : parts(expression.arguments);
       case "indirect-call":
@@ -326,8 +392,12 @@ class Builder {
       case "abort": {
         if (!relevance.kept.has(expression)) return parts(expression.arguments);
         const [status, code, message] = expression.arguments;
-        if (status === undefined || code === undefined || message === undefined) throw new Error("abort takes three arguments");
-        const shortened = { ...expression, arguments: [constantOr(status, "500"), constantOr(code, '""'), constantOr(message, '""')] };
+        if (status === undefined || code === undefined || message === undefined)
+          throw new Error("abort takes three arguments");
+        const shortened = {
+          ...expression,
+          arguments: [constantOr(status, "500"), constantOr(code, '""'), constantOr(message, '""')],
+        };
         return [...parts(expression.arguments), { kind: "expression", expression: shortened, span: expression.span }];
       }
       case "access":
@@ -338,8 +408,16 @@ class Builder {
   private accessEffects(expression: Access): Statement[] {
     const { operation, span } = expression;
     this.accesses.set(expression, { dependent: false });
-    if (this.relevance.stored.has(expression)) return [{ kind: "expression", expression: this.value(expression), span }];
-    const said = operation === "get" || operation === "has" ? "touch" : operation === "put" ? "willPut" : operation === "delete" ? "willDelete" : operation;
+    if (this.relevance.stored.has(expression))
+      return [{ kind: "expression", expression: this.value(expression), span }];
+    const said =
+      operation === "get" || operation === "has"
+        ? "touch"
+        : operation === "put"
+          ? "willPut"
+          : operation === "delete"
+            ? "willDelete"
+            : operation;
     const valueEffects = expression.value === null ? [] : this.effects(expression.value);
     const table = this.value(expression.table);
     const key = this.value(expression.key);
@@ -352,28 +430,36 @@ class Builder {
     if (valueEffects.length === 0) return [access(key)];
     // Reads inside the value come before the put, but after its key is computed.
     if (key.kind === "constant") return [...valueEffects, access(key)];
-    const local: Local = { name: `key${++this.temporaries}`, type: STRING, span: expression.key.span };
+    const local: Local = { name: this.newName(), type: STRING, span: expression.key.span };
     return [
       { kind: "variable", local, initializer: key, annotated: false, constant: true, span },
       ...valueEffects,
       access({ kind: "local", local, type: STRING, span }),
     ];
   }
+
+  private newName(): string {
+    let name = "key";
+    for (let number = 2; this.names.has(name); number++) name = `key${number}`;
+    this.names.add(name);
+    return name;
+  }
 }
 
 function not(condition: Expression): Expression {
-  if (condition.kind === "operation" && condition.operator === "!" && condition.operands[0] !== undefined) return condition.operands[0];
+  if (condition.kind === "operation" && condition.operator === "!" && condition.operands[0] !== undefined)
+    return condition.operands[0];
   return { kind: "operation", operator: "!", operands: [condition], type: { kind: "bool" }, span: condition.span };
 }
 
 function constantOr(expression: Expression, text: string): Expression {
-  return expression.kind === "constant" ? expression : { kind: "constant", text, type: expression.type, span: expression.span };
+  return expression.kind === "constant"
+    ? expression
+    : { kind: "constant", text, type: expression.type, span: expression.span };
 }
 
 /** A value to declare a variable with that is assigned before it is read; null: none needed. */
 function zero(type: Type, span: Local["span"]): Expression | null {
-  if (!hasZeroValue(type)) return null;
-  const inner = nonNullable(type);
-  const text = type.kind === "nullable" ? "null" : inner.kind === "string" ? '""' : inner.kind === "bool" ? "false" : inner.kind === "number" && inner.name.startsWith("f") ? "0.0" : "0";
-  return { kind: "constant", text, type, span };
+  const text = zeroText(type);
+  return text === null ? null : { kind: "constant", text, type, span };
 }

@@ -25,7 +25,16 @@ export interface FuzzReport {
 
 /** Builds and explores the programs of the seeds `from` (inclusive) to `to` (exclusive). */
 export function fuzz(from: number, to: number, runs: number, progress?: (report: FuzzReport) => void): FuzzReport {
-  const report: FuzzReport = { programs: 0, handlers: 0, sliced: 0, calls: 0, traps: 0, extraReads: 0, extraWrites: 0, failures: [] };
+  const report: FuzzReport = {
+    programs: 0,
+    handlers: 0,
+    sliced: 0,
+    calls: 0,
+    traps: 0,
+    extraReads: 0,
+    extraWrites: 0,
+    failures: [],
+  };
   for (let seed = from; seed < to; seed++) {
     fuzzOne(seed, runs, report);
     progress?.(report);
@@ -39,7 +48,10 @@ function fuzzOne(seed: number, runs: number, report: FuzzReport): void {
   report.programs++;
   report.handlers += handlers.length;
   for (const { code, class: kind, message, primary } of build.diagnostics) {
-    if (code !== "compiler_warning") report.failures.push(`seed ${seed}: ${kind} ${code} at ${primary.file}:${primary.line}:${primary.column}: ${message}`);
+    if (code !== "compiler_warning")
+      report.failures.push(
+        `seed ${seed}: ${kind} ${code} at ${primary.file}:${primary.line}:${primary.column}: ${message}`,
+      );
   }
   for (const { name, plan } of build.handlers) {
     if (plan.kind !== "sliced") continue;
@@ -66,7 +78,13 @@ function fuzzOne(seed: number, runs: number, report: FuzzReport): void {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { values } = parseArgs({ options: { from: { type: "string", default: "0" }, to: { type: "string", default: "100" }, runs: { type: "string", default: "15" } } });
+  const { values } = parseArgs({
+    options: {
+      from: { type: "string", default: "0" },
+      to: { type: "string", default: "100" },
+      runs: { type: "string", default: "15" },
+    },
+  });
   let shown = 0;
   const report = fuzz(Number(values.from), Number(values.to), Number(values.runs), (current) => {
     for (const failure of current.failures.slice(shown)) console.log(failure);

@@ -18,7 +18,7 @@ import fc from "fast-check";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
 
-export interface Comparison {
+interface Comparison {
   readonly outcome: Outcome;
   /** Declared, but not touched. */
   readonly extraReads: number;
@@ -29,7 +29,7 @@ export interface Comparison {
 const MAX_ROUNDS = 100;
 
 /** Runs f^rw and f on the items and compares. Throws an error that names the unit if f^rw missed one. */
-export function compareRuns(module: HandlerModule, invocation: Invocation, items: Items): Comparison {
+function compareRuns(module: HandlerModule, invocation: Invocation, items: Items): Comparison {
   const { handler } = invocation;
   const snapshot = snapshotOf(items);
   const derived = deriveAccessSet(module, invocation, snapshot);
@@ -45,7 +45,8 @@ export function compareRuns(module: HandlerModule, invocation: Invocation, items
     if (partial.kind === "failed") throw new Error(`${handler}: round ${round}: ${partial.reason}`);
     if (partial.missing.length === 0) {
       const same =
-        sorted(partial.set.reads) === sorted(derived.set.reads) && sorted(partial.set.writes) === sorted(derived.set.writes);
+        sorted(partial.set.reads) === sorted(derived.set.reads) &&
+        sorted(partial.set.writes) === sorted(derived.set.writes);
       if (!same) throw new Error(`${handler}: the set found in rounds is not that found at once`);
       break;
     }

@@ -55,7 +55,18 @@ function same<T>(value: T): T { return value; }
 function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }
 `;
 
-type TypeName = "i32" | "string" | "bool" | "Node" | "Node | null" | "Item | null" | "i32[]" | "string[]" | "Node[]" | "Map<string, i32>" | "Set<string>";
+type TypeName =
+  | "i32"
+  | "string"
+  | "bool"
+  | "Node"
+  | "Node | null"
+  | "Item | null"
+  | "i32[]"
+  | "string[]"
+  | "Node[]"
+  | "Map<string, i32>"
+  | "Set<string>";
 
 interface Variable {
   readonly name: string;
@@ -70,7 +81,19 @@ interface Helper {
   readonly recursive: boolean;
 }
 
-const VARIABLE_TYPES: readonly TypeName[] = ["i32", "string", "bool", "Node", "Node | null", "Item | null", "i32[]", "string[]", "Node[]", "Map<string, i32>", "Set<string>"];
+const VARIABLE_TYPES: readonly TypeName[] = [
+  "i32",
+  "string",
+  "bool",
+  "Node",
+  "Node | null",
+  "Item | null",
+  "i32[]",
+  "string[]",
+  "Node[]",
+  "Map<string, i32>",
+  "Set<string>",
+];
 
 export function randomProgram(seed: number): RandomProgram {
   const random = new Random(seed);
@@ -90,7 +113,8 @@ export function randomProgram(seed: number): RandomProgram {
     if (!recursive) helpers.push(helper);
   }
   const handlers = ["first", "second", "third"];
-  for (const name of handlers) text.push(new FunctionWriter(random, helpers, random.pick(["string", "i32", "void"]), false).handler(name));
+  for (const name of handlers)
+    text.push(new FunctionWriter(random, helpers, random.pick(["string", "i32", "void"]), false).handler(name));
   return { files: { "handlers/random.ts": text.join("\n") }, handlers };
 }
 
@@ -147,7 +171,11 @@ class FunctionWriter {
 
   handler(name: string): string {
     this.budget = 26;
-    this.scopes[0]?.push({ name: "a", type: "string", constant: false }, { name: "n", type: "i32", constant: false }, { name: "many", type: "string[]", constant: false });
+    this.scopes[0]?.push(
+      { name: "a", type: "string", constant: false },
+      { name: "n", type: "i32", constant: false },
+      { name: "many", type: "string[]", constant: false },
+    );
     return this.function(name, "a: string, n: i32, many: string[]", true);
   }
 
@@ -159,7 +187,9 @@ class FunctionWriter {
 
   private function(name: string, parameters: string, exported: boolean): string {
     const body = this.block(6 + this.random.below(8));
-    const guard = this.hasDepth ? [`if (depth <= 0) return${this.result === "void" ? "" : ` ${this.base(this.result)}`};`] : [];
+    const guard = this.hasDepth
+      ? [`if (depth <= 0) return${this.result === "void" ? "" : ` ${this.base(this.result)}`};`]
+      : [];
     const last = this.result === "void" ? [] : [`return ${this.value(this.result)};`];
     return `${exported ? "export " : ""}function ${name}(${parameters}): ${this.result} {\n${[...guard, ...body, ...last].map((line) => `  ${line}`).join("\n")}\n}`;
   }
@@ -173,7 +203,9 @@ class FunctionWriter {
   }
 
   private variables(type: TypeName, assignable = false): string[] {
-    return this.scopes.flat().flatMap((variable) => (variable.type === type && !(assignable && variable.constant) ? [variable.name] : []));
+    return this.scopes
+      .flat()
+      .flatMap((variable) => (variable.type === type && !(assignable && variable.constant) ? [variable.name] : []));
   }
 
   private variable(type: TypeName): string | null {
@@ -189,7 +221,8 @@ class FunctionWriter {
     const call = random.chance(0.12) ? this.call(type, depth) : null;
     if (call !== null) return call;
     if (known.length > 0 && random.chance(depth > 2 ? 0.9 : 0.45)) return random.pick(known);
-    if (random.chance(0.04) && type !== "bool" && !type.includes("null")) return `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
+    if (random.chance(0.04) && type !== "bool" && !type.includes("null"))
+      return `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
     if (depth > 3) return this.base(type);
     return random.pick(this.choices(type, depth))();
   }
@@ -206,9 +239,9 @@ class FunctionWriter {
       case "Node":
         return random.pick(["shared", 'new Node(1, "x")']);
       case "Node | null":
-        return random.pick(["null", "shared", "shared.next"]);
+        return random.pick(["<Node | null>null", "shared", "shared.next"]);
       case "Item | null":
-        return random.pick(["null", 'new Item("q")']);
+        return random.pick(["<Item | null>null", 'new Item("q")']);
       case "i32[]":
         return random.pick(["limits", "[1]", "shared.numbers"]);
       case "string[]":
@@ -240,14 +273,23 @@ class FunctionWriter {
           () => `(${bool()} ? ${int()} : ${int()})`,
           () => `${text()}.length`,
           () => `${node()}.${random.pick(["x", "twice", "numbers.length", "numbers[0]", `bump(${int()})`])}`,
-          () => `${this.value("i32[]", next)}.${random.pick(["length", `indexOf(${int()})`, `reduce<i32>((p, c) => p + c, 0)`])}`,
+          () =>
+            `${this.value("i32[]", next)}.${random.pick(["length", `indexOf(${int()})`, `reduce<i32>((p, c) => p + c, 0)`])}`,
           () => `${this.value("string[]", next)}.${random.pick(["length", `indexOf(${text()})`])}`,
           () => `${random.pick(["min", "max"])}<i32>(${int()}, ${int()})`,
-          () => (random.chance(0.3) ? `slow(${text()})` : `<i32>(random() * 5)`),
+          () => (random.chance(0.3) ? `slow(${text()})` : `(<i32>(random() * 5))`),
           () => `same<i32>(${int()})`,
           () => `${this.value("Map<string, i32>", next)}.size`,
-          () => (integers.length === 0 ? int() : random.pick([`${random.pick(integers)}++`, `--${random.pick(integers)}`, `(${random.pick(integers)} = ${int()})`, `(${random.pick(integers)} += ${int()})`])),
-          () => `(${int()}, ${int()})`,
+          () =>
+            integers.length === 0
+              ? int()
+              : random.pick([
+                  `(${random.pick(integers)}++)`,
+                  `(--${random.pick(integers)})`,
+                  `(${random.pick(integers)} = ${int()})`,
+                  `(${random.pick(integers)} += ${int()})`,
+                ]),
+          () => `((${int()}, ${int()}))`,
         ];
       case "string":
         return [
@@ -258,7 +300,12 @@ class FunctionWriter {
           () => `(${bool()} ? ${text()} : ${text()})`,
           () => `key(${text()})`,
           () => `${node()}.${random.pick(["s", "label()"])}`,
-          () => this.onItem((item) => `(${item} != null ? ${item}!.${random.pick(["id", "part.label", "list.join()", "n.toString()"])} : ${text()})`, text),
+          () =>
+            this.onItem(
+              (item) =>
+                `(${item} != null ? ${item}!.${random.pick(["id", "part.label", "list.join()", "n.toString()"])} : ${text()})`,
+              text,
+            ),
           () => `${this.value("string[]", next)}.${random.pick(['join("+")', "slice(0, 1).toString()"])}`,
           () => `${text()}.${random.pick(["toUpperCase()", "charAt(0)", "substring(1)", 'replace("a", "b")'])}`,
           () => (strings.length === 0 ? text() : `(${random.pick(strings)} = ${text()})`),
@@ -268,8 +315,8 @@ class FunctionWriter {
       case "bool":
         return [
           () => this.base(type),
-          () => `${int()} ${random.pick(["<", ">", "==", "!=", "<="])} ${int()}`.replace(/^(.*)$/, "($1)"),
-          () => `(${text()} ${random.pick(["==", "!=", "<"])} ${text()})`,
+          () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
+          () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
           () => `(${bool()} ${random.pick(["&&", "||"])} ${bool()})`,
           () => `!${bool()}`,
           () => `${this.table()}.has(key(${text()}))`,
@@ -291,9 +338,19 @@ class FunctionWriter {
       case "Node | null":
         return [() => this.base(type), node, () => `${node()}.next`];
       case "Item | null":
-        return [() => `${this.table()}.get(key(${text()}))`, () => `${this.table()}.get(key(${text()}))`, () => `item(key(${text()}), ${int()}, ${this.value("string[]", next)})`];
+        return [
+          () => `${this.table()}.get(key(${text()}))`,
+          () => `${this.table()}.get(key(${text()}))`,
+          () => `item(key(${text()}), ${int()}, ${this.value("string[]", next)})`,
+        ];
       case "i32[]":
-        return [() => this.base(type), () => `[${int()}, ${int()}]`, () => `${node()}.numbers`, () => `${this.value("i32[]", next)}.map<i32>((x) => x + 1)`, () => `${this.value("i32[]", next)}.slice(1)`];
+        return [
+          () => this.base(type),
+          () => `[${int()}, ${int()}]`,
+          () => `${node()}.numbers`,
+          () => `${this.value("i32[]", next)}.map<i32>((x) => x + 1)`,
+          () => `${this.value("i32[]", next)}.slice(1)`,
+        ];
       case "string[]":
         return [
           () => this.base(type),
@@ -303,10 +360,18 @@ class FunctionWriter {
           () => `${this.value("string[]", next)}.concat(${this.value("string[]", next)})`,
           () => `${this.value("string[]", next)}.filter((x) => x.length > 1)`,
           () => `${text()}.split("-")`,
-          () => this.onItem((item) => `(${item} != null ? ${item}!.list : ${this.value("string[]", next)})`, () => this.base(type)),
+          () =>
+            this.onItem(
+              (item) => `(${item} != null ? ${item}!.list : ${this.value("string[]", next)})`,
+              () => this.base(type),
+            ),
         ];
       case "Node[]":
-        return [() => this.base(type), () => `[${node()}, ${node()}]`, () => `${this.value("Node[]", next)}.slice(0, 2)`];
+        return [
+          () => this.base(type),
+          () => `[${node()}, ${node()}]`,
+          () => `${this.value("Node[]", next)}.slice(0, 2)`,
+        ];
       case "Map<string, i32>":
       case "Set<string>":
         return [() => this.base(type)];
@@ -373,7 +438,15 @@ class FunctionWriter {
       () => this.declaration("Item | null"),
       () => this.assignment(),
       () => this.assignment(),
-      () => use("i32", () => [`count ${random.pick(["=", "+=", "^="])} ${int()};`, "count++;", `word = clip(${text()});`, `shared = ${this.value("Node")};`, `texts.push(clip(${text()}));`, `shared.s = clip(${text()});`]),
+      () =>
+        use("i32", () => [
+          `count ${random.pick(["=", "+=", "^="])} ${int()};`,
+          "count++;",
+          `word = clip(${text()});`,
+          `shared = ${this.value("Node")};`,
+          `texts.push(clip(${text()}));`,
+          `shared.s = clip(${text()});`,
+        ]),
       () =>
         use("Item | null", (name) => [
           `if (${name} != null) ${name}!.n = ${int()};`,
@@ -404,11 +477,31 @@ class FunctionWriter {
           `${name}.forEach((x) => { C.has(key(x)); });`,
           `for (let i = 0; i < ${name}.length && i < 4; i++) { ${this.table()}.get(key(${name}[i])); }`,
         ]),
-      () => use("i32[]", (name) => [`${name}.push(${int()});`, `if (${name}.length > 0) ${name}[0] += 2;`, `${name}.sort((a, b) => b - a);`, `if (${name}.length > 0) ${name}[${name}.length - 1]++;`]),
-      () => use("Node[]", (name) => [`${name}.push(${this.value("Node")});`, `if (${name}.length > 0) ${name}[0].s = clip(${text()});`, `${name}.sort((p, q) => p.x - q.x);`, `for (let i = 0; i < ${name}.length && i < 3; i++) A.get(key(${name}[i].s));`]),
-      () => use("Map<string, i32>", (name) => [`${name}.set(clip(${text()}), ${int()});`, `${name}.delete(${text()});`, `if (${name}.has("a")) A.get(key(${name}.get("a").toString()));`]),
+      () =>
+        use("i32[]", (name) => [
+          `${name}.push(${int()});`,
+          `if (${name}.length > 0) ${name}[0] += 2;`,
+          `${name}.sort((a, b) => b - a);`,
+          `if (${name}.length > 0) ${name}[${name}.length - 1]++;`,
+        ]),
+      () =>
+        use("Node[]", (name) => [
+          `${name}.push(${this.value("Node")});`,
+          `if (${name}.length > 0) ${name}[0].s = clip(${text()});`,
+          `${name}.sort((p, q) => p.x - q.x);`,
+          `for (let i = 0; i < ${name}.length && i < 3; i++) A.get(key(${name}[i].s));`,
+        ]),
+      () =>
+        use("Map<string, i32>", (name) => [
+          `${name}.set(clip(${text()}), ${int()});`,
+          `${name}.delete(${text()});`,
+          `if (${name}.has("a")) A.get(key(${name}.get("a").toString()));`,
+        ]),
       () => use("Set<string>", (name) => [`${name}.add(clip(${text()}));`, `${name}.clear();`]),
-      () => [...this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1), ...(random.chance(0.4) ? this.braced("} else", 1 + random.below(3)) : ["}"])],
+      () => [
+        ...this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1),
+        ...(random.chance(0.4) ? this.braced("} else", 1 + random.below(3)) : ["}"]),
+      ],
       () => this.braced(`if (${bool()})`, 1 + random.below(3)),
       () => this.switch(),
       () => {
@@ -419,7 +512,11 @@ class FunctionWriter {
       () => (this.jumps > 0 ? [`if (${bool()}) ${random.pick(["break;", "continue;"])}`] : []),
       () => (this.jumps > 0 ? [`if (${bool()}) ${random.pick(["break;", "continue;"])}`] : []),
     ];
-    if (this.loops < 2) choices.push(() => this.loop(), () => this.loop());
+    if (this.loops < 2)
+      choices.push(
+        () => this.loop(),
+        () => this.loop(),
+      );
     return random.pick(choices)();
   }
 
@@ -480,14 +577,23 @@ class FunctionWriter {
           const counter = this.random.name();
           const condition = this.value("bool");
           this.jumps++;
-          return [`let ${counter} = 0;`, ...this.braced(`while (${counter}++ < ${bound} && ${condition})`, 1 + random.below(4))];
+          return [
+            `let ${counter} = 0;`,
+            ...this.braced(`while (${counter}++ < ${bound} && ${condition})`, 1 + random.below(4)),
+          ];
         }
         default: {
           const counter = this.random.name();
           const condition = this.value("bool");
           this.jumps++;
           const body = this.block(1 + random.below(3)).map((line) => `  ${line}`);
-          return [`let ${counter} = 0;`, "do {", `  if (${counter}++ > ${bound}) break;`, ...body, `} while (${condition});`];
+          return [
+            `let ${counter} = 0;`,
+            "do {",
+            `  if (${counter}++ > ${bound}) break;`,
+            ...body,
+            `} while (${condition});`,
+          ];
         }
       }
     })();

@@ -36,7 +36,11 @@ export function invocation(build: BuildResult, handler: string, json: unknown, s
   const { parameters } = build.handlers.find(({ name }) => name === handler)!;
   const encoded = encodeArguments(parameters, build.records, json);
   if (encoded.kind === "problem") throw new Error(encoded.problem.message);
-  return { handler, args: encoded.bytes, environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed) } };
+  return {
+    handler,
+    args: encoded.bytes,
+    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed) },
+  };
 }
 
 export interface Answer {
@@ -55,5 +59,9 @@ export function call(build: BuildResult, items: Items, handler: string, json: un
     else items.set(unit, value);
   }
   const { outcome } = run;
-  return { outcome, run, result: outcome.kind === "result" ? (JSON.parse(valueToJson(outcome.value)) as unknown) : undefined };
+  return {
+    outcome,
+    run,
+    result: outcome.kind === "result" ? (JSON.parse(valueToJson(outcome.value)) as unknown) : undefined,
+  };
 }

@@ -1,6 +1,9 @@
 /**
- * Done executions in memory, for retries, late followups and duplicates; the oldest go when there are too many. Their
- * intents stay in storage for longer, and there the conditional insert of a repeat finds them.
+ * Done executions in memory, for retries, late followups and duplicates. When there are too many, the oldest outcomes
+ * are forgotten, then their ids too. Storage keeps all of them for longer.
+ *
+ * A repeat that writes meets the stored intent in its conditional insert. One that finds nothing to write any more
+ * would not, so whether an id is new must be known: what is forgotten is looked up.
  */
 import type { ExecutionId } from "@radical/protocol";
 import type { DoneIntent } from "./intent.ts";
@@ -8,36 +11,61 @@ import type { DoneIntent } from "./intent.ts";
 /** Rough memory of a record besides its arguments and result. */
 const RECORD_BYTES = 600;
 
+/**
+ * Executions whose id a location chose are repeated within the longest deadline of a request, ten minutes. Those whose
+ * id the client chose always make an intent.
+ */
+export const REPEAT_WINDOW_MS = 900_000;
+
 export class FinishedExecutions {
   readonly #maxBytes: number;
+  readonly #maxIds: number;
   /** Oldest first. */
   readonly #done = new Map<ExecutionId, DoneIntent>();
   #bytes = 0;
+  /** When they were done; oldest first. */
+  readonly #forgotten = new Map<ExecutionId, number>();
+  /** Of the ids that are forgotten too, when the last was done. */
+  #lostAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, maxIds: number) {
     this.#maxBytes = maxBytes;
+    this.#maxIds = maxIds;
   }
 
   get(id: ExecutionId): DoneIntent | undefined {
     return this.#done.get(id);
   }
 
+  /** Whether the id may be that of a done execution of which memory knows no more. */
+  isForgotten(id: ExecutionId, nowMs: number): boolean {
+    return this.#forgotten.has(id) || nowMs - this.#lostAtMs <= REPEAT_WINDOW_MS;
+  }
+
   add(done: DoneIntent): void {
     if (this.#done.has(done.executionId)) return;
+    this.#forgotten.delete(done.executionId);
     this.#done.set(done.executionId, done);
     this.#bytes += sizeOf(done);
-    for (const [id, oldest] of this.#done) {
-      if (this.#bytes <= this.#maxBytes || id === done.executionId) return;
-      this.#forget(oldest);
+    for (const oldest of this.#done.values()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#remove(oldest);
+      this.#forgotten.set(oldest.executionId, oldest.doneAtMs);
+    }
+    for (const [id, doneAtMs] of this.#forgotten) {
+      if (this.#forgotten.size <= this.#maxIds) break;
+      this.#forgotten.delete(id);
+      this.#lostAtMs = Math.max(this.#lostAtMs, doneAtMs);
     }
   }
 
-  /** Forgets what was done before a time. */
-  collect(beforeMs: number): void {
-    for (const done of this.#done.values()) if (done.doneAtMs < beforeMs) this.#forget(done);
+  /** Drops what was done before a time, and the ids of what can't be repeated any more. */
+  collect(beforeMs: number, nowMs: number): void {
+    for (const done of this.#done.values()) if (done.doneAtMs < beforeMs) this.#remove(done);
+    for (const [id, doneAtMs] of this.#forgotten) if (nowMs - doneAtMs > REPEAT_WINDOW_MS) this.#forgotten.delete(id);
   }
 
-  #forget(done: DoneIntent): void {
+  #remove(done: DoneIntent): void {
     this.#done.delete(done.executionId);
     this.#bytes -= sizeOf(done);
   }

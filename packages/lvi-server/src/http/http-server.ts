@@ -83,30 +83,44 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
       return isReady() ? json(200, { status: "ready" }) : json(503, { status: "draining" });
     case LVI_PATH: {
       expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body))));
+      const { body, sentAtMs } = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body), sentAtMs)));
     }
     case FOLLOWUP_PATH: {
       expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      const { body } = await signedBody(options, request, MAX_MESSAGE_BYTES);
       return cbor(encodeFollowupReply(await engine.followup(decodeFollowup(body))));
     }
   }
   const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  if (!isModuleHash(hash)) throw new RadicalError("not_found", `there is nothing at ${path.slice(0, 200)}`, "see the routes in docs/internals/protocol.md");
+  if (!isModuleHash(hash))
+    throw new RadicalError(
+      "not_found",
+      `there is nothing at ${path.slice(0, 200)}`,
+      "see the routes in docs/internals/protocol.md",
+    );
   expectMethod(method, "GET", "PUT");
-  const body = await signedBody(options, request, MAX_MODULE_BYTES);
+  const { body } = await signedBody(options, request, MAX_MODULE_BYTES);
   if (method === "GET") {
     if (hasModule(hash)) return { status: 204 };
-    throw new RadicalError("not_found", `module ${hash} is not registered`, "register it: radical build, then PUT it here");
+    throw new RadicalError(
+      "not_found",
+      `module ${hash} is not registered`,
+      "register it: radical build, then PUT it here",
+    );
   }
   await registerModule(hash, decodeModuleContent(body), body);
   return { status: 204 };
 }
 
 /** The whole body, if it is small enough and signed with one of our keys. */
-async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, limit: number): Promise<Uint8Array> {
-  const tooLarge = (): RadicalError => new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
+async function signedBody(
+  { keys, now }: HttpOptions,
+  request: IncomingMessage,
+  limit: number,
+): Promise<{ readonly body: Uint8Array; readonly sentAtMs: number }> {
+  const tooLarge = (): RadicalError =>
+    new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -116,8 +130,8 @@ async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, 
     chunks.push(chunk);
   }
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
-  return body;
+  const sentAtMs = authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
+  return { body, sentAtMs };
 }
 
 function expectMethod(method: string, ...allowed: readonly string[]): void {
@@ -128,7 +142,11 @@ function expectMethod(method: string, ...allowed: readonly string[]): void {
 function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof MalformedError) {
-    const malformed = new RadicalError("malformed_message", `malformed message: ${error.message}`, "use a client of the same version");
+    const malformed = new RadicalError(
+      "malformed_message",
+      `malformed message: ${error.message}`,
+      "use a client of the same version",
+    );
     return errorAnswer(malformed, log);
   }
   log.error("internal_error", { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });

@@ -6,14 +6,16 @@
  * effect in any order between call and answer. The epoch fences: once a later server has taken over, nothing that an
  * earlier one sends has an effect.
  */
-import type { HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
+import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import type { Completion, DoneIntent, Intent } from "../core/intent.ts";
+import type { Completion, DoneIntent, Intent, IntentRecord } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
   /** Makes the epoch one more, durably, and reads what earlier servers left: pending intents, and those done since a time. */
   takeOver(doneSinceMs: number): Promise<TakeOver>;
+  /** The intent of an execution; strongly consistent. */
+  lookUp(id: ExecutionId): Promise<IntentRecord | null>;
   /** Strongly consistent; what is not in the answer is absent. At most a few thousand units. */
   load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>>;
   /** Inserts a pending intent if the execution id is new. */

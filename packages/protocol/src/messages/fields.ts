@@ -1,7 +1,16 @@
 /** Fields that several messages share, checked as they are read. */
 import { type CborReader, type CborWriter, MalformedError } from "../cbor.ts";
 import { isContentHash } from "../content-hash.ts";
-import { type CommitId, type ExecutionId, type ModuleHash, type UnitId, isCommitId, isExecutionId, isModuleHash, isUnitId } from "../ids.ts";
+import {
+  type CommitId,
+  type ExecutionId,
+  type ModuleHash,
+  type UnitId,
+  isCommitId,
+  isExecutionId,
+  isModuleHash,
+  isUnitId,
+} from "../ids.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
 
 /** Version of the wire. A decoder knows every version that was ever sent; additions go to the end of a message. */

@@ -3,7 +3,15 @@ import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
 import type { CommitId, ExecutionId } from "../ids.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Write } from "../version.ts";
-import { closeMessage, openMessage, readCommitId, readExecutionId, readMessageHead, readWrites, writeWrites } from "./fields.ts";
+import {
+  closeMessage,
+  openMessage,
+  readCommitId,
+  readExecutionId,
+  readMessageHead,
+  readWrites,
+  writeWrites,
+} from "./fields.ts";
 
 export interface Followup {
   readonly executionId: ExecutionId;

@@ -3,7 +3,16 @@ import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
 import type { CommitId } from "../ids.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Repair } from "../version.ts";
-import { closeMessage, openMessage, readCommitId, readMessageHead, readNullable, readRepairs, writeNullable, writeRepairs } from "./fields.ts";
+import {
+  closeMessage,
+  openMessage,
+  readCommitId,
+  readMessageHead,
+  readNullable,
+  readRepairs,
+  writeNullable,
+  writeRepairs,
+} from "./fields.ts";
 
 /** When the server received the request and sent the reply, in milliseconds since the epoch by its own clock. */
 export interface ServerTimes {
@@ -23,7 +32,12 @@ export type LviReply =
       readonly times: ServerTimes;
     }
   /** Nothing was done and nothing is held. */
-  | { readonly kind: "refused"; readonly code: RefusalCode; readonly message: string; readonly retryAfterMs: number | null };
+  | {
+      readonly kind: "refused";
+      readonly code: RefusalCode;
+      readonly message: string;
+      readonly retryAfterMs: number | null;
+    };
 
 export const EXECUTED_CAUSES = [
   /** Validation failed. */

@@ -57,8 +57,12 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writeNullable(writer, request.units, (units) => {
     writer.array(units.length);
     for (const accessed of units) {
-      writer.array(accessed.mode === "write" ? 2 : 3).text(accessed.unit).integer(MODES.indexOf(accessed.mode));
-      if (accessed.mode !== "write") writeNullable(writer, accessed.version, (version) => writeVersion(writer, version));
+      writer
+        .array(accessed.mode === "write" ? 2 : 3)
+        .text(accessed.unit)
+        .integer(MODES.indexOf(accessed.mode));
+      if (accessed.mode !== "write")
+        writeNullable(writer, accessed.version, (version) => writeVersion(writer, version));
     }
   });
   writer.boolean(request.retained).integer(request.deadlineMs);
@@ -80,7 +84,8 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
   const location = reader.text();
   const units = readNullable(reader, () => readList(reader, () => readAccessedUnit(reader)));
-  if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length) throw new MalformedError("unit listed twice");
+  if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length)
+    throw new MalformedError("unit listed twice");
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
   reader.integerIn(0, 0);

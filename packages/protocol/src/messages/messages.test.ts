@@ -6,7 +6,14 @@ import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import { decodeModuleContent, DEFAULT_LIMITS, encodeModuleContent } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome, type Outcome } from "../outcome.ts";
 import { entryOf } from "../version.ts";
-import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply, FOLLOWUP_RESULTS, type Followup } from "./followup.ts";
+import {
+  decodeFollowup,
+  decodeFollowupReply,
+  encodeFollowup,
+  encodeFollowupReply,
+  FOLLOWUP_RESULTS,
+  type Followup,
+} from "./followup.ts";
 import { decodeLviReply, encodeLviReply, type LviReply } from "./lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest, type LviRequest } from "./lvi-request.ts";
 
@@ -64,7 +71,12 @@ const followup: Followup = {
   ],
 };
 
-const module = { limits: DEFAULT_LIMITS, plans: { b: "near-storage", a: "speculative" }, wasm: value, rwWasm: Uint8Array.of(1) } as const;
+const module = {
+  limits: DEFAULT_LIMITS,
+  plans: { b: "near-storage", a: "speculative" },
+  wasm: value,
+  rwWasm: Uint8Array.of(1),
+} as const;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
@@ -106,7 +118,9 @@ describe("a decoder", () => {
   });
 
   test("refuses another protocol version", () => {
-    expect(() => decodeFollowupReply(new CborWriter().array(2).integer(2).integer(0).finish())).toThrow(/unknown protocol version 2/);
+    expect(() => decodeFollowupReply(new CborWriter().array(2).integer(2).integer(0).finish())).toThrow(
+      /unknown protocol version 2/,
+    );
   });
 
   test("refuses a unit listed twice", () => {

@@ -5,7 +5,7 @@ import type { Cache } from "./cache.ts";
 import type { RadicalCache } from "./radical-cache.ts";
 
 /** A cache that takes longer is worth less than the repair that its miss brings. */
-export const CACHE_TIMEOUT_MS = 1_000;
+const CACHE_TIMEOUT_MS = 1_000;
 
 export type CacheNamespace = DurableObjectNamespace<RadicalCache>;
 

@@ -10,9 +10,11 @@ const kilobyte = "x".repeat(1_000);
 
 test("bounded by bytes: the least recently used goes first", async () => {
   const cache = new MemoryCache(10_000);
-  for (let index = 0; index < 5; index++) await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
+  for (let index = 0; index < 5; index++)
+    await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
   await cache.getMany([unit(0)]);
-  for (let index = 5; index < 10; index++) await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
+  for (let index = 5; index < 10; index++)
+    await cache.putMany([{ unit: unit(index), entry: item(index + 1, kilobyte) }]);
   const held = await cache.getMany(Array.from({ length: 10 }, (_, index) => unit(index)));
   expect(held.size).toBeLessThan(10);
   expect(held.has(unit(0))).toBe(true);

@@ -99,7 +99,11 @@ export class RadicalCache extends DurableObject<RadicalCacheVars> {
   /** One query for each unit: the database is in the same process, and the statement stays prepared. */
   #row(application: string, unit: UnitId): Row | null {
     const [row] = this.#sql
-      .exec("SELECT sequence, bytes, commit_id, hash, value FROM entries_1 WHERE application = ? AND unit = ?", application, unit)
+      .exec(
+        "SELECT sequence, bytes, commit_id, hash, value FROM entries_1 WHERE application = ? AND unit = ?",
+        application,
+        unit,
+      )
       .toArray();
     if (row === undefined) return null;
     const { sequence, bytes, commit_id: commitId, hash, value } = row;

@@ -40,7 +40,10 @@ const item = (sequence: number, text: string): Entry => entryOf(commit(sequence)
 const result = (text: string): Outcome => ({ kind: "result", value: bytes(text) });
 const times = { receivedAtMs: 0, sentAtMs: 0 };
 
-const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({ reads: new Set(reads), writes: new Set(writes) });
+const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({
+  reads: new Set(reads),
+  writes: new Set(writes),
+});
 const started = (atMs = 0): ExecutionEvent => ({ kind: "started", atMs });
 const derived = (access: AccessSet, missing: readonly UnitId[] = []): ExecutionEvent => ({
   kind: "derived",
@@ -61,9 +64,14 @@ const completed = (outcome: Outcome, writes: Readonly<Record<UnitId, Uint8Array 
   },
   atMs: 0,
 });
-const stopped: ExecutionEvent = { kind: "speculated", speculation: { kind: "stopped", reason: "left its set" }, atMs: 0 };
+const stopped: ExecutionEvent = {
+  kind: "speculated",
+  speculation: { kind: "stopped", reason: "left its set" },
+  atMs: 0,
+};
 const replied = (reply: LviReply, atMs = 0): ExecutionEvent => ({ kind: "replied", reply, atMs });
-const valid = (commitIdOrNull: CommitId | null): ExecutionEvent => replied({ kind: "valid", commitId: commitIdOrNull, times });
+const valid = (commitIdOrNull: CommitId | null): ExecutionEvent =>
+  replied({ kind: "valid", commitId: commitIdOrNull, times });
 const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent =>
   replied({
     kind: "executed",
@@ -118,7 +126,12 @@ describe("the common case: everything cached and current", () => {
 
     const end = execution.step(valid(commit(9)));
     expect(kinds(end)).toEqual(["answer", "follow", "put"]);
-    expect(only(end, "answer").answer).toEqual({ kind: "outcome", outcome: result("done"), path: "speculative", cause: "valid" });
+    expect(only(end, "answer").answer).toEqual({
+      kind: "outcome",
+      outcome: result("done"),
+      path: "speculative",
+      cause: "valid",
+    });
     expect(only(end, "follow").followup).toEqual({
       executionId: INPUT.executionId,
       commitId: commit(9),
@@ -131,7 +144,11 @@ describe("the common case: everything cached and current", () => {
   test("the reply first: the answer waits for the speculation", () => {
     const execution = speculating();
     expect(execution.step(valid(commit(9)))).toEqual([]);
-    expect(kinds(execution.step(completed(result("done"), { [feed]: bytes("post") })))).toEqual(["answer", "follow", "put"]);
+    expect(kinds(execution.step(completed(result("done"), { [feed]: bytes("post") })))).toEqual([
+      "answer",
+      "follow",
+      "put",
+    ]);
   });
 
   test("a read-only execution makes no intent: no followup, no put", () => {
@@ -161,7 +178,9 @@ describe("the common case: everything cached and current", () => {
     const execution = speculating();
     play(execution, valid(commit(9)));
     const end = execution.step(completed(result("done"), { [feed]: null }));
-    expect(only(end, "put").entries).toEqual([{ unit: feed, entry: { version: { commitId: commit(9), hash: null }, value: null } }]);
+    expect(only(end, "put").entries).toEqual([
+      { unit: feed, entry: { version: { commitId: commit(9), hash: null }, value: null } },
+    ]);
   });
 
   test("nothing to read: no fetch", () => {
@@ -177,14 +196,28 @@ describe("the read/write set", () => {
     // ann is needed to know the rest; bob is part of the set already and comes in the same batch.
     expect(execution.step(derived(set([ann, bob], []), [ann]))).toEqual([{ kind: "fetch", units: [ann, bob] }]);
     const again = execution.step(fetched({ [ann]: item(5, "Ann"), [bob]: item(6, "Bob") }));
-    expect(again).toEqual([{ kind: "derive", snapshot: new Map([[ann, item(5, "Ann")], [bob, item(6, "Bob")]]) }]);
+    expect(again).toEqual([
+      {
+        kind: "derive",
+        snapshot: new Map([
+          [ann, item(5, "Ann")],
+          [bob, item(6, "Bob")],
+        ]),
+      },
+    ]);
     expect(execution.step(derived(set([ann, bob, feed], [])))).toEqual([{ kind: "fetch", units: [feed] }]);
     expect(kinds(execution.step(fetched({ [feed]: item(7, "post") })))).toEqual(["send", "speculate"]);
   });
 
   test("one captured snapshot: f gets the very entries whose versions are sent", () => {
     const execution = new Execution(INPUT);
-    play(execution, started(), derived(set([ann], []), [ann]), fetched({ [ann]: item(5, "Ann") }), derived(set([ann, bob], [])));
+    play(
+      execution,
+      started(),
+      derived(set([ann], []), [ann]),
+      fetched({ [ann]: item(5, "Ann") }),
+      derived(set([ann, bob], [])),
+    );
     // The cache has moved on and offers ann again: the first look counts.
     const effects = execution.step(fetched({ [ann]: item(8, "Ann II"), [bob]: item(6, "Bob") }));
     const sent = only(effects, "send").request.units ?? [];
@@ -238,7 +271,11 @@ describe("the read/write set", () => {
 
   test("a failed derivation runs near storage and is reported", () => {
     const execution = new Execution(INPUT);
-    const effects = play(execution, started(), { kind: "derived", derivation: { kind: "failed", reason: "stack" }, atMs: 0 });
+    const effects = play(execution, started(), {
+      kind: "derived",
+      derivation: { kind: "failed", reason: "stack" },
+      atMs: 0,
+    });
     expect(kinds(effects)).toEqual(["warn", "send"]);
     expect(only(effects, "send").request.units).toBeNull();
   });
@@ -302,7 +339,12 @@ describe("the speculation is not confirmed", () => {
 
   test("the hook: units of undeclared tables are in neither set nor request", () => {
     const execution = new Execution({ ...INPUT, undeclaredTables: ["feeds"] });
-    const effects = play(execution, started(), derived(set([ann, feed], [feed])), fetched({ [ann]: item(5, "Ann"), [feed]: item(6, "f") }));
+    const effects = play(
+      execution,
+      started(),
+      derived(set([ann, feed], [feed])),
+      fetched({ [ann]: item(5, "Ann"), [feed]: item(6, "f") }),
+    );
     expect(only(effects, "send").request.units?.map(({ unit }) => unit)).toEqual([ann]);
     expect(only(effects, "speculate").set).toEqual(set([ann], []));
   });
@@ -365,7 +407,11 @@ describe("the primary does not answer", () => {
       play(execution, waited("lvi"));
       effects = execution.step(busy);
     }
-    expect(only(effects, "answer").answer).toMatchObject({ kind: "failed", code: "primary_busy", message: "queue full" });
+    expect(only(effects, "answer").answer).toMatchObject({
+      kind: "failed",
+      code: "primary_busy",
+      message: "queue full",
+    });
   });
 
   test.each([
@@ -410,7 +456,10 @@ describe("the followup", () => {
     play(execution, valid(commit(9)), completed(result("done"), { [feed]: bytes("post") }));
     return execution;
   };
-  const followupAnswered = (outcome: FollowupResult): ExecutionEvent => ({ kind: "followup-answered", result: outcome });
+  const followupAnswered = (outcome: FollowupResult): ExecutionEvent => ({
+    kind: "followup-answered",
+    result: outcome,
+  });
   const lost: ExecutionEvent = { kind: "followup-unanswered", reason: "reset" };
 
   test.each(["applied", "completed_before"] as const)("%s ends the execution", (outcome) => {
@@ -443,7 +492,14 @@ const accessSet = fc
   .record({ reads: fc.subarray(UNITS), writes: fc.subarray(UNITS) })
   .map(({ reads, writes }) => set(reads, writes));
 const derivation: fc.Arbitrary<Derivation> = fc.oneof(
-  { weight: 8, arbitrary: fc.tuple(accessSet, fc.subarray(UNITS)).map(([access, missing]): Derivation => ({ kind: "derived", set: access, missing: missing.filter((unit) => access.reads.has(unit)) })) },
+  {
+    weight: 8,
+    arbitrary: fc.tuple(accessSet, fc.subarray(UNITS)).map(([access, missing]): Derivation => ({
+      kind: "derived",
+      set: access,
+      missing: missing.filter((unit) => access.reads.has(unit)),
+    })),
+  },
   { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
 );
 const reply: fc.Arbitrary<LviReply> = fc.oneof(
@@ -456,7 +512,9 @@ const reply: fc.Arbitrary<LviReply> = fc.oneof(
     repairs: units.map((unit) => ({ unit, entry: item(4, "fresh") })),
     times,
   })),
-  fc.constantFrom("busy", "unknown_module").map((code): LviReply => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
+  fc
+    .constantFrom("busy", "unknown_module")
+    .map((code): LviReply => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
 );
 /** What the world does to one execution: each effect takes its next answer from here. */
 const world = fc.record({
@@ -492,7 +550,13 @@ test("property: whatever happens, one answer, and nothing speculative before its
             break;
           case "fetch":
             fetches.push(...effect.units);
-            open.push(() => fetched(Object.fromEntries(effect.units.filter((unit) => cached.includes(unit)).map((unit) => [unit, item(5, unit)]))));
+            open.push(() =>
+              fetched(
+                Object.fromEntries(
+                  effect.units.filter((unit) => cached.includes(unit)).map((unit) => [unit, item(5, unit)]),
+                ),
+              ),
+            );
             break;
           case "send":
             sends.push(effect.request);
@@ -510,9 +574,17 @@ test("property: whatever happens, one answer, and nothing speculative before its
             const units = sends.at(-1)?.units ?? [];
             for (const unit of effect.set.reads) expect(effect.snapshot.has(unit)).toBe(true);
             for (const accessed of units) {
-              if (accessed.mode !== "write") expect(accessed.version).toEqual(effect.snapshot.get(accessed.unit)?.version);
+              if (accessed.mode !== "write")
+                expect(accessed.version).toEqual(effect.snapshot.get(accessed.unit)?.version);
             }
-            open.push(() => (speculation === "stopped" ? stopped : completed(result("mine"), Object.fromEntries([...effect.set.writes].map((unit) => [unit, bytes("mine")])))));
+            open.push(() =>
+              speculation === "stopped"
+                ? stopped
+                : completed(
+                    result("mine"),
+                    Object.fromEntries([...effect.set.writes].map((unit) => [unit, bytes("mine")])),
+                  ),
+            );
             break;
           }
           case "answer":
@@ -531,7 +603,11 @@ test("property: whatever happens, one answer, and nothing speculative before its
             break;
           case "follow":
             expect(effect.followup.commitId).toBe(confirmed);
-            open.push(() => (next(followups, taken.followups++) ? { kind: "followup-answered", result: "applied" } : { kind: "followup-unanswered", reason: "lost" }));
+            open.push(() =>
+              next(followups, taken.followups++)
+                ? { kind: "followup-answered", result: "applied" }
+                : { kind: "followup-unanswered", reason: "lost" },
+            );
             break;
           case "wait":
             open.push(() => waited(effect.before));
@@ -556,8 +632,8 @@ test("property: whatever happens, one answer, and nothing speculative before its
         expect(units).toEqual([...new Set(units)].toSorted());
       }
       // Once it is asked near storage there is no way back.
-      const nulls = sends.map(({ units }) => units === null);
-      expect(nulls).toEqual(nulls.toSorted());
+      const nearStorage = sends.findIndex(({ units }) => units === null);
+      if (nearStorage >= 0) expect(sends.slice(nearStorage).every(({ units }) => units === null)).toBe(true);
     }),
     { numRuns: 2_000 },
   );

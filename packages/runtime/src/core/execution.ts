@@ -26,7 +26,16 @@ import type {
 } from "@radical/protocol";
 import { entryOf, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
-import type { Answer, CachePut, CapturedSnapshot, Derivation, Effect, ExecutionEvent, Speculation, WarningCode } from "./effects.ts";
+import type {
+  Answer,
+  CachePut,
+  CapturedSnapshot,
+  Derivation,
+  Effect,
+  ExecutionEvent,
+  Speculation,
+  WarningCode,
+} from "./effects.ts";
 
 export interface ExecutionInput {
   readonly executionId: ExecutionId;
@@ -117,7 +126,9 @@ export class Execution {
       case "unanswered":
         return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
       case "rejected":
-        return this.#answered ? [] : [this.#fail("internal_error", `the primary rejected this location's request: ${event.reason}`)];
+        return this.#answered
+          ? []
+          : [this.#fail("internal_error", `the primary rejected this location's request: ${event.reason}`)];
       case "followup-answered":
         return this.#onFollowupAnswered(event.result);
       case "followup-unanswered":
@@ -187,7 +198,17 @@ export class Execution {
 
   #requestFor(units: readonly AccessedUnit[] | null): LviRequest {
     const { executionId, module, handler, args, environment, location, retained } = this.#input;
-    return { executionId, module, handler, args, environment, location, units, retained, deadlineMs: this.#bounds.totalMs };
+    return {
+      executionId,
+      module,
+      handler,
+      args,
+      environment,
+      location,
+      units,
+      retained,
+      deadlineMs: this.#bounds.totalMs,
+    };
   }
 
   #send(atMs: number): readonly Effect[] {
@@ -209,7 +230,9 @@ export class Execution {
 
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings =
-      speculation.kind === "stopped" ? [warn("speculation_stopped", `${this.#input.handler}: ${speculation.reason}`)] : [];
+      speculation.kind === "stopped"
+        ? [warn("speculation_stopped", `${this.#input.handler}: ${speculation.reason}`)]
+        : [];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (this.#answered || this.#speculation.kind !== "running") return warnings;
     this.#speculation = speculation;
@@ -244,7 +267,8 @@ export class Execution {
         return this.#askNearStorage(atMs);
       case "completed": {
         const { outcome, writes } = this.#speculation;
-        if (commitId === null && writes.length > 0) return this.#onImpossible("it confirmed writes without an intent", atMs);
+        if (commitId === null && writes.length > 0)
+          return this.#onImpossible("it confirmed writes without an intent", atMs);
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", cause: "valid" });
         if (commitId === null) return [answer];
         // Only now is there a commit id, so nothing speculative was ever in the cache.
@@ -284,17 +308,27 @@ export class Execution {
       case "busy":
       case "draining": {
         const hint = "nothing was done: repeat the request";
-        const failure = this.#failure("primary_busy", message, { hint, retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS });
+        const failure = this.#failure("primary_busy", message, {
+          hint,
+          retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+        });
         return this.#again(atMs, retryAfterMs ?? 0, failure);
       }
       case "unknown_module": {
-        const hint = "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
+        const hint =
+          "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
         return [this.#answer(this.#failure("unknown_module", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
       }
       case "unknown_handler":
         return [this.#fail("unknown_handler", message, "deploy the location and the primary from the same build")];
       case "idempotency_key_reused":
-        return [this.#fail("idempotency_key_reused", message, "use a new key for every new request; repeat a request unchanged")];
+        return [
+          this.#fail(
+            "idempotency_key_reused",
+            message,
+            "use a new key for every new request; repeat a request unchanged",
+          ),
+        ];
       case "execution_failed":
       case "too_many_units":
         return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
@@ -306,7 +340,8 @@ export class Execution {
   /** A fault of the primary. Its outcome by execution id is still to be had, unless this was the question. */
   #onImpossible(what: string, atMs: number): readonly Effect[] {
     const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
-    if (this.#request?.units === null) return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
+    if (this.#request?.units === null)
+      return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
     return [warning, ...this.#askNearStorage(atMs)];
   }
 

@@ -33,7 +33,11 @@ export function route(request: Request, manifest: Manifest): string {
     );
   }
   if (request.method !== "POST") {
-    throw new RadicalError("method_not_allowed", `handlers are called with POST, not ${request.method}`, `send POST ${API}${name}`);
+    throw new RadicalError(
+      "method_not_allowed",
+      `handlers are called with POST, not ${request.method}`,
+      `send POST ${API}${name}`,
+    );
   }
   return name;
 }

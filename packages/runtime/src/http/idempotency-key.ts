@@ -16,7 +16,10 @@ const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 export async function identityOf(headers: Headers): Promise<Identity> {
   const key = headers.get("idempotency-key");
   if (key === null) {
-    return { executionId: hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId, retained: false };
+    return {
+      executionId: hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId,
+      retained: false,
+    };
   }
   return { executionId: await executionIdOf(key), retained: true };
 }

@@ -15,7 +15,9 @@ export interface Reply {
 export function replyOf(answer: Answer): Reply {
   if (answer.kind === "failed") {
     const headers: Record<string, string> =
-      answer.retryAfterMs === null ? {} : { "retry-after": String(Math.max(1, Math.ceil(answer.retryAfterMs / 1_000))) };
+      answer.retryAfterMs === null
+        ? {}
+        : { "retry-after": String(Math.max(1, Math.ceil(answer.retryAfterMs / 1_000))) };
     const { code, message, hint } = answer;
     return { status: ERROR_KINDS[code].status, body: errorBody(code, message, hint), headers, code, path: null };
   }
@@ -29,7 +31,11 @@ export function replyOf(answer: Answer): Reply {
       return { status, body: errorBody(code, message, "the handler refused the request"), headers, code, path };
     }
     case "trap": {
-      const body = errorBody("handler_trapped", `the handler failed: ${outcome.message}`, "nothing was written; this is a fault of the handler");
+      const body = errorBody(
+        "handler_trapped",
+        `the handler failed: ${outcome.message}`,
+        "nothing was written; this is a fault of the handler",
+      );
       return { status: ERROR_KINDS.handler_trapped.status, body, headers, code: "handler_trapped", path };
     }
   }
@@ -45,7 +51,12 @@ export function replyOfError(error: unknown): Reply {
   return { status: known.status, body: known.toBody(), headers, code: known.code, path: null };
 }
 
-export function toResponse(reply: Reply, executionId: ExecutionId | null, location: string, timings: Timings): Response {
+export function toResponse(
+  reply: Reply,
+  executionId: ExecutionId | null,
+  location: string,
+  timings: Timings,
+): Response {
   const headers = new Headers(reply.headers);
   headers.set("content-type", "application/json; charset=utf-8");
   headers.set("cache-control", "no-store");

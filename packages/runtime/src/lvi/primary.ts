@@ -93,7 +93,9 @@ export class Primary {
   }
 
   async #signed(path: string, body: Uint8Array): Promise<Record<string, string>> {
-    this.#hmac ??= await crypto.subtle.importKey("raw", this.#key.secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    this.#hmac ??= await crypto.subtle.importKey("raw", this.#key.secret, { name: "HMAC", hash: "SHA-256" }, false, [
+      "sign",
+    ]);
     const timeMs = Date.now();
     const signature = await crypto.subtle.sign("HMAC", this.#hmac, signedBytes("POST", path, timeMs, body));
     return {

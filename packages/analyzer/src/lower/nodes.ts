@@ -1,0 +1,17 @@
+/** Where syntax nodes stand, and whose they are. */
+import type { Span } from "../diagnostics/diagnostic.ts";
+import type { as } from "../parse/assemblyscript.ts";
+import { spanOfRange } from "../parse/span.ts";
+
+export function spanOf(node: as.Node): Span {
+  return spanOfRange(node.range);
+}
+
+export function sourcePath(element: as.DeclaredElement): string {
+  return element.declaration.range.source.internalPath;
+}
+
+/** Written by the developer, not part of AssemblyScript's library or the SDK. */
+export function isApplication(path: string): boolean {
+  return !path.startsWith("~lib/");
+}

@@ -1,0 +1,53 @@
+/**
+ * The SDK as editors see it. The implementation is AssemblyScript, in `assembly/`; documentation is kept the same in
+ * both.
+ */
+/// <reference path="./assemblyscript.d.ts" />
+
+/**
+ * A table of items of type `T` by key. Declared once, at module level, with a literal name:
+ *
+ *     export class User { name: string = ""; followers: string[] = []; }
+ *     const users = new Table<User>("users");
+ *
+ * `T` is a record class, a string or an array. Keys are text of 1 to 512 UTF-8 bytes.
+ */
+export declare class Table<T> {
+  /** The name has letters, digits, `_` and `-`; at most 64; it does not start with a digit or `-`. */
+  constructor(name: string);
+
+  readonly name: string;
+
+  /** The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. */
+  get(key: string): T | null;
+
+  /** Stores `value` under `key`, in place of what was there. */
+  put(key: string, value: T): void;
+
+  /** Removes the item under `key`, if there is one. */
+  delete(key: string): void;
+
+  /** Whether there is an item under `key`. */
+  has(key: string): bool;
+}
+
+/** The time of this execution in milliseconds since the epoch: the same in every call of one execution. */
+export declare function now(): i64;
+
+/** A random number from 0 (inclusive) to 1 (exclusive). */
+export declare function random(): f64;
+
+/** A random version 4 UUID: `"3f2b8c1e-…"`. */
+export declare function uuid(): string;
+
+/**
+ * Ends the execution without any write; the client gets the HTTP status, code and message. It does not return, so
+ * the code behind it may rely on the condition before it:
+ *
+ *     const user = users.get(name);
+ *     if (user == null) abort(404, "no_such_user", `There is no user ${name}.`);
+ *     return user.followers;
+ *
+ * `status` is 400 to 599; `code` is a snake_case word for programs, `message` a sentence for people.
+ */
+export declare function abort(status: i32, code: string, message: string): never;

@@ -1,0 +1,211 @@
+/**
+ * A location in the simulation. What the simulation needs of one is the interface; the small model below follows the
+ * protocol's rules for locations literally, with a cache that may be lost, rolled back or corrupted at any time.
+ */
+import {
+  type AccessedUnit,
+  type Entry,
+  entryOf,
+  type Environment,
+  type ExecutionId,
+  type Followup,
+  type LviRequest,
+  type Outcome,
+  type UnitId,
+  type Write,
+} from "@radical/protocol";
+import type { Clock } from "./clock.ts";
+import { ModelCache } from "./model-cache.ts";
+import type { ToLocation, ToPrimary } from "./network.ts";
+import { MODULE } from "./primary.ts";
+import { encodeArgs, KEYS, locationHost, PLANS, type ProgramArguments, type ProgramName, unitOf } from "./programs.ts";
+
+/** What a client asks for. */
+export interface Invocation {
+  readonly executionId: ExecutionId;
+  readonly program: ProgramName;
+  readonly args: ProgramArguments;
+  /** The client chose the id and will use it again if it gets no answer. */
+  readonly retained: boolean;
+}
+
+/** What the client is told; null: nothing is known of what happened. */
+export type Answer = Outcome | null;
+
+export interface Location {
+  invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
+  receive(message: ToLocation): void;
+  /** Loses everything that is under way; the cache may survive. */
+  crash(): void;
+  /** Does something bad to the cache. */
+  disturb(): void;
+}
+
+export interface LocationOptions {
+  readonly index: number;
+  readonly clock: Clock;
+  readonly send: (message: ToPrimary) => void;
+}
+
+interface Speculation {
+  readonly result: { readonly outcome: Outcome; readonly writes: readonly Write[] } | null;
+  done: boolean;
+}
+
+interface Running {
+  readonly invocation: Invocation;
+  readonly environment: Environment;
+  /** Of everybody who asked for the execution here. */
+  readonly answers: ((answer: Answer) => void)[];
+  units: readonly AccessedUnit[] | null;
+  speculation: Speculation | null;
+  /** The commit id of `valid`, once it came. */
+  valid: { readonly commitId: Extract<ToLocation["reply"], { kind: "valid" }>["commitId"] } | null;
+  attempts: number;
+  /** The last sending: only its answer counts, as on a connection. */
+  attempt: number;
+}
+
+const RESEND_MS = 1_500;
+const MAX_ATTEMPTS = 6;
+
+export class ModelLocation implements Location {
+  readonly #options: LocationOptions;
+  readonly #cache = new ModelCache();
+  readonly #running = new Map<ExecutionId, Running>();
+  #sent = 0;
+
+  constructor(options: LocationOptions) {
+    this.#options = options;
+  }
+
+  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+    const same = this.#running.get(invocation.executionId);
+    if (same !== undefined) {
+      same.answers.push(answer);
+      return;
+    }
+    const { clock } = this.#options;
+    const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
+    const running: Running = {
+      invocation,
+      environment,
+      answers: [answer],
+      units: null,
+      speculation: null,
+      valid: null,
+      attempts: 0,
+      attempt: 0,
+    };
+    this.#running.set(invocation.executionId, running);
+    if (PLANS.get(invocation.program) === "speculative") this.#speculate(running);
+    this.#send(running);
+  }
+
+  #speculate(running: Running): void {
+    const { clock } = this.#options;
+    const call = {
+      handler: running.invocation.program,
+      args: encodeArgs(running.invocation.args),
+      environment: running.environment,
+    };
+    // One captured snapshot: the set and the run see the values whose versions are sent.
+    const captured = this.#cache.read(KEYS.map(unitOf));
+    const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
+    const derived = locationHost.deriveAccessSet(call, snapshot);
+    if (derived.kind === "failed") return;
+    const { reads, writes } = derived.set;
+    const units: AccessedUnit[] = [];
+    for (const unit of reads) {
+      units.push({
+        unit,
+        mode: writes.has(unit) ? "read-write" : "read",
+        version: captured.get(unit)?.version ?? null,
+      });
+    }
+    for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
+    running.units = units;
+    if ([...reads].some((unit) => !captured.has(unit))) return;
+    const run = locationHost.runHandler(call, snapshot, derived.set);
+    const speculation: Speculation = { result: run.kind === "completed" ? run : null, done: false };
+    running.speculation = speculation;
+    clock.after(clock.random.between(0, 60), () => {
+      speculation.done = true;
+      this.#settle(running);
+    });
+  }
+
+  #send(running: Running): void {
+    const { clock, index, send } = this.#options;
+    const { invocation, environment, units } = running;
+    if (this.#running.get(invocation.executionId) !== running) return;
+    const attempt = ++this.#sent;
+    running.attempt = attempt;
+    if (++running.attempts > MAX_ATTEMPTS) return this.#end(running, null);
+    const request: LviRequest = {
+      executionId: invocation.executionId,
+      module: MODULE,
+      handler: invocation.program,
+      args: encodeArgs(invocation.args),
+      environment,
+      location: `location ${index}`,
+      units,
+      retained: invocation.retained,
+      deadlineMs: 5_000,
+    };
+    send({ kind: "lvi-request", from: index, attempt, sentAtMs: clock.nowMs, request });
+    clock.after(RESEND_MS, () => {
+      if (running.attempt === attempt && running.valid === null) this.#send(running);
+    });
+  }
+
+  receive({ executionId, attempt, reply }: ToLocation): void {
+    const running = this.#running.get(executionId);
+    // A location that has sent a request again has given up the answers to the earlier ones.
+    if (running === undefined || running.valid !== null || attempt !== running.attempt) return;
+    switch (reply.kind) {
+      case "valid":
+        running.valid = { commitId: reply.commitId };
+        return this.#settle(running);
+      case "executed":
+        for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
+        return this.#end(running, reply.outcome);
+      case "refused":
+        this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
+          if (running.attempt === attempt) this.#send(running);
+        });
+    }
+  }
+
+  #settle(running: Running): void {
+    const { speculation, valid, invocation } = running;
+    if (valid === null || speculation === null || !speculation.done) return;
+    if (this.#running.get(invocation.executionId) !== running) return;
+    if (speculation.result === null) {
+      // It left its set, so there is nothing to confirm: near storage, without a set.
+      running.valid = null;
+      running.units = null;
+      running.speculation = null;
+      return this.#send(running);
+    }
+    const { outcome, writes } = speculation.result;
+    this.#end(running, outcome);
+    if (valid.commitId === null) return;
+    for (const { unit, value } of writes) this.#cache.put(unit, entryOf(valid.commitId, value));
+    const followup: Followup = { executionId: invocation.executionId, commitId: valid.commitId, outcome, writes };
+    this.#options.send({ kind: "followup", followup });
+  }
+
+  #end(running: Running, answer: Answer): void {
+    this.#running.delete(running.invocation.executionId);
+    for (const tell of running.answers) tell(answer);
+  }
+
+  crash(): void {
+    for (const running of this.#running.values()) this.#end(running, null);
+  }
+
+  disturb(): void {
+    this.#cache.disturb(this.#options.clock.random);
+  }
+}

@@ -1,0 +1,197 @@
+/** One seeded run: clients, locations, a network, the primary, faults; then quiet, and the checks. */
+import { type CoreOptions, LviCore } from "@radical/lvi-server";
+import type { ExecutionId } from "@radical/protocol";
+import { check, type Operation } from "./checker.ts";
+import { Clock } from "./clock.ts";
+import { type Invocation, type Location, type LocationOptions, ModelLocation } from "./location.ts";
+import { type NetworkFaults, transmit } from "./network.ts";
+import { type CoreClass, Primary, type StorageFaults } from "./primary.ts";
+import { KEYS, PROGRAM_NAMES } from "./programs.ts";
+import { Random } from "./random.ts";
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Client operations in all. */
+  readonly operations?: number;
+  /** A wrong variant of the core, to see that it is caught. */
+  readonly core?: CoreClass;
+  readonly location?: new (options: LocationOptions) => Location;
+}
+
+export interface SimulationResult {
+  readonly problems: readonly string[];
+  /** Hash of everything that happened: equal for equal seeds. */
+  readonly trace: string;
+  /** The last lines of the trace. */
+  readonly tail: readonly string[];
+  readonly notes: ReadonlyMap<string, number>;
+  readonly answered: number;
+  readonly applied: number;
+  readonly crashes: number;
+}
+
+const START_MS = 1_700_000_000_000;
+const CLIENTS = 8;
+const LOCATIONS = 3;
+const TAIL = 40_000;
+/** No run takes longer. */
+const LONGEST_MS = 3_600_000;
+/** Long enough for every deadline, retry and backoff to pass. */
+const QUIET_MS = 600_000;
+
+export function simulate({
+  seed,
+  operations = 150,
+  core = LviCore,
+  location = ModelLocation,
+}: SimulationOptions): SimulationResult {
+  const random = new Random(seed);
+  const clock = new Clock(START_MS, random);
+  const calm = random.chance(0.2);
+  let network: NetworkFaults = calm
+    ? { drop: 0, duplicate: 0, minDelayMs: 1, maxDelayMs: 60 }
+    : {
+        drop: random.below(20) / 100,
+        duplicate: random.below(20) / 100,
+        minDelayMs: 1,
+        maxDelayMs: random.between(5, 200),
+      };
+  const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
+    failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
+    lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
+    maxDelayMs: random.pick([4, 60]),
+  };
+  const coreOptions: Partial<CoreOptions> = {
+    followupTimeoutMs: random.pick([50, 500, 2_000]),
+    maxWaitMs: random.pick([200, 2_000]),
+    maxQueue: random.pick([2, 1_000]),
+    maxRounds: random.pick([1, 3]),
+    hotBytes: random.pick([0, 500, 750, 1_000_000]),
+    finishedBytes: random.pick([0, 10_000, 1_000_000]),
+    forgottenIds: random.pick([0, 20, 1_000_000]),
+    answeredIds: random.pick([0, 50, 1_000_000]),
+  };
+
+  let hash = 0x811c9dc5;
+  const tail: string[] = [];
+  const trace = (line: string): void => {
+    const text = `${clock.nowMs - START_MS} ${line}`;
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+    tail.push(text);
+    if (tail.length > TAIL) tail.shift();
+  };
+
+  const locations: Location[] = [];
+  const primary = new Primary({
+    core,
+    coreOptions,
+    clock,
+    faults: storage,
+    trace,
+    send: (message) => transmit(clock, network, () => locations[message.to]!.receive(message)),
+  });
+  for (let index = 0; index < LOCATIONS; index++) {
+    const options: LocationOptions = {
+      index,
+      clock,
+      send: (message) => {
+        const { crashes } = primary;
+        transmit(clock, network, () => {
+          if (primary.crashes === crashes) primary.receive(message);
+        });
+      },
+    };
+    locations.push(new location(options));
+  }
+
+  // Clients: one operation after the other, some repeated under the same id at another location.
+  const history: Operation[] = [];
+  let position = 0;
+  let begun = 0;
+  let asking = 0;
+  const client = (): void => {
+    if (begun >= operations) return;
+    const number = begun++;
+    const keys = [...KEYS].toSorted(() => random.below(3) - 1).slice(0, random.between(1, 3));
+    const invocation: Invocation = {
+      executionId: number.toString(16).padStart(32, "0") as ExecutionId,
+      program: random.pick(PROGRAM_NAMES),
+      args: { operation: `op${number}`, keys },
+      retained: random.chance(0.3),
+    };
+    const next = (): void => clock.after(random.between(0, 100), client);
+    // An impatient client asks at two locations at once.
+    let open = invocation.retained && random.chance(0.3) ? 2 : 1;
+    for (let i = open; i > 0; i--) ask(invocation, 0, () => (--open === 0 ? next() : undefined));
+  };
+  const ask = (invocation: Invocation, repeats: number, done: () => void): void => {
+    const { operation: name } = invocation.args;
+    const invokedAt = ++position;
+    asking++;
+    trace(`ask ${name} ${invocation.program} ${invocation.args.keys.join("")}`);
+    random.pick(locations).invoke(invocation, (outcome) => {
+      asking--;
+      trace(`told ${name} ${outcome?.kind ?? "nothing"}`);
+      const { executionId, program } = invocation;
+      history.push({
+        name,
+        executionId,
+        invokedAt,
+        answeredAt: outcome === null ? null : ++position,
+        outcome,
+        mustBeApplied: !["read", "trace", "claim"].includes(program),
+      });
+      const again = invocation.retained && repeats < 3 && (outcome === null || random.chance(0.3));
+      if (again) clock.after(random.between(0, 500), () => ask(invocation, repeats + 1, done));
+      else done();
+    });
+  };
+  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), client);
+
+  // Faults: crashes of the server and of locations, disturbed caches.
+  let quiet = false;
+  const trouble = (meanMs: number, act: () => void): void => {
+    clock.after(random.between(1, 2 * meanMs), () => {
+      if (quiet) return;
+      act();
+      trouble(meanMs, act);
+    });
+  };
+  trouble(300, () => random.pick(locations).disturb());
+  if (!calm) {
+    trouble(700, () => {
+      if (!primary.isUp) return;
+      primary.crash();
+      clock.after(random.between(1, 300), () => primary.start());
+    });
+    trouble(2_000, () => random.pick(locations).crash());
+  }
+
+  const calmDown = (): void => {
+    quiet = true;
+    network = { ...network, drop: 0, duplicate: 0 };
+    storage.failure = 0;
+    storage.lostAnswer = 0;
+  };
+  const isOver = (): boolean => begun === operations && asking === 0;
+  while (!isOver() && clock.step(START_MS + LONGEST_MS));
+  calmDown();
+  const endMs = clock.nowMs + QUIET_MS;
+  while (clock.step(endMs));
+  const problems = [...check(history, primary.storage.applied)];
+  if (!primary.isIdle) problems.push("something is still under way or locked at the end");
+  for (const [id, record] of primary.storage.intents)
+    if (record.state === "pending") problems.push(`intent ${id} is pending at the end`);
+  for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
+    if (primary.notes.has(alarm)) problems.push(`there was a ${alarm}`);
+  }
+  return {
+    problems,
+    trace: (hash >>> 0).toString(16),
+    tail,
+    notes: primary.notes,
+    answered: history.filter(({ outcome }) => outcome !== null).length,
+    applied: primary.storage.applied.length,
+    crashes: primary.crashes,
+  };
+}

@@ -1,0 +1,372 @@
+import { commitId, entryOf, unitId, type Entry, type Outcome, type UnitId } from "@radical/protocol";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Invocation } from "./execution.ts";
+import { moduleHash, type HandlerModule } from "./module.ts";
+import { deriveAccessSet, runHandler, type AccessSet, type HandlerRun } from "./run.ts";
+import { contentOf, programs } from "./testing/programs.ts";
+
+const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1));
+
+function invoke(handler: string, args: Uint8Array = new Uint8Array(), seed = 7): Invocation {
+  return { handler, args, environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed) } };
+}
+
+/** A snapshot of single-byte items; null: captured as absent. */
+function snapshot(items: Readonly<Record<string, number | null>>): (unit: UnitId) => Entry | undefined {
+  return (wanted) => {
+    const value = items[wanted];
+    return value === undefined ? undefined : entryOf(commitId(1, 1), value === null ? null : Uint8Array.of(value));
+  };
+}
+
+const everythingAbsent = (): Entry => entryOf(commitId(1, 1), null);
+
+function access(reads: readonly string[], writes: readonly string[]): AccessSet {
+  return { reads: new Set(reads.map(unit)), writes: new Set(writes.map(unit)) };
+}
+
+function outcomeOf(run: HandlerRun): Outcome {
+  if (run.kind !== "completed") throw new Error(`the handler ended as ${run.kind}`);
+  return run.outcome;
+}
+
+describe("host functions", () => {
+  let module: HandlerModule;
+  const run = (handler: string, items: Readonly<Record<string, number | null>> = {}, args?: Uint8Array): HandlerRun =>
+    runHandler(module, invoke(handler, args), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), null);
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        export function echo(): void { const n = host_args_size(); const b = new ArrayBuffer(n); host_args_read(changetype<usize>(b)); host_result(changetype<usize>(b), n); }
+        export function nothing(): void {}
+        export function time(): void { const b = new ArrayBuffer(8); store<i64>(changetype<usize>(b), host_now()); host_result(changetype<usize>(b), 8); }
+        export function draws(): void {
+          const b = new ArrayBuffer(88);
+          const p = changetype<usize>(b);
+          store<f64>(p, host_random()); host_uuid(p + 8); store<f64>(p + 44, host_random()); host_uuid(p + 52);
+          host_result(p, 88);
+        }
+        export function lookUp(): void { respond(get("t", "a")); }
+        export function exists(): void { respond(host_has("t", "a") * 2 + host_has("t", "b")); }
+        export function ownWrites(): void {
+          put("t", "new", 5);
+          assert(get("t", "new") == 5); assert(host_has("t", "new") == 1);
+          host_delete("t", "new");
+          assert(get("t", "new") == -1); assert(host_has("t", "new") == 0);
+          put("t", "new", 6);
+          respond(get("t", "new"));
+        }
+        export function readThenWrite(): void { const v = get("t", "a"); put("t", "a", v + 1); respond(get("t", "a")); }
+        export function order(): void { put("z", "1", 1); put("a", "2", 1); put("a", "1", 1); put("z", "1", 2); host_delete("m", "1"); }
+        export function refuse(): void { put("t", "a", 1); host_abort(409, "taken", "gone \\u{1D11E}"); }
+        export function badStatus(): void { host_abort(200, "ok", ""); }
+        export function loneSurrogate(): void { host_abort(400, "bad", String.fromCharCode(0xD800)); }
+        export function emptyKey(): void { put("t", "", 1); }
+        export function longKey(): void { put("t", "x".repeat(513), 1); }
+        export function brokenKey(): void { get("t", String.fromCharCode(0xDC00)); }
+        export function badTable(): void { get("no table", "x"); }
+        export function takeNothing(): void { host_take(8); }
+        export function outside(): void { host_result(0x7fffffff, 16); }
+      `,
+    });
+  });
+
+  test("arguments and result", () => {
+    const bytes = Uint8Array.from({ length: 1000 }, (_, index) => index & 0xff);
+    expect(outcomeOf(run("echo", {}, bytes))).toEqual({ kind: "result", value: bytes });
+  });
+
+  test("a handler without a result answers null", () => {
+    expect(outcomeOf(run("nothing"))).toEqual({ kind: "result", value: Uint8Array.of(0xf6) });
+  });
+
+  test("an unknown handler is a mistake of the caller", () => {
+    expect(() => run("nobody")).toThrow("no handler nobody");
+    expect(() => run("memory")).toThrow("no handler memory");
+  });
+
+  test("time and draws come from the environment alone", () => {
+    const time = outcomeOf(run("time"));
+    expect(time.kind === "result" && new DataView(time.value.buffer).getBigInt64(0, true)).toBe(1_700_000_000_123n);
+    const first = outcomeOf(run("draws"));
+    expect(outcomeOf(run("draws"))).toEqual(first);
+    if (first.kind !== "result") throw new Error("no result");
+    const view = new DataView(first.value.buffer);
+    const numbers = [view.getFloat64(0, true), view.getFloat64(44, true)];
+    const uuids = [8, 52].map((at) => String.fromCharCode(...first.value.subarray(at, at + 36)));
+    // Golden: draws are part of the protocol, and re-executions by another version must repeat them.
+    expect(numbers).toMatchInlineSnapshot(`
+      [
+        0.23801143723450835,
+        0.10752184841838985,
+      ]
+    `);
+    expect(uuids).toMatchInlineSnapshot(`
+      [
+        "03f9b03b-9cf8-4645-932f-0b385e65dda2",
+        "c966987c-0310-4dc7-a1a5-b6237ff9bdac",
+      ]
+    `);
+    const other = runHandler(module, invoke("draws", new Uint8Array(), 8), everythingAbsent, null);
+    expect(outcomeOf(other)).not.toEqual(first);
+  });
+
+  test("a seed of another length is refused", () => {
+    const invocation = { ...invoke("draws"), environment: { timeMs: 0, seed: new Uint8Array(15) } };
+    expect(() => runHandler(module, invocation, everythingAbsent, null)).toThrow(RangeError);
+  });
+
+  test("reads are recorded", () => {
+    expect(run("lookUp", { "t/a": 9 })).toEqual({
+      kind: "completed",
+      outcome: { kind: "result", value: Uint8Array.of(9) },
+      reads: ["t/a"],
+      writes: [],
+    });
+    expect(run("exists", { "t/b": 1 })).toMatchObject({
+      outcome: { value: Uint8Array.of(1) },
+      reads: ["t/a", "t/b"],
+      writes: [],
+    });
+  });
+
+  test("own writes are seen and are not reads", () => {
+    expect(run("ownWrites")).toEqual({
+      kind: "completed",
+      outcome: { kind: "result", value: Uint8Array.of(6) },
+      reads: [],
+      writes: [{ unit: "t/new", value: Uint8Array.of(6) }],
+    });
+  });
+
+  test("an item read before it is written is in both", () => {
+    expect(run("readThenWrite", { "t/a": 3 })).toMatchObject({
+      outcome: { value: Uint8Array.of(4) },
+      reads: ["t/a"],
+      writes: [{ unit: "t/a", value: Uint8Array.of(4) }],
+    });
+  });
+
+  test("writes are sorted by unit, the last of each", () => {
+    expect(run("order")).toMatchObject({
+      writes: [
+        { unit: "a/1", value: Uint8Array.of(1) },
+        { unit: "a/2", value: Uint8Array.of(1) },
+        { unit: "m/1", value: null },
+        { unit: "z/1", value: Uint8Array.of(2) },
+      ],
+    });
+  });
+
+  test("abort: no writes", () => {
+    expect(run("refuse")).toEqual({
+      kind: "completed",
+      outcome: { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" },
+      reads: [],
+      writes: [],
+    });
+    expect(outcomeOf(run("badStatus"))).toEqual({
+      kind: "trap",
+      code: "assertion_failed",
+      message: "abort with status 200: a status is 400 to 599",
+    });
+    expect(outcomeOf(run("loneSurrogate"))).toEqual({ kind: "abort", status: 400, code: "bad", message: "\ufffd" });
+  });
+
+  test.each([
+    ["emptyKey", 'invalid key "" in table t'],
+    ["longKey", "invalid key"],
+    ["brokenKey", "invalid key"],
+    ["badTable", 'invalid table name "no table"'],
+    ["takeNothing", "no value to take"],
+  ])("%s is an invalid access", (handler, words) => {
+    expect(outcomeOf(run(handler))).toMatchObject({
+      kind: "trap",
+      code: "invalid_access",
+      message: expect.stringContaining(words) as unknown,
+    });
+  });
+
+  test("a pointer outside of memory traps and reaches nothing", () => {
+    expect(outcomeOf(run("outside"))).toMatchObject({ kind: "trap", code: "memory_out_of_bounds" });
+  });
+});
+
+describe("traps", () => {
+  const source = `
+    let zero: i32 = 0;
+    function down(n: i32): i32 { return n == 0 ? 0 : down(n - 1) + n; }
+    export function asserts(): void { assert(false, "must hold"); }
+    export function bare(): void { assert(false); }
+    export function throws(): void { throw new Error("thrown \\uD800"); }
+    export function index(): void { const a: i32[] = []; respond(a[3]); }
+    export function outside(): void { respond(load<i32>(0x7fffffff)); }
+    export function divides(): void { respond(1 / zero); }
+    export function overflows(): void { respond(i32.MIN_VALUE / (zero - 1)); }
+    export function deep(): void { respond(down(100000000 + zero)); }
+    export function fills(): void { const all: ArrayBuffer[] = []; for (;;) all.push(new ArrayBuffer(1 << 20)); }
+    export function huge(): void { respond(new ArrayBuffer(1 << 28).byteLength); }
+    export function enormous(): void { respond(new ArrayBuffer(i32.MAX_VALUE).byteLength); }
+    export function indirect(): void { changetype<() => void>(memory.data<u32>([99, 0]))(); }
+    export function loops(): void { for (;;) get("t", "a"); }
+    export function many(): void { for (let i = 0; ; i++) put("t", i.toString(), 1); }
+  `;
+  let module: HandlerModule;
+  const trap = (handler: string): Outcome => outcomeOf(runHandler(module, invoke(handler), everythingAbsent, null));
+
+  beforeAll(async () => {
+    module = await programs({ f: source, rw: source, limits: { accesses: 100 } });
+  });
+
+  test.each([
+    ["asserts", "assertion_failed", /^must hold \(.*:\d+:\d+\)$/],
+    ["bare", "assertion_failed", /^assertion failed \(/],
+    ["throws", "assertion_failed", /^thrown \ufffd \(/],
+    ["index", "assertion_failed", /^Index out of range \(~lib\/array\.ts:\d+:\d+\)$/],
+    ["outside", "memory_out_of_bounds", /^access outside of memory$/],
+    ["divides", "integer_divide_by_zero", /^integer division by zero$/],
+    ["overflows", "integer_overflow", /^integer overflow$/],
+    ["deep", "stack_overflow", /^the handler's calls are nested too deeply$/],
+    ["fills", "out_of_memory", /^the handler used up its memory$/],
+    ["huge", "out_of_memory", /^the handler used up its memory$/],
+    ["enormous", "assertion_failed", /^Invalid length/],
+    ["indirect", "indirect_call", /^call of a function value/],
+    ["loops", "invalid_access", /^more than 1600 accesses in one execution$/],
+    ["many", "invalid_access", /^more than 100 items in one execution$/],
+  ])("%s", (handler, code, message) => {
+    expect(trap(handler)).toEqual({ kind: "trap", code, message: expect.stringMatching(message) as unknown });
+    expect(trap(handler)).toEqual(trap(handler));
+  });
+
+  test("a failing read/write-set function has the set up to there; one out of memory, stack or bounds has none", () => {
+    const derived = (handler: string): string => deriveAccessSet(module, invoke(handler), everythingAbsent).kind;
+    expect(["asserts", "index", "divides", "outside"].map(derived)).toEqual(Array(4).fill("derived"));
+    expect(["deep", "fills", "loops", "many"].map(derived)).toEqual(Array(4).fill("failed"));
+  });
+
+  test("what the snapshot throws is not the handler's doing", () => {
+    const broken = (): never => {
+      throw new TypeError("broken snapshot");
+    };
+    expect(() => runHandler(module, invoke("loops"), broken, null)).toThrow("broken snapshot");
+    expect(() => deriveAccessSet(module, invoke("loops"), broken)).toThrow("broken snapshot");
+  });
+});
+
+describe("sets", () => {
+  let module: HandlerModule;
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        export function chase(): void { const a = get("t", "a"); const b = get("t", "b" + a.toString()); get("t", "c" + b.toString()); get("u", "x"); put("t", "w" + a.toString(), 1); }
+        export function started(): void { respond(count); }
+        let count = get("start", "up");
+        export function refuses(): void { get("t", "a"); host_abort(404, "no", ""); }
+      `,
+      rw: `
+        export function chase(): void { const a = get("t", "a"); const b = get("t", "b" + a.toString()); host_touch("t", "c" + b.toString()); host_touch("u", "x"); host_will_write("t", "w" + a.toString()); }
+        export function started(): void {}
+        let count = get("start", "up");
+        export function refuses(): void { if (get("t", "a") != 1) host_abort(404, "no", ""); host_touch("t", "b"); }
+        export function random(): void { host_touch("t", host_random().toString()); const b = new ArrayBuffer(36); host_uuid(changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
+      `,
+    });
+  });
+
+  test("dependent reads are found in rounds", () => {
+    const first = deriveAccessSet(module, invoke("chase"), snapshot({ "start/up": null }));
+    expect(first).toMatchObject({
+      kind: "derived",
+      missing: ["t/a", "t/b-1"],
+      dependent: ["start/up", "t/a", "t/b-1"],
+    });
+    const second = deriveAccessSet(module, invoke("chase"), snapshot({ "start/up": null, "t/a": 4, "t/b-1": null }));
+    expect(second).toMatchObject({ missing: ["t/b4"] });
+    const items = { "start/up": null, "t/a": 4, "t/b4": 7 };
+    const last = deriveAccessSet(module, invoke("chase"), snapshot(items));
+    expect(last).toEqual({
+      kind: "derived",
+      set: access(["start/up", "t/a", "t/b4", "t/c7", "u/x"], ["t/w4"]),
+      missing: [],
+      dependent: ["start/up", "t/a", "t/b4"],
+    });
+    if (last.kind !== "derived") throw new Error(last.reason);
+    const all = { ...items, "t/c7": null, "u/x": 1 };
+    expect(runHandler(module, invoke("chase"), snapshot(all), last.set)).toMatchObject({
+      kind: "completed",
+      writes: [{ unit: "t/w4" }],
+    });
+  });
+
+  test("a run on invented absences is provisional, whatever it comes to", () => {
+    expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1 }))).toMatchObject({
+      kind: "derived",
+      missing: ["t/a"],
+    });
+    expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1, "t/a": 2 }))).toMatchObject({
+      kind: "derived",
+      set: access(["start/up", "t/a"], []),
+      missing: [],
+    });
+  });
+
+  test("module-level code runs first and may read", () => {
+    const run = runHandler(module, invoke("started"), snapshot({ "start/up": 42 }), null);
+    expect(run).toMatchObject({ outcome: { kind: "result", value: Uint8Array.of(42) }, reads: ["start/up"] });
+  });
+
+  test("f and f^rw draw the same", () => {
+    const derived = deriveAccessSet(module, invoke("random"), everythingAbsent);
+    expect(derived).toEqual(deriveAccessSet(module, invoke("random"), everythingAbsent));
+    expect(derived.kind === "derived" && [...derived.set.reads]).toMatchInlineSnapshot(`
+      [
+        "start/up",
+        "t/0.23801143723450836",
+        "t/03f9b03b-9cf8-4645-932f-0b385e65dda2",
+      ]
+    `);
+  });
+
+  test("no read/write-set function: no set", () => {
+    expect(deriveAccessSet(module, invoke("nobody"), everythingAbsent)).toEqual({
+      kind: "failed",
+      reason: "there is no read/write-set function of nobody",
+    });
+  });
+
+  test("an undeclared access ends the run", () => {
+    const reads = ["start/up", "t/a", "t/b-1", "t/c-1", "u/x"];
+    const run = (set: AccessSet): HandlerRun => runHandler(module, invoke("chase"), everythingAbsent, set);
+    expect(run(access(reads, ["t/w-1"])).kind).toBe("completed");
+    expect(run(access(reads.slice(0, 4), ["t/w-1"]))).toEqual({ kind: "undeclared", unit: "u/x", mode: "read" });
+    expect(run(access(reads, []))).toEqual({ kind: "undeclared", unit: "t/w-1", mode: "write" });
+    // To write an item is not to be allowed to read it, nor the other way round.
+    expect(run(access([...reads.slice(0, 4), "t/w-1"], ["u/x"]))).toEqual({
+      kind: "undeclared",
+      unit: "u/x",
+      mode: "read",
+    });
+  });
+
+  test("a unit outside the snapshot ends the run", () => {
+    const run = runHandler(module, invoke("chase"), snapshot({ "start/up": null, "t/a": null }), null);
+    expect(run).toEqual({ kind: "missing", unit: "t/b-1" });
+  });
+});
+
+test("the module hash covers everything that decides what an execution does", async () => {
+  const content = await contentOf({ f: "export function a(): void {}", rw: "" });
+  const hashes = [
+    content,
+    { ...content, limits: { ...content.limits, accesses: 9 } },
+    { ...content, plans: { a: "near-storage" as const } },
+    { ...content, plans: { a: "speculative" as const } },
+    { ...content, wasm: content.rwWasm },
+    { ...content, rwWasm: content.wasm },
+  ].map((one) => moduleHash(one));
+  expect(new Set(hashes).size).toBe(hashes.length);
+  expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect(moduleHash({ ...content })).toBe(hashes[0]);
+});

@@ -58,9 +58,14 @@ async function analyze(wanted: string | undefined, options: AnalyzeOptions): Pro
 }
 
 function unknownHandler(name: string, handlers: readonly HandlerReport[]): CommandError {
-  return new CommandError("unknown_handler", `there is no handler "${name}"`, `the handlers are: ${handlers.map((handler) => handler.name).join(", ")}`, {
-    exitCode: EXIT_USAGE,
-  });
+  return new CommandError(
+    "unknown_handler",
+    `there is no handler "${name}"`,
+    `the handlers are: ${handlers.map((handler) => handler.name).join(", ")}`,
+    {
+      exitCode: EXIT_USAGE,
+    },
+  );
 }
 
 function jsonOf({ app, report }: BuildOutcome, handlers: readonly HandlerReport[]): unknown {
@@ -80,7 +85,9 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
   for (const handler of handlers) {
     const { plan } = handler;
     const verdict = plan.kind === "sliced" ? style("green", "speculative") : style("yellow", "near storage");
-    print(`${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`);
+    print(
+      `${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`,
+    );
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
     if (plan.kind === "near-storage") print(indent(report.frames.get(plan.reason) ?? ""));

@@ -57,7 +57,13 @@ function jsonOf({ app, report }: BuildOutcome, files: readonly WrittenFile[]): u
   return {
     ok: app !== null,
     module: app?.manifest.module ?? null,
-    handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({ name, file, line, plan: plan.kind, readOnly })),
+    handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({
+      name,
+      file,
+      line,
+      plan: plan.kind,
+      readOnly,
+    })),
     files,
     diagnostics: report.diagnostics,
   };

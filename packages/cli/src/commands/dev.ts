@@ -69,7 +69,16 @@ async function dev(options: DevCommandOptions): Promise<void> {
 
   // From here on, so that a signal during the start ends what has been started.
   const signalled = Promise.race([firstSignal(), parentEnded()]);
-  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch, colours: terminal.colours });
+  const starting = startDev({
+    project,
+    onEvent,
+    ...port,
+    ...locations,
+    host: options.host,
+    central: options.central === true,
+    watch: options.watch,
+    colours: terminal.colours,
+  });
   const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
   if (server !== null) await signalled;
   if (!json) terminal.note("stopping …");
@@ -82,7 +91,12 @@ async function stopAll(server: DevServer | null): Promise<void> {
   try {
     await server?.stop();
   } catch (error) {
-    reportError(error instanceof CommandError ? error : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"), false);
+    reportError(
+      error instanceof CommandError
+        ? error
+        : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"),
+      false,
+    );
     process.exit(EXIT_FAILED);
   }
 }

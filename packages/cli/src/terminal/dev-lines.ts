@@ -61,7 +61,12 @@ const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;
 
 /** Handler, location, path, then where the time went in milliseconds. */
 function requestLine(line: RequestLine, { style }: Terminal): string {
-  const path = line.path === "speculative" ? style("green", "speculative ") : line.path === null ? "-           " : style("yellow", "near-storage");
+  const path =
+    line.path === "speculative"
+      ? style("green", "speculative ")
+      : line.path === null
+        ? "-           "
+        : style("yellow", "near-storage");
   const times = PHASES.map((phase) => {
     const ms = line.ms[phase];
     return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;

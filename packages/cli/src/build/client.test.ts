@@ -222,8 +222,8 @@ test("an aborted call ends without retries", async () => {
   await expect(follow({ me: "ada" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
 });
 
-async function serve(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
+async function serve(answer: (...exchange: Parameters<RequestListener>) => unknown): Promise<string> {
+  const server = createServer((...exchange) => void answer(...exchange));
   closers.push(() => {
     server.closeAllConnections();
     server.close();

@@ -52,7 +52,8 @@ export function devCommand(): Command {
 
 async function dev(options: DevCommandOptions): Promise<void> {
   const json = options.json === true;
-  const terminal = createTerminal({ quiet: json, stream: process.stderr });
+  // The log is what this command prints.
+  const terminal = createTerminal({ quiet: json, stream: process.stdout });
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
   const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
   const project = await loadProject(options.project);

@@ -1,6 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
-import { encodeLviRequest, entryOf, FOLLOWUP_PATH, LVI_PATH, MODULES_PATH, REPLAY_WINDOW_MS, unitId } from "@radical/protocol";
+import {
+  encodeLviRequest,
+  entryOf,
+  FOLLOWUP_PATH,
+  LVI_PATH,
+  MODULES_PATH,
+  REPLAY_WINDOW_MS,
+  unitId,
+} from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../src/log.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
@@ -51,7 +59,9 @@ describe("executions over HTTP", () => {
 
     // The location's cache now holds the entry: the next read is valid, and makes no intent.
     const { version } = entryOf(commit, Uint8Array.of(1));
-    const read = await client.lvi(client.requestOf("read", "a", [{ unit: unitId("counters", "a"), mode: "read", version }]));
+    const read = await client.lvi(
+      client.requestOf("read", "a", [{ unit: unitId("counters", "a"), mode: "read", version }]),
+    );
     expect(read).toMatchObject({ kind: "valid", commitId: null });
   });
 
@@ -69,13 +79,18 @@ describe("executions over HTTP", () => {
     const request = client.requestOf("increment", "c", null);
     expect(await client.lvi(request)).toMatchObject({ kind: "executed", cause: "requested" });
     expect(await client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });
-    expect(await client.lvi({ ...request, handler: "read" })).toMatchObject({ kind: "refused", code: "idempotency_key_reused" });
+    expect(await client.lvi({ ...request, handler: "read" })).toMatchObject({
+      kind: "refused",
+      code: "idempotency_key_reused",
+    });
     expect(await client.read("c")).toBe(1);
   });
 
   test("dependent accesses, undeclared accesses and handlers without a set run near storage", async () => {
     expect(await client.lvi(client.requestOf("link", "d>e", null))).toMatchObject({ kind: "executed" });
-    expect(await client.lvi(client.requestOf("incrementLinked", "d", null))).toMatchObject({ outcome: { value: Uint8Array.of(1) } });
+    expect(await client.lvi(client.requestOf("incrementLinked", "d", null))).toMatchObject({
+      outcome: { value: Uint8Array.of(1) },
+    });
     expect(await client.read("e")).toBe(1);
     expect(await client.lvi(client.requestOf("incrementUndeclared", "f", null))).toMatchObject({ kind: "executed" });
     expect([await client.read("f"), await client.read("f-shadow")]).toEqual([1, 1]);
@@ -109,9 +124,18 @@ describe("who may speak", () => {
   const body = (): Uint8Array => encodeLviRequest(client.requestOf("increment", "x", null));
 
   test("a bad signature, an unknown key, no signature", async () => {
-    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { secret: randomBytes(16) }))).toEqual([401, "unauthorized"]);
-    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { keyId: "other" }))).toEqual([401, "unauthorized"]);
-    expect(await errorOf(await fetch(server.url + LVI_PATH, { method: "POST", body: Buffer.from(body()) }))).toEqual([401, "unauthorized"]);
+    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { secret: randomBytes(16) }))).toEqual([
+      401,
+      "unauthorized",
+    ]);
+    expect(await errorOf(await client.send("POST", LVI_PATH, body(), { keyId: "other" }))).toEqual([
+      401,
+      "unauthorized",
+    ]);
+    expect(await errorOf(await fetch(server.url + LVI_PATH, { method: "POST", body: Buffer.from(body()) }))).toEqual([
+      401,
+      "unauthorized",
+    ]);
   });
 
   test("a signature for another path", async () => {
@@ -129,7 +153,10 @@ describe("who may speak", () => {
 
 describe("bad input", () => {
   test("malformed CBOR", async () => {
-    expect(await errorOf(await client.send("POST", LVI_PATH, Uint8Array.of(0xff, 1, 2)))).toEqual([400, "malformed_message"]);
+    expect(await errorOf(await client.send("POST", LVI_PATH, Uint8Array.of(0xff, 1, 2)))).toEqual([
+      400,
+      "malformed_message",
+    ]);
     expect(await errorOf(await client.send("POST", LVI_PATH, new Uint8Array()))).toEqual([400, "malformed_message"]);
   });
 
@@ -140,7 +167,10 @@ describe("bad input", () => {
         socket.write(`POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999\r\n\r\nabc`),
       );
       let text = "";
-      socket.on("data", (data) => (text += data.toString())).on("end", () => resolve(text)).on("error", reject);
+      socket
+        .on("data", (data) => (text += data.toString()))
+        .on("end", () => resolve(text))
+        .on("error", reject);
     });
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain("message_too_large");
@@ -148,14 +178,23 @@ describe("bad input", () => {
 
   test("a module under a wrong hash, or that is none", async () => {
     const { bytes } = await testModule();
-    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), bytes))).toEqual([400, "module_mismatch"]);
-    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), Uint8Array.of(1)))).toEqual([400, "malformed_message"]);
+    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), bytes))).toEqual([
+      400,
+      "module_mismatch",
+    ]);
+    expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), Uint8Array.of(1)))).toEqual([
+      400,
+      "malformed_message",
+    ]);
   });
 
   test("known and unknown modules, routes and methods", async () => {
     const { hash } = await testModule();
     expect((await client.send("GET", MODULES_PATH + hash, new Uint8Array())).status).toBe(204);
-    expect(await errorOf(await client.send("GET", MODULES_PATH + "0".repeat(64), new Uint8Array()))).toEqual([404, "not_found"]);
+    expect(await errorOf(await client.send("GET", MODULES_PATH + "0".repeat(64), new Uint8Array()))).toEqual([
+      404,
+      "not_found",
+    ]);
     expect(await errorOf(await fetch(`${server.url}/nothing`))).toEqual([404, "not_found"]);
     expect(await errorOf(await fetch(server.url + LVI_PATH))).toEqual([405, "method_not_allowed"]);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);

@@ -69,7 +69,12 @@ export class TestClient {
   }
 
   /** A request for a handler of the test module. */
-  requestOf(handler: string, argument: string, units: readonly AccessedUnit[] | null, more: Partial<LviRequest> = {}): LviRequest {
+  requestOf(
+    handler: string,
+    argument: string,
+    units: readonly AccessedUnit[] | null,
+    more: Partial<LviRequest> = {},
+  ): LviRequest {
     return {
       executionId: newExecutionId(),
       module: this.#module.hash,
@@ -99,12 +104,13 @@ export class TestClient {
   /** The counter as primary storage has it. */
   async read(key: string): Promise<number> {
     const reply = await this.lvi(this.requestOf("read", key, null));
-    if (reply.kind !== "executed" || reply.outcome.kind !== "result") throw new Error(`not read: ${JSON.stringify(reply)}`);
+    if (reply.kind !== "executed" || reply.outcome.kind !== "result")
+      throw new Error(`not read: ${JSON.stringify(reply)}`);
     return reply.outcome.value[0]!;
   }
 }
 
-export function newExecutionId(): ExecutionId {
+function newExecutionId(): ExecutionId {
   return randomBytes(16).toString("hex") as ExecutionId;
 }
 
@@ -116,5 +122,10 @@ export function incrementUnits(key: string, entry: Entry | null): readonly Acces
 /** What the location's own run of `increment` gave. */
 export function incrementFollowup(executionId: ExecutionId, commit: CommitId, key: string, entry: Entry): Followup {
   const value = Uint8Array.of((entry.value?.[0] ?? 0) + 1);
-  return { executionId, commitId: commit, outcome: { kind: "result", value }, writes: [{ unit: unitId("counters", key), value }] };
+  return {
+    executionId,
+    commitId: commit,
+    outcome: { kind: "result", value },
+    writes: [{ unit: unitId("counters", key), value }],
+  };
 }

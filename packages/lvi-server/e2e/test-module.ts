@@ -96,7 +96,12 @@ async function build(): Promise<TestModule> {
       name === "incrementRecorded" ? "near-storage" : "speculative",
     ]),
   ) as ModuleContent["plans"];
-  const content = { limits: DEFAULT_LIMITS, plans, wasm: await compile(HANDLERS), rwWasm: await compile(READ_WRITE_SETS) };
+  const content = {
+    limits: DEFAULT_LIMITS,
+    plans,
+    wasm: await compile(HANDLERS),
+    rwWasm: await compile(READ_WRITE_SETS),
+  };
   return { content, bytes: encodeModuleContent(content), hash: moduleHash(content) };
 }
 

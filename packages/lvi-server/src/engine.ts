@@ -25,7 +25,12 @@ const COLLECT_INTERVAL_MS = 600_000;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
-const WARNINGS: ReadonlySet<NoteName> = new Set(["storage_failed", "re_execution_killed", "followup_not_covered", "refused"]);
+const WARNINGS: ReadonlySet<NoteName> = new Set([
+  "storage_failed",
+  "re_execution_killed",
+  "followup_not_covered",
+  "refused",
+]);
 
 interface Waiter {
   readonly resolve: (answer: never) => void;
@@ -42,7 +47,7 @@ export class Engine {
   /** The storage operation whose success is being handled. */
   #durable: OperationId | null = null;
   #halted: Error | null = null;
-  #drained: (() => void)[] = [];
+  readonly #drained: (() => void)[] = [];
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -94,7 +99,7 @@ export class Engine {
     return new Promise<T>((resolve, reject) => {
       if (this.#halted !== null) return reject(this.#halted);
       const caller = ++this.#callers;
-      this.#waiters.set(caller, { resolve: resolve as (answer: never) => void, reject });
+      this.#waiters.set(caller, { resolve, reject });
       this.#step(event(caller));
     });
   }
@@ -139,11 +144,15 @@ export class Engine {
           result,
         }));
       case "complete":
-        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => ({
-          kind: "completed",
-          operation: effect.operation,
-          result,
-        }));
+        return this.#operate(
+          effect.operation,
+          storage.complete(epoch, effect.expects, effect.completion),
+          (result) => ({
+            kind: "completed",
+            operation: effect.operation,
+            result,
+          }),
+        );
       case "collect":
         void storage.collect(effect.doneBeforeMs).then(
           (count) => log.debug("intents_collected", { count }),

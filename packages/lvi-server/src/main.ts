@@ -12,23 +12,39 @@ import { ConfigurationError, type Options, parseOptions, type RawOptions } from 
 import { type RunningServer, startServer } from "./server.ts";
 import { StorageError } from "./storage/storage.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
 
 const command = new Command("radical-lvi-server")
-  .description("The primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage.")
+  .description(
+    "The primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage.",
+  )
   .version(version)
   .addOption(new Option("--port <number>", "port to listen on; 0 takes a free one").env("RADICAL_PORT").default("8788"))
   .addOption(new Option("--host <address>", "address to listen on").env("RADICAL_HOST").default("127.0.0.1"))
-  .addOption(new Option("--data <file>", "SQLite file with items and intents").env("RADICAL_DATA").default("radical.sqlite"))
+  .addOption(
+    new Option("--data <file>", "SQLite file with items and intents").env("RADICAL_DATA").default("radical.sqlite"),
+  )
   .addOption(new Option("--workers <number>", "threads that run handlers (default: cores - 1)").env("RADICAL_WORKERS"))
   .addOption(
     new Option("--followup-timeout-ms <ms>", "after which a handler is re-executed in place of its followup")
       .env("RADICAL_FOLLOWUP_TIMEOUT_MS")
       .default("5000"),
   )
-  .addOption(new Option("--execution-limit-ms <ms>", "longest run of a handler").env("RADICAL_EXECUTION_LIMIT_MS").default("30000"))
-  .addOption(new Option("--drain-ms <ms>", "longest wait for running executions when stopping").env("RADICAL_DRAIN_MS").default("5000"))
-  .addOption(new Option("--log-level <level>", "debug, info, warn, error or silent").env("RADICAL_LOG_LEVEL").default("info"))
+  .addOption(
+    new Option("--execution-limit-ms <ms>", "longest run of a handler")
+      .env("RADICAL_EXECUTION_LIMIT_MS")
+      .default("30000"),
+  )
+  .addOption(
+    new Option("--drain-ms <ms>", "longest wait for running executions when stopping")
+      .env("RADICAL_DRAIN_MS")
+      .default("5000"),
+  )
+  .addOption(
+    new Option("--log-level <level>", "debug, info, warn, error or silent").env("RADICAL_LOG_LEVEL").default("info"),
+  )
   .addOption(new Option("--exit-with-parent", "stop when standard input ends"))
   .addHelpText(
     "after",
@@ -90,14 +106,24 @@ async function run(options: Options): Promise<void> {
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
   if (process.connected) process.on("disconnect", () => stop("parent ended"));
-  if (options.exitWithParent) process.stdin.resume().on("end", () => stop("parent ended")).on("error", () => stop("parent ended"));
+  if (options.exitWithParent)
+    process.stdin
+      .resume()
+      .on("end", () => stop("parent ended"))
+      .on("error", () => stop("parent ended"));
 
-  process.stdout.write(`${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
+  );
 }
 
 function fail(error: unknown): void {
-  const wrongOption = error instanceof ConfigurationError || (error instanceof StorageError && error.effect === "none") || isAddressError(error);
-  const message = error instanceof Error ? (wrongOption ? error.message : (error.stack ?? error.message)) : String(error);
+  const wrongOption =
+    error instanceof ConfigurationError ||
+    (error instanceof StorageError && error.effect === "none") ||
+    isAddressError(error);
+  const message =
+    error instanceof Error ? (wrongOption ? error.message : (error.stack ?? error.message)) : String(error);
   process.stderr.write(`radical-lvi-server: ${message}\n`);
   process.exitCode = wrongOption ? 2 : 1;
 }

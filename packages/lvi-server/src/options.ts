@@ -41,7 +41,8 @@ const MIN_KEY_BYTES = 16;
 /** Throws a ConfigurationError. */
 export function parseOptions(raw: RawOptions): Options {
   const logLevel = LOG_LEVELS.find((level) => level === raw.logLevel);
-  if (logLevel === undefined) throw new ConfigurationError(`--log-level "${raw.logLevel}" is none of ${LOG_LEVELS.join(", ")}`);
+  if (logLevel === undefined)
+    throw new ConfigurationError(`--log-level "${raw.logLevel}" is none of ${LOG_LEVELS.join(", ")}`);
   if (isIP(raw.host) === 0 && raw.host !== "localhost") {
     throw new ConfigurationError(`--host "${raw.host}" is no IP address, and not localhost`);
   }
@@ -63,13 +64,17 @@ export function parseOptions(raw: RawOptions): Options {
 /** `id:hex,id:hex`. Secrets are never shown in messages. */
 export function parseKeys(text: string | undefined): Keys {
   const hint = 'set RADICAL_KEYS="<id>:<hex>", for example with: openssl rand -hex 32';
-  if (text === undefined || text === "") throw new ConfigurationError(`there is no key, so no location could sign; ${hint}`);
+  if (text === undefined || text === "")
+    throw new ConfigurationError(`there is no key, so no location could sign; ${hint}`);
   const keys = new Map<string, Uint8Array>();
   for (const part of text.split(",")) {
     const [id = "", hex = "", ...rest] = part.split(":");
-    if (!/^[A-Za-z0-9._-]{1,64}$/.test(id) || rest.length > 0) throw new ConfigurationError(`RADICAL_KEYS has a part that is not id:hex; ${hint}`);
-    if (!/^(?:[0-9a-fA-F]{2})+$/.test(hex)) throw new ConfigurationError(`the key "${id}" in RADICAL_KEYS is not hexadecimal; ${hint}`);
-    if (hex.length < 2 * MIN_KEY_BYTES) throw new ConfigurationError(`the key "${id}" in RADICAL_KEYS is shorter than ${MIN_KEY_BYTES} bytes; ${hint}`);
+    if (!/^[A-Za-z0-9._-]{1,64}$/.test(id) || rest.length > 0)
+      throw new ConfigurationError(`RADICAL_KEYS has a part that is not id:hex; ${hint}`);
+    if (!/^(?:[0-9a-fA-F]{2})+$/.test(hex))
+      throw new ConfigurationError(`the key "${id}" in RADICAL_KEYS is not hexadecimal; ${hint}`);
+    if (hex.length < 2 * MIN_KEY_BYTES)
+      throw new ConfigurationError(`the key "${id}" in RADICAL_KEYS is shorter than ${MIN_KEY_BYTES} bytes; ${hint}`);
     if (keys.has(id)) throw new ConfigurationError(`RADICAL_KEYS has the key "${id}" twice`);
     keys.set(id, Buffer.from(hex, "hex"));
   }
@@ -78,6 +83,7 @@ export function parseKeys(text: string | undefined): Keys {
 
 function integer(option: string, text: string, min: number, max: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw new ConfigurationError(`${option} "${text}" is no whole number from ${min} to ${max}`);
+  if (!(value >= min && value <= max))
+    throw new ConfigurationError(`${option} "${text}" is no whole number from ${min} to ${max}`);
   return value;
 }

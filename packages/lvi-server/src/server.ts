@@ -122,9 +122,17 @@ function checkModule(hash: ModuleHash, content: ModuleContent): void {
   try {
     compiled = compileModule(content).hash;
   } catch (error) {
-    throw new RadicalError("malformed_message", `the module is not valid WebAssembly: ${String(error)}`, "build it again");
+    throw new RadicalError(
+      "malformed_message",
+      `the module is not valid WebAssembly: ${String(error)}`,
+      "build it again",
+    );
   }
   if (compiled !== hash) {
-    throw new RadicalError("module_mismatch", `the content has the hash ${compiled}, not ${hash}`, "register a module under its own hash");
+    throw new RadicalError(
+      "module_mismatch",
+      `the content has the hash ${compiled}, not ${hash}`,
+      "register a module under its own hash",
+    );
   }
 }

@@ -156,8 +156,7 @@ describe("the path of an execution", () => {
     }
   });
 
-  test("without a Durable Object there is the memory of the isolate", async () => {
-    // An empty binding can't be given to miniflare; a cache that fails at every call is the harder case.
+  test("a Durable Object that fails leaves the memory of the isolate", async () => {
     const location = await start();
     await (await location.cache()).run("DROP TABLE totals_1");
     await call(location, "append", { key: "memory", text: "x" });

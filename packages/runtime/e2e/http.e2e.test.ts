@@ -180,6 +180,20 @@ describe("bad input never reaches the primary", () => {
     expect(await errorOf(response)).toMatchObject({ status: 400, code: "request_too_large" });
   });
 
+  test("far too large: refused before it is read", async () => {
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { "content-length": String(1024 * 1024 * 1024) };
+      const request = httpRequest(new URL("/api/append", location.url), { method: "POST", headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.on("error", reject);
+      request.flushHeaders();
+    });
+    expect(answer).toBe(400);
+  });
+
   test("just small enough is taken", async () => {
     const overhead = JSON.stringify({ key: "large", text: "" }).length;
     const response = await location.call("write", { key: "large", text: "x".repeat(1024 * 1024 - overhead) });

@@ -26,6 +26,9 @@ const ENTRY = `
   export default createWorker({ manifest, f, rw });
 `;
 
+/** By entry: the same Worker is started many times. */
+const bundles = new Map<string, Promise<string>>();
+
 async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: entry, resolveDir: import.meta.dirname, loader: "ts" },
@@ -43,6 +46,12 @@ async function bundle(entry: string): Promise<string> {
 interface CallInit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+}
+
+function bundled(entry: string): Promise<string> {
+  const known = bundles.get(entry) ?? bundle(entry);
+  bundles.set(entry, known);
+  return known;
 }
 
 export interface LocationOptions {
@@ -91,7 +100,7 @@ export class Location {
             compatibilityDate: COMPATIBILITY_DATE,
             modulesRoot: "/",
             modules: [
-              { type: "ESModule", path: "/worker.js", contents: await bundle(options.entry ?? ENTRY) },
+              { type: "ESModule", path: "/worker.js", contents: await bundled(options.entry ?? ENTRY) },
               { type: "CompiledWasm", path: "/module.wasm", contents: new Uint8Array(application.wasm) },
               { type: "CompiledWasm", path: "/module.rw.wasm", contents: new Uint8Array(application.rwWasm) },
               { type: "ESModule", path: "/manifest.json", contents: `export default ${JSON.stringify(manifest)}` },

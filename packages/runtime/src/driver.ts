@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly primary: Primary;
   readonly lane: SpeculationLane;
   readonly timings: Timings;
-  /** Milliseconds by a clock that never goes back. */
+  /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
   readonly warn: (code: WarningCode, message: string) => void;
 }

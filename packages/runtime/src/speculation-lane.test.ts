@@ -33,7 +33,7 @@ test("the gap is there for a request that comes to it late, too", async () => {
 });
 
 test("a free lane is entered without a turn", async () => {
-  const wait = vi.fn(() => turn());
+  const wait = vi.fn<() => Promise<void>>(() => turn());
   vi.stubGlobal("scheduler", { wait });
   await new SpeculationLane().enter();
   expect(wait).not.toHaveBeenCalled();

@@ -93,7 +93,8 @@ function checkOrder(operations: readonly Operation[], log: readonly Applied[]): 
   const lastCommit = new Map<string, string>();
   for (const { executionId, commitId, writes } of log) {
     for (const { unit, value } of writes) {
-      if ((lastCommit.get(unit) ?? "") >= commitId) problems.push(`${unit} got commit ${commitId} after ${lastCommit.get(unit)}`);
+      if ((lastCommit.get(unit) ?? "") >= commitId)
+        problems.push(`${unit} got commit ${commitId} after ${lastCommit.get(unit)}`);
       lastCommit.set(unit, commitId);
       const list = versionsOf(unit);
       before(list.at(-1)!.writer, nodes.get(executionId));
@@ -108,7 +109,8 @@ function checkOrder(operations: readonly Operation[], log: readonly Applied[]): 
     if (node === undefined) continue;
     // The same execution may be asked for several times: it lies between the first question and the first answer.
     invokedAt.set(node, Math.min(invokedAt.get(node) ?? Infinity, operation.invokedAt));
-    if (operation.answeredAt !== null) answeredAt.set(node, Math.min(answeredAt.get(node) ?? Infinity, operation.answeredAt));
+    if (operation.answeredAt !== null)
+      answeredAt.set(node, Math.min(answeredAt.get(node) ?? Infinity, operation.answeredAt));
   }
 
   for (const [executionId, outcome] of outcomes) {
@@ -117,7 +119,8 @@ function checkOrder(operations: readonly Operation[], log: readonly Applied[]): 
       const list = versionsOf(unitOf(key));
       const candidates: number[] = [];
       list.forEach((version, index) => {
-        if (version.value === value && feasible(reader, version.writer, list[index + 1]?.writer)) candidates.push(index);
+        if (version.value === value && feasible(reader, version.writer, list[index + 1]?.writer))
+          candidates.push(index);
       });
       if (candidates.length === 0) problems.push(`${reader.name} saw ${key}=${value}, which was never so at that time`);
       // A unit may have been absent several times; which time it was is then not known.

@@ -9,16 +9,16 @@ import {
   type Environment,
   type ExecutionId,
   type Followup,
-  isIntact,
   type LviRequest,
   type Outcome,
   type UnitId,
   type Write,
 } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
+import { ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { MODULE } from "./primary.ts";
-import { encodeArgs, locationHost, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
+import { encodeArgs, KEYS, locationHost, PLANS, type ProgramArguments, type ProgramName, unitOf } from "./programs.ts";
 
 /** What a client asks for. */
 export interface Invocation {
@@ -55,7 +55,8 @@ interface Speculation {
 interface Running {
   readonly invocation: Invocation;
   readonly environment: Environment;
-  readonly answer: (answer: Answer) => void;
+  /** Of everybody who asked for the execution here. */
+  readonly answers: ((answer: Answer) => void)[];
   units: readonly AccessedUnit[] | null;
   speculation: Speculation | null;
   /** The commit id of `valid`, once it came. */
@@ -70,8 +71,7 @@ const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
   readonly #options: LocationOptions;
-  #cache = new Map<UnitId, Entry>();
-  #backup = new Map<UnitId, Entry>();
+  readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
 
@@ -80,9 +80,23 @@ export class ModelLocation implements Location {
   }
 
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+    const same = this.#running.get(invocation.executionId);
+    if (same !== undefined) {
+      same.answers.push(answer);
+      return;
+    }
     const { clock } = this.#options;
     const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
-    const running: Running = { invocation, environment, answer, units: null, speculation: null, valid: null, attempts: 0, attempt: 0 };
+    const running: Running = {
+      invocation,
+      environment,
+      answers: [answer],
+      units: null,
+      speculation: null,
+      valid: null,
+      attempts: 0,
+      attempt: 0,
+    };
     this.#running.set(invocation.executionId, running);
     if (PLANS.get(invocation.program) === "speculative") this.#speculate(running);
     this.#send(running);
@@ -90,16 +104,24 @@ export class ModelLocation implements Location {
 
   #speculate(running: Running): void {
     const { clock } = this.#options;
-    const call = { handler: running.invocation.program, args: encodeArgs(running.invocation.args), environment: running.environment };
+    const call = {
+      handler: running.invocation.program,
+      args: encodeArgs(running.invocation.args),
+      environment: running.environment,
+    };
     // One captured snapshot: the set and the run see the values whose versions are sent.
-    const captured = new Map([...this.#cache].filter(([, entry]) => isIntact(entry)));
+    const captured = this.#cache.read(KEYS.map(unitOf));
     const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
     const derived = locationHost.deriveAccessSet(call, snapshot);
     if (derived.kind === "failed") return;
     const { reads, writes } = derived.set;
     const units: AccessedUnit[] = [];
     for (const unit of reads) {
-      units.push({ unit, mode: writes.has(unit) ? "read-write" : "read", version: captured.get(unit)?.version ?? null });
+      units.push({
+        unit,
+        mode: writes.has(unit) ? "read-write" : "read",
+        version: captured.get(unit)?.version ?? null,
+      });
     }
     for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
     running.units = units;
@@ -146,7 +168,7 @@ export class ModelLocation implements Location {
         running.valid = { commitId: reply.commitId };
         return this.#settle(running);
       case "executed":
-        for (const { unit, entry } of reply.repairs) this.#put(unit, entry);
+        for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
         return this.#end(running, reply.outcome);
       case "refused":
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
@@ -169,43 +191,21 @@ export class ModelLocation implements Location {
     const { outcome, writes } = speculation.result;
     this.#end(running, outcome);
     if (valid.commitId === null) return;
-    for (const { unit, value } of writes) this.#put(unit, entryOf(valid.commitId, value));
+    for (const { unit, value } of writes) this.#cache.put(unit, entryOf(valid.commitId, value));
     const followup: Followup = { executionId: invocation.executionId, commitId: valid.commitId, outcome, writes };
     this.#options.send({ kind: "followup", followup });
   }
 
-  /** Only forward. */
-  #put(unit: UnitId, entry: Entry): void {
-    const held = this.#cache.get(unit);
-    if (held === undefined || entry.version.commitId > held.version.commitId) this.#cache.set(unit, entry);
-  }
-
   #end(running: Running, answer: Answer): void {
     this.#running.delete(running.invocation.executionId);
-    running.answer(answer);
+    for (const tell of running.answers) tell(answer);
   }
 
   crash(): void {
-    for (const running of [...this.#running.values()]) this.#end(running, null);
+    for (const running of this.#running.values()) this.#end(running, null);
   }
 
   disturb(): void {
-    const { random } = this.#options.clock;
-    switch (random.below(4)) {
-      case 0:
-        this.#cache.clear();
-        break;
-      case 1:
-        this.#backup = new Map(this.#cache);
-        break;
-      case 2:
-        // Rolled back, in whole or in part.
-        for (const [unit, entry] of this.#backup) if (random.chance(0.7)) this.#cache.set(unit, entry);
-        break;
-      case 3: {
-        const entry = random.pick([...this.#cache]);
-        if (entry?.[1].value != null) this.#cache.set(entry[0], { ...entry[1], value: random.bytes(3) });
-      }
-    }
+    this.#cache.disturb(this.#options.clock.random);
   }
 }

@@ -3,7 +3,13 @@ import type { ExecutionId, Followup, LviReply, LviRequest } from "@radical/proto
 import type { Clock } from "./clock.ts";
 
 export type ToPrimary =
-  | { readonly kind: "lvi-request"; readonly from: number; readonly attempt: number; readonly sentAtMs: number; readonly request: LviRequest }
+  | {
+      readonly kind: "lvi-request";
+      readonly from: number;
+      readonly attempt: number;
+      readonly sentAtMs: number;
+      readonly request: LviRequest;
+    }
   | { readonly kind: "followup"; readonly followup: Followup };
 
 export interface ToLocation {

@@ -17,7 +17,14 @@ import {
   type Recovered,
   type StoreResult,
 } from "@radical/lvi-server";
-import { type CommitId, type ExecutionId, type LviReply, type ModuleHash, type Outcome, type UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  type ExecutionId,
+  type LviReply,
+  type ModuleHash,
+  type Outcome,
+  type UnitId,
+} from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { PLANS, primaryHost } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
@@ -37,8 +44,9 @@ interface StoredItem {
   readonly value: Uint8Array;
 }
 
-/** Probabilities of storage's faults. */
+/** Probabilities of storage's faults, and its longest delay. */
 export interface StorageFaults {
+  readonly maxDelayMs: number;
   readonly failure: number;
   readonly lostAnswer: number;
 }
@@ -60,10 +68,16 @@ class ModelStorage {
   complete(epoch: number, expects: "pending" | "new", completion: Completion): CompleteResult {
     if (epoch !== this.epoch) return { kind: "fenced" };
     const record = this.intents.get(completion.executionId);
-    if (expects === "new" ? record !== undefined : record?.state !== "pending") return { kind: "exists", record: record ?? null };
+    if (expects === "new" ? record !== undefined : record?.state !== "pending")
+      return { kind: "exists", record: record ?? null };
     const { writes, environment: _, ...done } = completion;
     this.intents.set(completion.executionId, { state: "done", done });
-    this.applied.push({ executionId: completion.executionId, commitId: completion.commitId, outcome: completion.outcome, writes });
+    this.applied.push({
+      executionId: completion.executionId,
+      commitId: completion.commitId,
+      outcome: completion.outcome,
+      writes,
+    });
     for (const { unit, value } of writes) {
       if (value === null) this.items.delete(unit);
       else this.items.set(unit, { commitId: completion.commitId, value });
@@ -89,7 +103,11 @@ export class Primary {
   readonly notes = new Map<NoteName, number>();
   readonly #options: PrimaryOptions;
   /** One life of the server process; null between a crash and the restart. */
-  #life: { readonly core: LviCore; readonly callers: Map<number, (answer: LviReply | ToLocation) => void>; wakeAtMs: number | null } | null = null;
+  #life: {
+    readonly core: LviCore;
+    readonly callers: Map<number, (answer: LviReply | ToLocation) => void>;
+    wakeAtMs: number | null;
+  } | null = null;
   #callers = 0;
   /** How often the server was killed: requests on the way die with their connections. */
   crashes = 0;
@@ -144,7 +162,9 @@ export class Primary {
     const caller = ++this.#callers;
     if (message.kind === "lvi-request") {
       const { from, request, attempt, sentAtMs } = message;
-      life.callers.set(caller, (reply) => send({ kind: "lvi-reply", to: from, executionId: request.executionId, attempt, reply: reply as LviReply }));
+      life.callers.set(caller, (reply) =>
+        send({ kind: "lvi-reply", to: from, executionId: request.executionId, attempt, reply: reply as LviReply }),
+      );
       this.#step({ kind: "lvi-request", caller, request, sentAtMs });
     } else {
       life.callers.set(caller, () => {});
@@ -214,7 +234,10 @@ export class Primary {
         const { operation, units } = effect;
         return this.#operate(
           operation,
-          () => new Map(units.flatMap((unit) => (storage.items.has(unit) ? [[unit, storage.items.get(unit)!] as const] : []))),
+          () =>
+            new Map(
+              units.flatMap((unit) => (storage.items.has(unit) ? [[unit, storage.items.get(unit)!] as const] : [])),
+            ),
           (items) => ({ kind: "loaded", operation, items }),
         );
       }
@@ -237,7 +260,9 @@ export class Primary {
         );
       }
       case "execute": {
-        const result = random.chance(0.01) ? ({ kind: "killed", reason: "simulated" } as const) : executeTask(primaryHost, effect.task);
+        const result = random.chance(0.01)
+          ? ({ kind: "killed", reason: "simulated" } as const)
+          : executeTask(primaryHost, effect.task);
         trace(`run ${effect.run} ${effect.task.access.kind} ${result.kind}`);
         clock.after(
           random.between(0, 20),
@@ -267,9 +292,9 @@ export class Primary {
       return;
     }
     const lost = random.chance(faults.lostAnswer);
-    clock.after(random.between(0, 8), () => {
+    clock.after(random.between(0, faults.maxDelayMs), () => {
       const value = carryOut();
-      clock.after(random.between(0, 8), () => (lost ? fail("unknown") : succeed(value)));
+      clock.after(random.between(0, faults.maxDelayMs), () => (lost ? fail("unknown") : succeed(value)));
     });
   }
 }

@@ -110,6 +110,8 @@ export function writerOf(value: Uint8Array | null): string | null {
 }
 
 export function seenIn(outcome: Outcome): Seen {
+  // The primary could not run it: it saw nothing.
+  if (outcome.kind === "abort" && outcome.code !== "there") return {};
   const text = outcome.kind === "result" ? decoder.decode(outcome.value) : outcome.message;
   return JSON.parse(text) as Seen;
 }
@@ -187,7 +189,9 @@ const truthfulHost: Host = {
     const outcome: Outcome = aborted
       ? { kind: "abort", status: 409, code: "there", message: told }
       : { kind: "result", value: encoder.encode(told) };
-    const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value })).toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
+    const sorted: Write[] = [...writes]
+      .map(([unit, value]) => ({ unit, value }))
+      .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
     return { kind: "completed", outcome, reads: [...reads], writes: aborted ? [] : sorted };
   },
 };

@@ -34,26 +34,39 @@ const START_MS = 1_700_000_000_000;
 const CLIENTS = 8;
 const LOCATIONS = 3;
 const TAIL = 40_000;
+/** No run takes longer. */
+const LONGEST_MS = 3_600_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
 
-export function simulate({ seed, operations = 150, core = LviCore, location = ModelLocation }: SimulationOptions): SimulationResult {
+export function simulate({
+  seed,
+  operations = 150,
+  core = LviCore,
+  location = ModelLocation,
+}: SimulationOptions): SimulationResult {
   const random = new Random(seed);
   const clock = new Clock(START_MS, random);
   const calm = random.chance(0.2);
   let network: NetworkFaults = calm
     ? { drop: 0, duplicate: 0, minDelayMs: 1, maxDelayMs: 60 }
-    : { drop: random.below(20) / 100, duplicate: random.below(20) / 100, minDelayMs: 1, maxDelayMs: random.between(5, 200) };
+    : {
+        drop: random.below(20) / 100,
+        duplicate: random.below(20) / 100,
+        minDelayMs: 1,
+        maxDelayMs: random.between(5, 200),
+      };
   const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
-    failure: calm ? 0 : random.below(5) / 100,
-    lostAnswer: calm ? 0 : random.below(5) / 100,
+    failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
+    lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
+    maxDelayMs: random.pick([4, 60]),
   };
   const coreOptions: Partial<CoreOptions> = {
     followupTimeoutMs: random.pick([50, 500, 2_000]),
     maxWaitMs: random.pick([200, 2_000]),
     maxQueue: random.pick([2, 1_000]),
     maxRounds: random.pick([1, 3]),
-    hotBytes: random.pick([0, 700, 1_000_000]),
+    hotBytes: random.pick([0, 500, 750, 1_000_000]),
     finishedBytes: random.pick([0, 10_000, 1_000_000]),
     forgottenIds: random.pick([0, 20, 1_000_000]),
     answeredIds: random.pick([0, 50, 1_000_000]),
@@ -95,7 +108,8 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
   const history: Operation[] = [];
   let position = 0;
   let begun = 0;
-  const client = (index: number): void => {
+  let asking = 0;
+  const client = (): void => {
     if (begun >= operations) return;
     const number = begun++;
     const keys = [...KEYS].toSorted(() => random.below(3) - 1).slice(0, random.between(1, 3));
@@ -105,13 +119,18 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
       args: { operation: `op${number}`, keys },
       retained: random.chance(0.3),
     };
-    ask(invocation, 0, () => clock.after(random.between(0, 100), () => client(index)));
+    const next = (): void => clock.after(random.between(0, 100), client);
+    // An impatient client asks at two locations at once.
+    let open = invocation.retained && random.chance(0.3) ? 2 : 1;
+    for (let i = open; i > 0; i--) ask(invocation, 0, () => (--open === 0 ? next() : undefined));
   };
   const ask = (invocation: Invocation, repeats: number, done: () => void): void => {
     const { operation: name } = invocation.args;
     const invokedAt = ++position;
+    asking++;
     trace(`ask ${name} ${invocation.program} ${invocation.args.keys.join("")}`);
     random.pick(locations).invoke(invocation, (outcome) => {
+      asking--;
       trace(`told ${name} ${outcome?.kind ?? "nothing"}`);
       const { executionId, program } = invocation;
       history.push({
@@ -127,7 +146,7 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
       else done();
     });
   };
-  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), () => client(index));
+  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), client);
 
   // Faults: crashes of the server and of locations, disturbed caches.
   let quiet = false;
@@ -148,23 +167,21 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
     trouble(2_000, () => random.pick(locations).crash());
   }
 
-  while (begun < operations || history.length < begun) {
-    if (!clock.step(START_MS + 3_600_000)) break;
-    if (begun >= operations && !quiet && random.chance(0.01)) {
-      quiet = true;
-      network = { ...network, drop: 0, duplicate: 0 };
-      storage.failure = 0;
-      storage.lostAnswer = 0;
-    }
-  }
-  quiet = true;
-  storage.failure = 0;
-  storage.lostAnswer = 0;
+  const calmDown = (): void => {
+    quiet = true;
+    network = { ...network, drop: 0, duplicate: 0 };
+    storage.failure = 0;
+    storage.lostAnswer = 0;
+  };
+  const isOver = (): boolean => begun === operations && asking === 0;
+  while (!isOver() && clock.step(START_MS + LONGEST_MS));
+  calmDown();
   const endMs = clock.nowMs + QUIET_MS;
   while (clock.step(endMs));
   const problems = [...check(history, primary.storage.applied)];
   if (!primary.isIdle) problems.push("something is still under way or locked at the end");
-  for (const [id, record] of primary.storage.intents) if (record.state === "pending") problems.push(`intent ${id} is pending at the end`);
+  for (const [id, record] of primary.storage.intents)
+    if (record.state === "pending") problems.push(`intent ${id} is pending at the end`);
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     if (primary.notes.has(alarm)) problems.push(`there was a ${alarm}`);
   }
@@ -178,4 +195,3 @@ export function simulate({ seed, operations = 150, core = LviCore, location = Mo
     crashes: primary.crashes,
   };
 }
-

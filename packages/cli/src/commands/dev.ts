@@ -4,7 +4,7 @@ import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
 import { parseLocations, parsePort } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
-import { type DevServer, startDev } from "../dev/start-dev.ts";
+import type { DevServer } from "../dev/start-dev.ts";
 import { devLine } from "../terminal/dev-lines.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
@@ -19,6 +19,8 @@ Examples:
   $ radical dev --port 3000
   $ radical dev --locations VA=7,JP=146
   $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'`;
+
+const PARENT_CHECK_MS = 250;
 
 interface DevCommandOptions extends CommonOptions {
   readonly port?: string;
@@ -54,9 +56,11 @@ async function dev(options: DevCommandOptions): Promise<void> {
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
   const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
   const project = await loadProject(options.project);
+  // Not before it is needed: workerd's wrapper is large.
+  const { startDev } = await import("../dev/start-dev.ts");
   const onEvent = (event: DevEvent): void => {
     if (json) {
-      print(JSON.stringify(withoutSources(event)));
+      print(JSON.stringify(withoutFrames(event)));
       return;
     }
     const line = devLine(event, terminal);
@@ -64,8 +68,8 @@ async function dev(options: DevCommandOptions): Promise<void> {
   };
 
   // From here on, so that a signal during the start ends what has been started.
-  const signalled = firstSignal();
-  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch });
+  const signalled = Promise.race([firstSignal(), parentEnded()]);
+  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch, colours: terminal.colours });
   const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
   if (server !== null) await signalled;
   if (!json) terminal.note("stopping …");
@@ -90,9 +94,27 @@ function firstSignal(): Promise<void> {
   });
 }
 
-/** The text of all sources is no part of a log line. */
-function withoutSources(event: DevEvent): unknown {
+/**
+ * Resolves when the script runner that started us is gone. Ended by a signal, npm takes only its shell with it: we
+ * would run on, and nobody would know.
+ */
+function parentEnded(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    // Started by hand, a parent that goes is no reason to stop: `radical dev &` and the terminal closed.
+    if (process.env["npm_lifecycle_event"] === undefined) return;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve();
+    }, PARENT_CHECK_MS);
+    timer.unref();
+  });
+}
+
+/** The diagnostics themselves are enough for programs. */
+function withoutFrames(event: DevEvent): unknown {
   if (event.event !== "built" && event.event !== "build_failed") return event;
-  const { sources: _, ...rest } = event;
+  const { frames: _, ...rest } = event;
   return rest;
 }

@@ -27,7 +27,10 @@ export class AnsweredRequests {
     for (const [oldest, forgotten] of this.#answered) {
       if (this.#answered.size <= this.#maxIds) break;
       this.#answered.delete(oldest);
-      this.#forgottenMs.set(forgotten.location, Math.max(this.#forgottenMs.get(forgotten.location) ?? 0, forgotten.sentAtMs));
+      this.#forgottenMs.set(
+        forgotten.location,
+        Math.max(this.#forgottenMs.get(forgotten.location) ?? 0, forgotten.sentAtMs),
+      );
     }
   }
 

@@ -30,13 +30,22 @@ export type Event =
   /** `sentAtMs`: when the location signed the request, by its own clock. Every sending is signed anew. */
   | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest; readonly sentAtMs: number }
   | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
-  | { readonly kind: "module-registered"; readonly module: ModuleHash; readonly plans: ReadonlyMap<string, HandlerPlan> }
+  | {
+      readonly kind: "module-registered";
+      readonly module: ModuleHash;
+      readonly plans: ReadonlyMap<string, HandlerPlan>;
+    }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** `none`: the operation did nothing. `unknown`: it may have been done. */
-  | { readonly kind: "storage-failed"; readonly operation: OperationId; readonly effect: "none" | "unknown"; readonly reason: string }
+  | {
+      readonly kind: "storage-failed";
+      readonly operation: OperationId;
+      readonly effect: "none" | "unknown";
+      readonly reason: string;
+    }
   | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
@@ -60,7 +69,12 @@ export type CompleteResult =
 
 export type Effect =
   | { readonly kind: "reply"; readonly caller: CallerId; readonly reply: LviReply; readonly after: OperationId | null }
-  | { readonly kind: "followup-reply"; readonly caller: CallerId; readonly result: FollowupResult; readonly after: OperationId | null }
+  | {
+      readonly kind: "followup-reply";
+      readonly caller: CallerId;
+      readonly result: FollowupResult;
+      readonly after: OperationId | null;
+    }
   /** Read the intent of an execution, strongly consistent. */
   | { readonly kind: "look-up"; readonly operation: OperationId; readonly executionId: ExecutionId }
   /** Read items, strongly consistent, in one batch. */

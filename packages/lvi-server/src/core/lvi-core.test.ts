@@ -37,11 +37,13 @@ const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : n
 const unit = (name: string): UnitId => `t/${name}` as UnitId;
 const shown = (name: UnitId): string => name.slice(2);
 const idOf = (name: string): ExecutionId =>
-  [...name]
+  name
+    .split("")
     .map((letter) => letter.charCodeAt(0).toString(16))
     .join("")
     .padStart(32, "0") as ExecutionId;
-const nameOf = (id: ExecutionId): string => decode(Uint8Array.from(id.replace(/^0+/, "").match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+const nameOf = (id: ExecutionId): string =>
+  decode(Uint8Array.from(id.replace(/^0+/, "").match(/../g)!, (hex) => Number.parseInt(hex, 16)));
 const showCommit = (id: CommitId): string =>
   id
     .split("-")
@@ -88,8 +90,8 @@ class Story {
   #callers = 0;
   readonly #names = new Map<number, string>();
   #open: Effect[] = [];
-  #said: string[] = [];
-  #notes: NoteName[] = [];
+  readonly #said: string[] = [];
+  readonly #notes: NoteName[] = [];
 
   constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}) {
     let sequence = 0;
@@ -136,7 +138,12 @@ class Story {
       deadlineMs: 10_000,
       ...more,
     };
-    this.#tell({ kind: "lvi-request", caller, request, sentAtMs: sentAtMs ?? (this.#sentAtMs = Math.max(this.#sentAtMs + 1, this.#nowMs)) });
+    this.#tell({
+      kind: "lvi-request",
+      caller,
+      request,
+      sentAtMs: sentAtMs ?? (this.#sentAtMs = Math.max(this.#sentAtMs + 1, this.#nowMs)),
+    });
   }
 
   #accessed(word: string): AccessedUnit {
@@ -159,7 +166,11 @@ class Story {
     this.#names.set(caller, `followup ${name}`);
     const run = did(writes);
     if (run.kind !== "completed") throw new Error("unreachable");
-    this.#tell({ kind: "followup", caller, followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes } });
+    this.#tell({
+      kind: "followup",
+      caller,
+      followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes },
+    });
   }
 
   lookedUp(): void {
@@ -170,7 +181,11 @@ class Story {
   /** Storage answers the oldest read. */
   loaded(): void {
     const { operation, units } = this.#take("load");
-    this.#tell({ kind: "loaded", operation, items: new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : []))) });
+    this.#tell({
+      kind: "loaded",
+      operation,
+      items: new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : []))),
+    });
   }
 
   /** Storage stores the oldest intent. */
@@ -178,7 +193,11 @@ class Story {
     const { operation, intent } = this.#take("store-intent");
     const record = this.intents.get(intent.executionId);
     if (record === undefined) this.intents.set(intent.executionId, { state: "pending", intent });
-    this.#tell({ kind: "intent-stored", operation, result: record === undefined ? { kind: "stored" } : { kind: "exists", record } });
+    this.#tell({
+      kind: "intent-stored",
+      operation,
+      result: record === undefined ? { kind: "stored" } : { kind: "exists", record },
+    });
   }
 
   /** Storage carries out the oldest completion. */
@@ -187,7 +206,11 @@ class Story {
     const record = this.intents.get(completion.executionId);
     const fits = expects === "new" ? record === undefined : record?.state === "pending";
     if (fits) this.apply(completion);
-    this.#tell({ kind: "completed", operation, result: fits ? { kind: "applied" } : { kind: "exists", record: record ?? null } });
+    this.#tell({
+      kind: "completed",
+      operation,
+      result: fits ? { kind: "applied" } : { kind: "exists", record: record ?? null },
+    });
   }
 
   apply(completion: Completion): void {
@@ -270,7 +293,9 @@ class Story {
         return `complete ${nameOf(executionId)} ${showCommit(commit)} ${effect.expects} ${list}`.trimEnd();
       }
       case "execute": {
-        const values = [...effect.task.snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
+        const values = [...effect.task.snapshot]
+          .map(([name, { value }]) => `${shown(name)}=${decode(value)}`)
+          .join(" ");
         return `run ${showAccess(effect.task.access)} on ${values}`.trimEnd();
       }
       case "collect":
@@ -289,7 +314,9 @@ function showReply(reply: LviReply): string {
       return `refused ${reply.code}`;
     case "executed": {
       const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
-      const repairs = reply.repairs.map(({ unit: name, entry }) => `${shown(name)}=${decode(entry.value)}@${showCommit(entry.version.commitId)}`);
+      const repairs = reply.repairs.map(
+        ({ unit: name, entry }) => `${shown(name)}=${decode(entry.value)}@${showCommit(entry.version.commitId)}`,
+      );
       return `executed ${reply.cause} ${outcome}${repairs.length === 0 ? "" : ` repairs ${repairs.join(" ")}`}`;
     }
   }
@@ -350,7 +377,11 @@ describe("validation", () => {
     story.request("A", "x");
     story.loaded();
     story.ran(did("x"));
-    expect(story.said).toEqual(["load x", "run derive writing nothing on x=1", "A ← executed stale ok repairs x=1@1.1"]);
+    expect(story.said).toEqual([
+      "load x",
+      "run derive writing nothing on x=1",
+      "A ← executed stale ok repairs x=1@1.1",
+    ]);
   });
 
   test("a blind write needs no version and no load", () => {
@@ -388,7 +419,9 @@ describe("validation", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1");
     story.loaded();
-    const request = { units: [{ unit: unit("x"), mode: "read", version: entryOf(commitId(9, 9), encode("9")).version }] } as const;
+    const request = {
+      units: [{ unit: unit("x"), mode: "read", version: entryOf(commitId(9, 9), encode("9")).version }],
+    } as const;
     story.request("B", "", request);
     expect(story.notes).toContain("lost_write_alarm");
     expect(story.said).toContain("run derive writing nothing on x=1");
@@ -443,7 +476,10 @@ describe("read-only executions", () => {
     story.request("R", "x=1 y=1");
     expect(story.said).toEqual([]);
     story.completed();
-    expect(story.said).toEqual(["W ← executed stale ok repairs x=2@2.1 y=2@2.1", "run derive writing nothing on x=2 y=2"]);
+    expect(story.said).toEqual([
+      "W ← executed stale ok repairs x=2@2.1 y=2@2.1",
+      "run derive writing nothing on x=2 y=2",
+    ]);
   });
 
   test("a load that was overtaken by an apply does not bring the old value back", () => {
@@ -620,7 +656,11 @@ describe("followups", () => {
     story.followup("A", C1, "x:=2");
     story.followup("A", C1, "x:=2");
     story.completed();
-    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied", "followup A ← completed_before"]);
+    expect(story.said).toEqual([
+      "complete A 2.1 pending x:=2",
+      "followup A ← applied",
+      "followup A ← completed_before",
+    ]);
   });
 
   test("foreign, or under another commit id: discarded and counted", () => {
@@ -694,7 +734,10 @@ describe("idempotency", () => {
     story.request("A", null, {}, "A again");
     story.ran(did("x x:=2"));
     story.completed();
-    expect(story.said.slice(-2)).toEqual(["A ← executed stale ok repairs x=2@2.1", "A again ← executed stored ok repairs x=2@2.1"]);
+    expect(story.said.slice(-2)).toEqual([
+      "A ← executed stale ok repairs x=2@2.1",
+      "A again ← executed stored ok repairs x=2@2.1",
+    ]);
   });
 
   test("the same id with another handler or other arguments is refused", () => {
@@ -704,7 +747,9 @@ describe("idempotency", () => {
     story.followup("A", C1, "x:=2");
     story.completed();
     story.request("A", "+x=1", { args: encode("others") });
-    expect(story.said.filter((line) => line.includes("refused"))).toEqual(Array(3).fill("A ← refused idempotency_key_reused"));
+    expect(story.said.filter((line) => line.includes("refused"))).toEqual(
+      Array(3).fill("A ← refused idempotency_key_reused"),
+    );
   });
 
   test("a duplicate of a request that was answered without a trace does nothing; the same sent again runs", () => {
@@ -905,7 +950,12 @@ describe("near-storage execution", () => {
     story.stored();
     story.followup("B", commitId(2, 2), "x:=5");
     story.completed();
-    expect(story.said).toEqual(["intent B 2.2 x:read-write", "B ← valid 2.2", "complete B 2.2 pending x:=5", "followup B ← applied"]);
+    expect(story.said).toEqual([
+      "intent B 2.2 x:read-write",
+      "B ← valid 2.2",
+      "complete B 2.2 pending x:=5",
+      "followup B ← applied",
+    ]);
     story.ran(needs("x !x !y"));
     story.ran(did("x x:=6 y:=6"));
     story.completed();
@@ -916,6 +966,28 @@ describe("near-storage execution", () => {
     ]);
     expect(story.isIdle).toBe(true);
   });
+});
+
+test("an abandoned speculation whose handler can't be run near storage ends as a failure, for good", () => {
+  const story = withPendingWrite();
+  story.request("A", null, {}, "A again");
+  story.ran({ kind: "undeclared", reason: "write of t/y" });
+  story.ran({ kind: "killed", reason: "too long" });
+  story.completed();
+  expect(story.said.slice(-2)).toEqual(["complete A 2.2 pending", "A again ← executed requested execution_failed"]);
+  expect([story.storedValue("x"), story.isIdle]).toEqual(["1", true]);
+});
+
+test("an abandoned speculation whose values can't be read is tried again", () => {
+  const story = withPendingWrite({ hotBytes: 0, retryMs: 100 });
+  story.request("A", null, {}, "A again");
+  story.loaded();
+  story.ran({ kind: "undeclared", reason: "write of t/y" });
+  story.failed("load", "none");
+  expect(story.said.at(-1)).toBe("load x");
+  story.passes(100);
+  story.loaded();
+  expect(story.said).toEqual(["load x", "run derive writing nothing on x=1"]);
 });
 
 describe("restart", () => {
@@ -972,7 +1044,11 @@ describe("restart", () => {
     story.loaded();
     story.ran(did("x x:=5"));
     story.completed();
-    expect(story.said).toEqual(["run declared on x=1", "complete B 2.2 pending x:=5", "run derive writing nothing on x=5"]);
+    expect(story.said).toEqual([
+      "run declared on x=1",
+      "complete B 2.2 pending x:=5",
+      "run derive writing nothing on x=5",
+    ]);
     story.ran(needs("x !x !y"));
     story.ran(did("x x:=6 y:=6"));
     story.completed();

@@ -34,10 +34,27 @@ import {
 } from "@radical/protocol";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { CallerId, CompleteResult, Effect, Event, Note, NoteName, OperationId, RunId, StoreResult } from "./events.ts";
+import type {
+  CallerId,
+  CompleteResult,
+  Effect,
+  Event,
+  Note,
+  NoteName,
+  OperationId,
+  RunId,
+  StoreResult,
+} from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
-import { type Completion, completionHash, type DoneIntent, type Intent, type IntentRecord, type Invocation } from "./intent.ts";
+import {
+  type Completion,
+  completionHash,
+  type DoneIntent,
+  type Intent,
+  type IntentRecord,
+  type Invocation,
+} from "./intent.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { VersionTable } from "./version-table.ts";
 
@@ -115,12 +132,12 @@ type Step = "validate" | "capture" | "confirm";
 
 type Phase =
   /** In the queue of a unit. */
-  | { readonly kind: "waiting"; readonly then: Step }
+  | { readonly kind: "waiting"; readonly next: Step }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
   /** For told executions to be applied; holds no place in a queue. */
-  | { readonly kind: "watching"; readonly then: Step }
-  | { readonly kind: "loading"; readonly then: Step }
+  | { readonly kind: "watching"; readonly next: Step }
+  | { readonly kind: "loading"; readonly next: Step }
   /** The intent is on its way to storage. */
   | { readonly kind: "storing" }
   /** Told; waits for its followup. */
@@ -129,7 +146,7 @@ type Phase =
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
   | { readonly kind: "completing"; readonly completion: Completion }
-  /** An abandoned intent whose near-storage execution failed: it is tried again. */
+  /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };
 
@@ -179,7 +196,7 @@ interface Execution {
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
-  | { readonly kind: "load"; readonly execution: Execution; readonly then: Step | "replay" }
+  | { readonly kind: "load"; readonly execution: Execution; readonly next: Step | "replay" }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
   | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent; doubtful: boolean }
   | {
@@ -212,7 +229,7 @@ export class LviCore {
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
   readonly #deadlines = new Deadlines<Due>();
   /** Executions whose wait ended in this step. */
-  #ready: Execution[] = [];
+  readonly #ready: Execution[] = [];
   #effects: Effect[] = [];
   #nowMs: number;
   #names = 0;
@@ -256,7 +273,7 @@ export class LviCore {
     this.#handle(event);
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
       const { phase } = next;
-      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.then);
+      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.next);
     }
     this.#versions.evict();
     return this.#effects;
@@ -325,7 +342,11 @@ export class LviCore {
     const plan = plans.get(handler);
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
     if (Math.abs(request.environment.timeMs - this.#nowMs) > this.#options.maxClockSkewMs) {
-      return refuse("clock_skew", `the location's time ${request.environment.timeMs} is too far from the server's`, null);
+      return refuse(
+        "clock_skew",
+        `the location's time ${request.environment.timeMs} is too far from the server's`,
+        null,
+      );
     }
     if (units !== null && units.length > this.#options.maxUnits) {
       return refuse("too_many_units", `${units.length} units; at most ${this.#options.maxUnits}`, null);
@@ -412,10 +433,18 @@ export class LviCore {
       return version === null || !sameVersion(version, current);
     });
     if (stale.length > 0) {
-      this.#note("stale", execution, stale.map(({ unit }) => unit).slice(0, 5).join(" "));
+      this.#note(
+        "stale",
+        execution,
+        stale
+          .map(({ unit }) => unit)
+          .slice(0, 5)
+          .join(" "),
+      );
       return this.#runNearStorage(execution, "stale");
     }
-    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read")) return this.#storeIntent(execution);
+    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read"))
+      return this.#storeIntent(execution);
 
     this.#note("valid", execution);
     const [speculator, ...others] = execution.callers;
@@ -429,39 +458,39 @@ export class LviCore {
    * Whether no unit is held by a told execution; else waits until those are applied. A writer that was not told yet may
    * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
    */
-  #settled(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+  #settled(execution: Execution, units: readonly UnitId[], next: Step): boolean {
     const told = units.filter((unit) => {
       const holder = this.#locks.exclusiveHolder(unit);
       return holder !== undefined && holder !== execution && holder.told;
     });
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
-      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), then);
+      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), next);
       return false;
     }
-    this.#watch(execution, told, then);
+    this.#watch(execution, told, next);
     for (const unit of told) this.#replay(this.#locks.exclusiveHolder(unit)!, "contention");
     return false;
   }
 
   /** Whether the version table holds the units; else loads those it lacks. */
-  #hot(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+  #hot(execution: Execution, units: readonly UnitId[], next: Step): boolean {
     const missing = this.#versions.missing(units);
     if (missing.length === 0) return true;
     // If others are evicted while some are loaded, all together will be there in one step.
     const wanted = ++execution.loads > 3 ? units : missing;
     const unsettled = wanted.filter((unit) => this.#versions.isUnsettled(unit));
-    if (unsettled.length > 0) this.#watch(execution, unsettled, then);
+    if (unsettled.length > 0) this.#watch(execution, unsettled, next);
     else {
-      execution.phase = { kind: "loading", then };
-      this.#load(execution, wanted, then);
+      execution.phase = { kind: "loading", next };
+      this.#load(execution, wanted, next);
     }
     return false;
   }
 
-  #load(execution: Execution, units: readonly UnitId[], then: Step | "replay"): void {
+  #load(execution: Execution, units: readonly UnitId[], next: Step | "replay"): void {
     const operation = ++this.#names;
-    this.#operations.set(operation, { kind: "load", execution, then });
+    this.#operations.set(operation, { kind: "load", execution, next });
     this.#versions.loadStarted(operation, units);
     this.#effects.push({ kind: "load", operation, units });
   }
@@ -469,8 +498,8 @@ export class LviCore {
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
     this.#versions.loadEnded(operation, items);
     const load = this.#takeOperation(operation, "load");
-    if (load.then === "replay") this.#replayLoaded(load.execution);
-    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.then);
+    if (load.next === "replay") this.#replayLoaded(load.execution);
+    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.next);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
@@ -527,7 +556,11 @@ export class LviCore {
     }
     this.#note("intent_alarm", execution, "the execution id has a pending intent that this server has not adopted");
     for (const { id } of callers) {
-      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 }, null);
+      this.#reply(
+        id,
+        { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 },
+        null,
+      );
     }
   }
 
@@ -596,7 +629,12 @@ export class LviCore {
     }
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
     execution.replay = "running";
-    this.#run(execution, snapshot, { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } }, true);
+    this.#run(
+      execution,
+      snapshot,
+      { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } },
+      true,
+    );
   }
 
   #replayed(execution: Execution, result: ExecutionResult): void {
@@ -617,7 +655,11 @@ export class LviCore {
         // It may have ended at the location, and its success be known: it is never given up.
         this.#note("re_execution_killed", execution, result.reason);
         execution.replay = "paused";
-        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution, reason: "killed before" });
+        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), {
+          kind: "replay",
+          execution,
+          reason: "killed before",
+        });
         return;
       }
       case "needs":
@@ -683,7 +725,12 @@ export class LviCore {
     near.result = null;
     near.runs++;
     execution.phase = { kind: "running" };
-    this.#run(execution, snapshot, near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) }, false);
+    this.#run(
+      execution,
+      snapshot,
+      near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) },
+      false,
+    );
   }
 
   /** The units that the execution may write as of now; null: all. */
@@ -707,7 +754,8 @@ export class LviCore {
       }
       case "completed":
         near.result = result;
-        if (result.writes.length === 0 && !execution.retained && execution.intent === null) return this.#answer(execution);
+        if (result.writes.length === 0 && !execution.retained && execution.intent === null)
+          return this.#answer(execution);
         return this.#cover(
           execution,
           result.reads,
@@ -724,14 +772,14 @@ export class LviCore {
   }
 
   /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */
-  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], then: Step): void {
+  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], next: Step): void {
     const near = execution.near!;
-    if (near.gated) return this.#proceed(execution, then);
+    if (near.gated) return this.#proceed(execution, next);
     const needed = new Map<UnitId, LockMode>();
     for (const unit of reads) needed.set(unit, "shared");
     for (const unit of writes) needed.set(unit, "exclusive");
     const held = this.#locks.heldBy(execution);
-    if (held.size === 0) return this.#lock(execution, requestsOf(needed), then);
+    if (held.size === 0) return this.#lock(execution, requestsOf(needed), next);
 
     const lacking = new Map(
       [...needed].filter(([unit, mode]) => {
@@ -739,25 +787,25 @@ export class LviCore {
         return has === undefined || (has === "shared" && mode === "exclusive");
       }),
     );
-    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, then);
+    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, next);
     // To wait while holding units could close a circle of waiting executions: release all, lock the union in order.
     for (const unit of held) {
       if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
     }
-    this.#startOver(execution, requestsOf(needed), then);
+    this.#startOver(execution, requestsOf(needed), next);
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
-  #startOver(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+  #startOver(execution: Execution, requests: readonly LockRequest[], next: Step): void {
     const near = execution.near!;
     this.#unlock(execution);
     if (++near.rounds < this.#options.maxRounds) {
       this.#note("contention_round", execution);
-      return this.#lock(execution, requests, then);
+      return this.#lock(execution, requests, next);
     }
     this.#note("gate", execution);
     near.gated = true;
-    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], then);
+    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], next);
   }
 
   /** Everything touched is locked now: does what was read still hold? */
@@ -765,7 +813,9 @@ export class LviCore {
     const near = execution.near!;
     const { outcome, reads, writes } = near.result!;
     if (!this.#hot(execution, reads, "confirm")) return;
-    const changed = reads.some((unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version));
+    const changed = reads.some(
+      (unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version),
+    );
     if (!changed) return this.#complete(execution, this.#takeCommitId(execution), outcome, writes);
     if (near.gated) return this.#capture(execution);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
@@ -890,12 +940,22 @@ export class LviCore {
     this.#end(execution);
   }
 
-  /** Ends an execution that nothing is known of outside; one with an intent goes on, and only its callers are sent away. */
+  /** The handler can't be run near storage. */
   #fail(execution: Execution, code: RefusalCode, message: string): void {
     const { callers, intent } = execution;
-    execution.callers = [];
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
-    if (intent === null) return this.#endWithoutTrace(execution, callers);
+    if (intent === null) {
+      this.#endWithoutTrace(execution, callers);
+      for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
+      return;
+    }
+    // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
+    execution.near!.result = null;
+    const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
+    this.#complete(execution, this.#takeCommitId(execution), outcome, []);
+  }
+
+  /** An abandoned intent whose values can't be read now is run again later. */
+  #pause(execution: Execution): void {
     this.#unlock(execution);
     execution.phase = { kind: "paused" };
     this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
@@ -904,22 +964,23 @@ export class LviCore {
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units, in sorted order. */
-  #lock(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+  #lock(execution: Execution, requests: readonly LockRequest[], next: Step): void {
     const all = requests[0]?.unit === GATE ? requests : [{ unit: GATE, mode: "shared" } as const, ...requests];
     if (execution.intent === null) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
       const full = all.find(({ unit }) => this.#locks.queueLength(unit) >= this.#options.maxQueue);
-      if (full !== undefined) return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
+      if (full !== undefined)
+        return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    execution.phase = { kind: "waiting", then };
-    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, then);
+    execution.phase = { kind: "waiting", next };
+    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
     this.#stir(execution);
   }
 
   /** Waits until one of the units is released, without a place in a queue. */
-  #watch(execution: Execution, units: readonly UnitId[], then: Step): void {
+  #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", then };
+    execution.phase = { kind: "watching", next };
     this.#locks.watch(execution, units);
   }
 
@@ -948,7 +1009,11 @@ export class LviCore {
   // ── Time and failures ──────────────────────────────────────────────────────────────────────────────────────────
 
   #clock(): void {
-    for (let due = this.#deadlines.takeDue(this.#nowMs); due !== undefined; due = this.#deadlines.takeDue(this.#nowMs)) {
+    for (
+      let due = this.#deadlines.takeDue(this.#nowMs);
+      due !== undefined;
+      due = this.#deadlines.takeDue(this.#nowMs)
+    ) {
       switch (due.kind) {
         case "give-up":
           this.#giveUp(due.execution);
@@ -980,20 +1045,26 @@ export class LviCore {
     if (phase.kind === "ended") return;
     const overdue = callers.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
     const waits = phase.kind === "waiting" || phase.kind === "watching";
-    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs)
+      return this.#refuseBusy(execution, WAITED);
     if (execution.intent === null && !waits) return;
     // The execution goes on; who asks again will find its outcome.
     execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
     for (const { id } of overdue) {
       if (id === execution.speculator) continue;
-      this.#reply(id, { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 }, null);
+      this.#reply(
+        id,
+        { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 },
+        null,
+      );
     }
   }
 
   #refuseBusy(execution: Execution, message: string): void {
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
+    for (const { id } of callers)
+      this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
@@ -1010,10 +1081,14 @@ export class LviCore {
       case "load":
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
-        if (failed.then === "replay") {
+        if (failed.next === "replay") {
           execution.replay = "paused";
-          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution, reason: "load failed" });
-        } else if (execution.intent !== null) this.#fail(execution, "busy", "storage can't be read");
+          this.#deadlines.add(this.#nowMs + this.#options.retryMs, {
+            kind: "replay",
+            execution,
+            reason: "load failed",
+          });
+        } else if (execution.intent !== null) this.#pause(execution);
         else this.#refuseBusy(execution, "storage can't be read");
         return;
       case "store":
@@ -1114,7 +1189,11 @@ export class LviCore {
 
   #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
     if (!sameCall(done, caller.request)) {
-      this.#reply(caller.id, { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null }, after);
+      this.#reply(
+        caller.id,
+        { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null },
+        after,
+      );
       return;
     }
     this.#note("stored_outcome", { id: done.executionId });

@@ -30,6 +30,9 @@ function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
     return executeTask(host, task);
   } catch (error) {
     // Not the handler's doing: its traps and aborts are outcomes.
-    return { kind: "killed", reason: `the handler can't be run: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind: "killed",
+      reason: `the handler can't be run: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }

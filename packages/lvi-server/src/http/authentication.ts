@@ -1,7 +1,14 @@
 /** Who may speak to the server: requests are signed with one of the deployment's keys, within a replay window. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { KEY_HEADER, RadicalError, REPLAY_WINDOW_MS, SIGNATURE_HEADER, signedBytes, TIME_HEADER } from "@radical/protocol";
+import {
+  KEY_HEADER,
+  RadicalError,
+  REPLAY_WINDOW_MS,
+  SIGNATURE_HEADER,
+  signedBytes,
+  TIME_HEADER,
+} from "@radical/protocol";
 
 /** Secrets by key id; several while keys are rotated. */
 export type Keys = ReadonlyMap<string, Uint8Array>;
@@ -19,12 +26,18 @@ export function authenticate(
   const time = headers[TIME_HEADER];
   const signature = headers[SIGNATURE_HEADER];
   if (typeof keyId !== "string" || typeof time !== "string" || typeof signature !== "string") {
-    throw unauthorized("the request is not signed", `send the headers ${KEY_HEADER}, ${TIME_HEADER} and ${SIGNATURE_HEADER}`);
+    throw unauthorized(
+      "the request is not signed",
+      `send the headers ${KEY_HEADER}, ${TIME_HEADER} and ${SIGNATURE_HEADER}`,
+    );
   }
   const secret = keys.get(keyId);
-  if (secret === undefined) throw unauthorized(`there is no key "${keyId.slice(0, 64)}"`, "give both sides the same key");
+  if (secret === undefined)
+    throw unauthorized(`there is no key "${keyId.slice(0, 64)}"`, "give both sides the same key");
   const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
-  const expected = createHmac("sha256", secret).update(signedBytes(method, path, timeMs, body)).digest();
+  const expected = createHmac("sha256", secret)
+    .update(signedBytes(method, path, timeMs, body))
+    .digest();
   const given = Buffer.from(signature, "hex");
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw unauthorized("the signature does not fit the request", "give both sides the same key");

@@ -93,12 +93,21 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
     }
   }
   const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  if (!isModuleHash(hash)) throw new RadicalError("not_found", `there is nothing at ${path.slice(0, 200)}`, "see the routes in docs/internals/protocol.md");
+  if (!isModuleHash(hash))
+    throw new RadicalError(
+      "not_found",
+      `there is nothing at ${path.slice(0, 200)}`,
+      "see the routes in docs/internals/protocol.md",
+    );
   expectMethod(method, "GET", "PUT");
   const { body } = await signedBody(options, request, MAX_MODULE_BYTES);
   if (method === "GET") {
     if (hasModule(hash)) return { status: 204 };
-    throw new RadicalError("not_found", `module ${hash} is not registered`, "register it: radical build, then PUT it here");
+    throw new RadicalError(
+      "not_found",
+      `module ${hash} is not registered`,
+      "register it: radical build, then PUT it here",
+    );
   }
   await registerModule(hash, decodeModuleContent(body), body);
   return { status: 204 };
@@ -110,7 +119,8 @@ async function signedBody(
   request: IncomingMessage,
   limit: number,
 ): Promise<{ readonly body: Uint8Array; readonly sentAtMs: number }> {
-  const tooLarge = (): RadicalError => new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
+  const tooLarge = (): RadicalError =>
+    new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -132,7 +142,11 @@ function expectMethod(method: string, ...allowed: readonly string[]): void {
 function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof MalformedError) {
-    const malformed = new RadicalError("malformed_message", `malformed message: ${error.message}`, "use a client of the same version");
+    const malformed = new RadicalError(
+      "malformed_message",
+      `malformed message: ${error.message}`,
+      "use a client of the same version",
+    );
     return errorAnswer(malformed, log);
   }
   log.error("internal_error", { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });

@@ -96,7 +96,8 @@ export class SqliteStorage implements Storage {
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;");
       this.#database.exec(SCHEMA);
       const version = this.#number("schema");
-      if (version !== null && version !== SCHEMA_VERSION) throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
+      if (version !== null && version !== SCHEMA_VERSION)
+        throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
       this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0)", SCHEMA_VERSION);
     } catch (error) {
       this.#guard?.close();
@@ -108,7 +109,10 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => {
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
       const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
-      const done = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'done' AND done_at_ms >= ? ORDER BY done_at_ms", doneSinceMs);
+      const done = this.#all<IntentRow>(
+        "SELECT * FROM intents WHERE state = 'done' AND done_at_ms >= ? ORDER BY done_at_ms",
+        doneSinceMs,
+      );
       return { epoch: this.#number("epoch")!, pending: pending.map(intentOf), done: done.map(doneOf) };
     });
   }
@@ -128,7 +132,8 @@ export class SqliteStorage implements Storage {
           key,
         );
         if (row === undefined) continue;
-        if (contentHash(row.value) !== row.hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+        if (contentHash(row.value) !== row.hash)
+          throw new StorageError("none", `the stored value of ${unit} is corrupt`);
         items.set(unit, { commitId: row.commit_id, value: row.value });
       }
       return items;
@@ -160,7 +165,19 @@ export class SqliteStorage implements Storage {
   complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult> {
     return this.#enqueue((): CompleteResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
-      const { executionId, commitId, module, handler, args, environment, location, outcome, writes, writesHash, doneAtMs } = completion;
+      const {
+        executionId,
+        commitId,
+        module,
+        handler,
+        args,
+        environment,
+        location,
+        outcome,
+        writes,
+        writesHash,
+        doneAtMs,
+      } = completion;
       const changed =
         expects === "pending"
           ? this.#run(
@@ -215,7 +232,12 @@ export class SqliteStorage implements Storage {
 
   storeModule({ hash, plans }: StoredModule, content: Uint8Array): Promise<void> {
     return this.#enqueue(() => {
-      this.#run("INSERT OR IGNORE INTO modules VALUES (?, ?, ?)", hash, JSON.stringify(Object.fromEntries(plans)), content);
+      this.#run(
+        "INSERT OR IGNORE INTO modules VALUES (?, ?, ?)",
+        hash,
+        JSON.stringify(Object.fromEntries(plans)),
+        content,
+      );
     });
   }
 
@@ -229,7 +251,9 @@ export class SqliteStorage implements Storage {
   }
 
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
-    return this.#enqueue(() => this.#get<{ content: Uint8Array }>("SELECT content FROM modules WHERE hash = ?", hash)?.content ?? null);
+    return this.#enqueue(
+      () => this.#get<{ content: Uint8Array }>("SELECT content FROM modules WHERE hash = ?", hash)?.content ?? null,
+    );
   }
 
   async close(): Promise<void> {
@@ -241,7 +265,7 @@ export class SqliteStorage implements Storage {
   #enqueue<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#jobs.length === 0) setImmediate(() => this.#flush());
-      this.#jobs.push({ run, resolve: resolve as (value: never) => void, reject });
+      this.#jobs.push({ run, resolve, reject });
     });
   }
 
@@ -303,6 +327,7 @@ export class SqliteStorage implements Storage {
     return Number(this.#prepare(sql).run(...values).changes);
   }
 
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows the columns of its statement
   #get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }

@@ -23,17 +23,25 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   }
 }
 
+/**
+ * How many times the limit is read and thrown away: a client that is still sending would see its connection break
+ * instead of the answer.
+ */
+const DRAINED_LIMITS = 4;
+
 async function readBounded(request: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? 0);
-  if (declared > maxBytes) throw tooLarge(maxBytes);
+  if (declared > DRAINED_LIMITS * maxBytes) throw tooLarge(maxBytes);
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.body as ReadableStream<Uint8Array>) {
     length += chunk.length;
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+    if (length > DRAINED_LIMITS * maxBytes) break;
+    if (length > maxBytes) chunks.length = 0;
+    else chunks.push(chunk);
   }
+  if (length > maxBytes) throw tooLarge(maxBytes);
   const bytes = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

@@ -1,0 +1,57 @@
+/** The server as a real process, for tests. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { KEYS_VARIABLE } from "./test-client.ts";
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+export interface ServerProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly epoch: number;
+  /** Ends it by a signal; resolves with its exit code, null if the signal ended it. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export function spawnServer(args: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, ["--conditions=source", MAIN, "--port", "0", ...args], {
+    env: { ...process.env, RADICAL_KEYS: KEYS_VARIABLE, ...environment },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+}
+
+/** Resolves when the server says that it listens; rejects with what it wrote if it ends before. */
+export async function startProcess(args: readonly string[]): Promise<ServerProcess> {
+  const child = spawnServer([...args, "--log-level", "error"]);
+  let errors = "";
+  child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));
+  const [line] = await Promise.race([
+    once(createInterface(child.stdout!), "line") as Promise<[string]>,
+    once(child, "exit").then(() => {
+      throw new Error(`the server ended: ${errors}`);
+    }),
+  ]);
+  const { port, epoch } = JSON.parse(line) as { port: number; epoch: number };
+  const ended = once(child, "exit") as Promise<[number | null]>;
+  return {
+    child,
+    url: `http://127.0.0.1:${port}`,
+    epoch,
+    kill: async (signal) => {
+      child.kill(signal);
+      return (await ended)[0];
+    },
+  };
+}
+
+/** Everything that a process that is expected to end wrote, and its exit code. */
+export async function runToEnd(child: ChildProcess): Promise<{ code: number | null; out: string; errors: string }> {
+  let out = "";
+  let errors = "";
+  child.stdout!.on("data", (data: Buffer) => (out += data.toString()));
+  child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, out, errors };
+}

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { unitId } from "@radical/protocol";
+import { describe, expect, test } from "vitest";
+import { SqliteStorage } from "./sqlite-storage.ts";
+import { describeStorage } from "./storage-conformance.ts";
+import { StorageError } from "./storage.ts";
+
+async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
+  try {
+    return await run(path.join(folder, "data.sqlite"));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe("in a file", () => {
+  describeStorage({ test, expect }, async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
+    const file = path.join(folder, "data.sqlite");
+    let storage = new SqliteStorage(file);
+    return {
+      storage,
+      reopen: async () => {
+        await storage.close();
+        return (storage = new SqliteStorage(file));
+      },
+      dispose: async () => {
+        await storage.close();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  });
+
+  test("only one server at a time", () =>
+    inFolder(async (file) => {
+      const first = new SqliteStorage(file);
+      expect(() => new SqliteStorage(file)).toThrow(StorageError);
+      await first.close();
+      await new SqliteStorage(file).close();
+    }));
+
+  test("other tools can read it while the server runs", () =>
+    inFolder(async (file) => {
+      const storage = new SqliteStorage(file);
+      await storage.takeOver(0);
+      const reader = new DatabaseSync(file, { readOnly: true });
+      expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
+      reader.close();
+      await storage.close();
+    }));
+
+  test("a file that is no database is refused", () =>
+    inFolder(async (file) => {
+      const { writeFile } = await import("node:fs/promises");
+      await writeFile(file, "this is not a database, and long enough to be read as one".repeat(50));
+      expect(() => new SqliteStorage(file)).toThrow(/can't be used as the data file/);
+    }));
+
+  test("a value that was changed behind our back is not served", () =>
+    inFolder(async (file) => {
+      const storage = new SqliteStorage(file);
+      await storage.takeOver(0);
+      const other = new DatabaseSync(file);
+      other.exec(`INSERT INTO items VALUES ('t', 'x', x'01', '00000001-000000000001', '0123456789abcdef')`);
+      other.close();
+      await expect(storage.load([unitId("t", "x")])).rejects.toThrow(/corrupt/);
+      // The other operations of the same turn are not harmed.
+      const [bad, good] = await Promise.allSettled([
+        storage.load([unitId("t", "x")]),
+        storage.load([unitId("t", "y")]),
+      ]);
+      expect([bad.status, good.status]).toEqual(["rejected", "fulfilled"]);
+      await storage.close();
+    }));
+});
+
+describe("in memory", () => {
+  describeStorage({ test, expect }, () => {
+    const storage = new SqliteStorage(":memory:");
+    return Promise.resolve({ storage, reopen: null, dispose: () => storage.close() });
+  });
+});

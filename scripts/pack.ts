@@ -21,6 +21,7 @@ export async function packAll(folder: string): Promise<readonly string[]> {
     if (text === null) continue;
     const manifest = JSON.parse(text) as { readonly private?: boolean; readonly files?: readonly string[] };
     if (manifest.private === true) continue;
+    // The SDK is source only; a package that ships what is built must have been built.
     if (manifest.files?.includes("dist") === true) await stat(join(path, "dist"));
     await promisify(execFile)("pnpm", ["pack", "--pack-destination", folder], {
       cwd: path,

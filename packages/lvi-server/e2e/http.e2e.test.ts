@@ -139,8 +139,8 @@ describe("who may speak", () => {
   });
 
   test("a signature for another path", async () => {
-    const response = await client.send("POST", FOLLOWUP_PATH, body());
-    expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    const response = await client.send("POST", LVI_PATH, body(), { path: FOLLOWUP_PATH });
+    expect(await errorOf(response)).toEqual([401, "unauthorized"]);
   });
 
   test("outside the replay window", async () => {

@@ -203,6 +203,7 @@ describe("traps", () => {
     export function index(): void { const a: i32[] = []; respond(a[3]); }
     export function outside(): void { respond(load<i32>(0x7fffffff)); }
     export function divides(): void { respond(1 / zero); }
+    export function remains(): void { respond(1 % zero); }
     export function overflows(): void { respond(i32.MIN_VALUE / (zero - 1)); }
     export function deep(): void { respond(down(100000000 + zero)); }
     export function fills(): void { const all: ArrayBuffer[] = []; for (;;) all.push(new ArrayBuffer(1 << 20)); }
@@ -226,6 +227,7 @@ describe("traps", () => {
     ["index", "assertion_failed", /^Index out of range \(~lib\/array\.ts:\d+:\d+\)$/],
     ["outside", "memory_out_of_bounds", /^access outside of memory$/],
     ["divides", "integer_divide_by_zero", /^integer division by zero$/],
+    ["remains", "integer_divide_by_zero", /^integer division by zero$/],
     ["overflows", "integer_overflow", /^integer overflow$/],
     ["deep", "stack_overflow", /^the handler's calls are nested too deeply$/],
     ["fills", "out_of_memory", /^the handler used up its memory$/],

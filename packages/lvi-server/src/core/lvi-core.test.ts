@@ -765,6 +765,19 @@ describe("idempotency", () => {
     expect(story.said).toEqual(["A again ← executed stale ok repairs x=1@1.1", "overtaken ← refused busy"]);
   });
 
+  test("a duplicate from before a restart does nothing; what is signed afterwards runs", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", {}, "A", START_MS + 1);
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    story.passes(5);
+    story.restart();
+    story.request("A", "x=0", {}, "duplicate", START_MS + 1);
+    expect(story.said).toEqual(["duplicate ← refused busy"]);
+    story.request("A", "x=0", {}, "A again", START_MS + 5);
+    expect(story.said).toEqual(["load x"]);
+  });
+
   test("what memory has forgotten is looked up, even if the repeat would write nothing any more", () => {
     const story = new Story({ x: "1" }, { finishedBytes: 0 });
     story.request("A", "!x");

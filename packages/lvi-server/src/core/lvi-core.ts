@@ -243,7 +243,7 @@ export class LviCore {
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds);
-    this.#answered = new AnsweredRequests(options.answeredIds);
+    this.#answered = new AnsweredRequests(options.answeredIds, nowMs);
     for (const done of recovered.done) this.#finished.add(done);
     // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
     const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));

@@ -17,7 +17,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/demo/*.test.ts"],
           exclude,
           execArgv,
           testTimeout: 20_000,

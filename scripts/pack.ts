@@ -19,10 +19,10 @@ export async function packAll(folder: string): Promise<readonly string[]> {
     const path = join(ROOT, "packages", name);
     const text = await readFile(join(path, "package.json"), "utf8").catch(() => null);
     if (text === null) continue;
-    const manifest = JSON.parse(text) as { readonly private?: boolean; readonly exports?: unknown; readonly bin?: unknown };
+    const manifest = JSON.parse(text) as { readonly private?: boolean; readonly files?: readonly string[] };
     if (manifest.private === true) continue;
-    // The SDK is source only.
-    if ((manifest.exports ?? manifest.bin) !== undefined) await stat(join(path, "dist"));
+    // The SDK is source only; a package that ships what is built must have been built.
+    if (manifest.files?.includes("dist") === true) await stat(join(path, "dist"));
     await promisify(execFile)("pnpm", ["pack", "--pack-destination", folder], { cwd: path, shell: process.platform === "win32" });
   }
   return (await readdir(folder)).toSorted().map((file) => join(folder, file));

@@ -5,7 +5,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { renderDiagnostic } from "@radical/analyzer";
 import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
@@ -91,7 +90,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 
 function framesOf(events: readonly DevEvent[]): readonly string[] {
   return events.flatMap((event) =>
-    event.event === "build_failed" ? event.diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, event.sources, { color: false })) : [],
+    event.event === "build_failed" ? event.frames : [],
   );
 }
 

@@ -21,8 +21,9 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const { child, kill } of running)
-    if (child.exitCode === null && child.signalCode === null) await kill("SIGKILL");
+  for (const server of running) {
+    if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
+  }
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -110,7 +110,7 @@ export class TestClient {
   }
 }
 
-export function newExecutionId(): ExecutionId {
+function newExecutionId(): ExecutionId {
   return randomBytes(16).toString("hex") as ExecutionId;
 }
 

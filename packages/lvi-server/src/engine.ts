@@ -47,7 +47,7 @@ export class Engine {
   /** The storage operation whose success is being handled. */
   #durable: OperationId | null = null;
   #halted: Error | null = null;
-  #drained: (() => void)[] = [];
+  readonly #drained: (() => void)[] = [];
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -99,7 +99,7 @@ export class Engine {
     return new Promise<T>((resolve, reject) => {
       if (this.#halted !== null) return reject(this.#halted);
       const caller = ++this.#callers;
-      this.#waiters.set(caller, { resolve: resolve as (answer: never) => void, reject });
+      this.#waiters.set(caller, { resolve, reject });
       this.#step(event(caller));
     });
   }

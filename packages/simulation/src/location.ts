@@ -9,16 +9,16 @@ import {
   type Environment,
   type ExecutionId,
   type Followup,
-  isIntact,
   type LviRequest,
   type Outcome,
   type UnitId,
   type Write,
 } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
+import { ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { MODULE } from "./primary.ts";
-import { encodeArgs, locationHost, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
+import { encodeArgs, KEYS, locationHost, PLANS, type ProgramArguments, type ProgramName, unitOf } from "./programs.ts";
 
 /** What a client asks for. */
 export interface Invocation {
@@ -71,8 +71,7 @@ const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
   readonly #options: LocationOptions;
-  #cache = new Map<UnitId, Entry>();
-  #backup = new Map<UnitId, Entry>();
+  readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
 
@@ -111,7 +110,7 @@ export class ModelLocation implements Location {
       environment: running.environment,
     };
     // One captured snapshot: the set and the run see the values whose versions are sent.
-    const captured = new Map([...this.#cache].filter(([, entry]) => isIntact(entry)));
+    const captured = this.#cache.read(KEYS.map(unitOf));
     const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
     const derived = locationHost.deriveAccessSet(call, snapshot);
     if (derived.kind === "failed") return;
@@ -169,7 +168,7 @@ export class ModelLocation implements Location {
         running.valid = { commitId: reply.commitId };
         return this.#settle(running);
       case "executed":
-        for (const { unit, entry } of reply.repairs) this.#put(unit, entry);
+        for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
         return this.#end(running, reply.outcome);
       case "refused":
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
@@ -192,15 +191,9 @@ export class ModelLocation implements Location {
     const { outcome, writes } = speculation.result;
     this.#end(running, outcome);
     if (valid.commitId === null) return;
-    for (const { unit, value } of writes) this.#put(unit, entryOf(valid.commitId, value));
+    for (const { unit, value } of writes) this.#cache.put(unit, entryOf(valid.commitId, value));
     const followup: Followup = { executionId: invocation.executionId, commitId: valid.commitId, outcome, writes };
     this.#options.send({ kind: "followup", followup });
-  }
-
-  /** Only forward. */
-  #put(unit: UnitId, entry: Entry): void {
-    const held = this.#cache.get(unit);
-    if (held === undefined || entry.version.commitId > held.version.commitId) this.#cache.set(unit, entry);
   }
 
   #end(running: Running, answer: Answer): void {
@@ -209,26 +202,10 @@ export class ModelLocation implements Location {
   }
 
   crash(): void {
-    for (const running of [...this.#running.values()]) this.#end(running, null);
+    for (const running of this.#running.values()) this.#end(running, null);
   }
 
   disturb(): void {
-    const { random } = this.#options.clock;
-    switch (random.below(4)) {
-      case 0:
-        this.#cache.clear();
-        break;
-      case 1:
-        this.#backup = new Map(this.#cache);
-        break;
-      case 2:
-        // Rolled back, in whole or in part.
-        for (const [unit, entry] of this.#backup) if (random.chance(0.7)) this.#cache.set(unit, entry);
-        break;
-      case 3: {
-        const entry = random.pick([...this.#cache]);
-        if (entry?.[1].value != null) this.#cache.set(entry[0], { ...entry[1], value: random.bytes(3) });
-      }
-    }
+    this.#cache.disturb(this.#options.clock.random);
   }
 }

@@ -110,6 +110,8 @@ export function writerOf(value: Uint8Array | null): string | null {
 }
 
 export function seenIn(outcome: Outcome): Seen {
+  // The primary could not run it: it saw nothing.
+  if (outcome.kind === "abort" && outcome.code !== "there") return {};
   const text = outcome.kind === "result" ? decoder.decode(outcome.value) : outcome.message;
   return JSON.parse(text) as Seen;
 }

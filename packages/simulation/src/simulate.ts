@@ -34,6 +34,8 @@ const START_MS = 1_700_000_000_000;
 const CLIENTS = 8;
 const LOCATIONS = 3;
 const TAIL = 40_000;
+/** No run takes longer. */
+const LONGEST_MS = 3_600_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
 
@@ -102,7 +104,7 @@ export function simulate({
   let position = 0;
   let begun = 0;
   let asking = 0;
-  const client = (index: number): void => {
+  const client = (): void => {
     if (begun >= operations) return;
     const number = begun++;
     const keys = [...KEYS].toSorted(() => random.below(3) - 1).slice(0, random.between(1, 3));
@@ -112,7 +114,7 @@ export function simulate({
       args: { operation: `op${number}`, keys },
       retained: random.chance(0.3),
     };
-    const next = (): void => clock.after(random.between(0, 100), () => client(index));
+    const next = (): void => clock.after(random.between(0, 100), client);
     // An impatient client asks at two locations at once.
     let open = invocation.retained && random.chance(0.3) ? 2 : 1;
     for (let i = open; i > 0; i--) ask(invocation, 0, () => (--open === 0 ? next() : undefined));
@@ -139,7 +141,7 @@ export function simulate({
       else done();
     });
   };
-  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), () => client(index));
+  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), client);
 
   // Faults: crashes of the server and of locations, disturbed caches.
   let quiet = false;
@@ -160,18 +162,15 @@ export function simulate({
     trouble(2_000, () => random.pick(locations).crash());
   }
 
-  while (begun === 0 || begun < operations || asking > 0) {
-    if (!clock.step(START_MS + 3_600_000)) break;
-    if (begun >= operations && !quiet && random.chance(0.01)) {
-      quiet = true;
-      network = { ...network, drop: 0, duplicate: 0 };
-      storage.failure = 0;
-      storage.lostAnswer = 0;
-    }
-  }
-  quiet = true;
-  storage.failure = 0;
-  storage.lostAnswer = 0;
+  const calmDown = (): void => {
+    quiet = true;
+    network = { ...network, drop: 0, duplicate: 0 };
+    storage.failure = 0;
+    storage.lostAnswer = 0;
+  };
+  const isOver = (): boolean => begun === operations && asking === 0;
+  while (!isOver() && clock.step(START_MS + LONGEST_MS));
+  calmDown();
   const endMs = clock.nowMs + QUIET_MS;
   while (clock.step(endMs));
   const problems = [...check(history, primary.storage.applied)];

@@ -35,7 +35,6 @@ export function login(name: string, password: string): Session {
   const account = isName(name) ? accounts.get(name) : null;
   if (account == null) {
     abort(401, "wrong_password", "Name or password is wrong.");
-    return new Session();
   }
   if (pbkdf2(password, account.salt, ITERATIONS) != account.passwordHash) {
     abort(401, "wrong_password", "Name or password is wrong.");

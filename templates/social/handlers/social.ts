@@ -87,7 +87,6 @@ export function like(token: string, id: string): i32 {
   const liked = isId(id) ? posts.get(id) : null;
   if (liked == null) {
     abort(404, "no_such_post", `There is no post "${id}".`);
-    return 0;
   }
   const key = id + "/" + me;
   if (!likes.has(key)) {

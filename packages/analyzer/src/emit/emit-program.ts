@@ -318,7 +318,9 @@ class Emitter implements Printer {
           statement.cases.map((choice) => {
             const head =
               choice.label === null ? `${this.indent}default:` : `${this.indent}case ${this.expression(choice.label)}:`;
-            return choice.body.length === 0 ? head : `${head} ${this.body(choice.body)}`;
+            const [only] = choice.body;
+            const body = choice.body.length === 1 && only?.kind === "block" ? only.body : choice.body;
+            return body.length === 0 ? head : `${head} ${this.body(body)}`;
           }),
         );
         return `switch (${this.expression(statement.discriminant)}) {\n${cases.join("\n")}\n${this.indent}}`;

@@ -87,7 +87,7 @@ define(
 );
 define(
   "-",
-  "abs add and ceil clz copysign ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isNullable isDefined nameof",
+  "abs add and ceil clz copysign ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isNullable isDefined nameof encodeURI encodeURIComponent decodeURI decodeURIComponent",
   { form: "function" },
 );
 

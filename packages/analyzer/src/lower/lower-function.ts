@@ -779,7 +779,7 @@ class FunctionLowering {
     return member;
   }
 
-  /** Some library functions call methods of the elements: `join` their `toString`, `sort` compares their addresses. */
+  /** Some library functions call methods of the elements: `join` their `toString`. */
   private refuseHiddenCalls(member: LibraryMember, container: Expression, span: Span): void {
     const type = nonNullable(container.type);
     if (type.kind !== "library") return;
@@ -1033,7 +1033,6 @@ class FunctionLowering {
         : libraryMember(owner, name);
     if (member === null) throw this.unknownMember(owner === "" ? name : `${owner}.${name}`, span);
     const args = node.args.map((argument) => this.expression(argument));
-    if (member.name === "sort" && args.length === 0 && receiver !== null) this.refuseUnordered(receiver, span);
     return {
       kind: "library",
       member,
@@ -1044,18 +1043,6 @@ class FunctionLowering {
       type: this.typeOf(node),
       span,
     };
-  }
-
-  private refuseUnordered(container: Expression, span: Span): void {
-    const type = nonNullable(container.type);
-    const element = type.kind === "library" ? nonNullable(type.arguments[0] ?? VOID) : VOID;
-    if (element.kind === "class" || element.kind === "library") {
-      throw new Refusal("not_sliced_library", {
-        message: "Objects sorted without a comparison have no defined order.",
-        primary: span,
-        help: "Pass a comparison function to sort().",
-      });
-    }
   }
 }
 

@@ -315,8 +315,8 @@ class FunctionWriter {
       case "bool":
         return [
           () => this.base(type),
-          () => `${int()} ${random.pick(["<", ">", "==", "!=", "<="])} ${int()}`.replace(/^(.*)$/, "($1)"),
-          () => `(${text()} ${random.pick(["==", "!=", "<"])} ${text()})`,
+          () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
+          () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
           () => `(${bool()} ${random.pick(["&&", "||"])} ${bool()})`,
           () => `!${bool()}`,
           () => `${this.table()}.has(key(${text()}))`,

@@ -1,11 +1,11 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import type { BuildResult, Diagnostic, SourceFile } from "@radical/analyzer";
+import type { BuildResult, Diagnostic } from "@radical/analyzer";
 import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { Project } from "../config/load-config.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { generateClient } from "./client.ts";
-import type { Compiler } from "./compile.ts";
+import type { Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 
@@ -23,9 +23,7 @@ export interface AppBuild {
 export interface BuildOutcome {
   /** Null: the diagnostics tell why. */
   readonly app: AppBuild | null;
-  readonly report: BuildResult;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly sources: readonly SourceFile[];
+  readonly report: Compilation;
   /** Folders with sources, relative to the project. */
   readonly folders: readonly string[];
 }
@@ -37,8 +35,7 @@ export async function buildApp({ root, config }: Project, compiler: Compiler): P
     bundleAppWorker(),
   ]);
   const report = await compiler.compile({ sources, handlerFiles });
-  const found = { report, diagnostics: report.diagnostics, sources, folders };
-  if (!report.ok) return { app: null, ...found };
+  if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);
   const manifest = manifestOf(config.name, report, content);
@@ -49,7 +46,14 @@ export async function buildApp({ root, config }: Project, compiler: Compiler): P
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
   };
-  return { app, ...found };
+  return { app, report, folders };
+}
+
+/** The diagnostics of a severity, or all, as text with code frames. */
+export function framesOf({ diagnostics, frames }: Compilation, severity?: Diagnostic["severity"]): readonly string[] {
+  return diagnostics
+    .filter((found) => severity === undefined || found.severity === severity)
+    .map((found) => frames.get(found) ?? found.message);
 }
 
 export function countDiagnostics(diagnostics: readonly Diagnostic[]): { readonly errors: number; readonly warnings: number } {

@@ -1,22 +1,36 @@
-/** Runs the analyzer in a thread, with the files of the SDK and of AssemblyScript's library that it compiles against. */
+/**
+ * Runs the analyzer in a thread, with the files of the SDK and of AssemblyScript's library that it compiles against.
+ * Only the thread loads the compiler, which takes a second.
+ */
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { BuildInput, BuildResult } from "@radical/analyzer";
+import type { BuildInput, BuildResult, Diagnostic } from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
 
+export interface Compilation extends BuildResult {
+  /** Each diagnostic, also the reasons of the handlers that run near storage, as text with code frames. */
+  readonly frames: ReadonlyMap<Diagnostic, string>;
+}
+
+export interface CompileQuestion {
+  readonly input: BuildInput;
+  /** Whether the frames have ANSI colours. */
+  readonly colours: boolean;
+}
+
 export type CompileAnswer =
-  | { readonly kind: "compiled"; readonly result: BuildResult }
+  | { readonly kind: "compiled"; readonly compilation: Compilation }
   | { readonly kind: "crashed"; readonly stack: string };
 
 export interface Compiler {
   /** One at a time. Problems of the sources are in the result. */
-  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<BuildResult>;
+  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<Compilation>;
   close(): Promise<void>;
 }
 
-export async function startCompiler(): Promise<Compiler> {
+export async function startCompiler({ colours }: { readonly colours: boolean }): Promise<Compiler> {
   const [sdk, stdlib] = await Promise.all([
     readTree(packageFolder("@radical/sdk", "assembly")),
     readTree(packageFolder("assemblyscript", "std/assembly")),
@@ -31,13 +45,13 @@ export async function startCompiler(): Promise<Compiler> {
     compile: async ({ sources, handlerFiles }) => {
       thread.ref();
       try {
-        const input: BuildInput = { sources, handlerFiles, ...library };
+        const question: CompileQuestion = { input: { sources, handlerFiles, ...library }, colours };
         const answer = await new Promise<CompileAnswer>((resolve, reject) => {
           thread.once("message", resolve);
           thread.once("error", reject);
-          thread.postMessage(input);
+          thread.postMessage(question);
         });
-        if (answer.kind === "compiled") return answer.result;
+        if (answer.kind === "compiled") return answer.compilation;
         throw new CommandError("compiler_crashed", `the compiler failed: ${answer.stack}`, "this is a fault of Radical: please report it with your handlers");
       } finally {
         thread.removeAllListeners("message");

@@ -1,14 +1,21 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
 import { parentPort } from "node:worker_threads";
-import { type BuildInput, buildApplication } from "@radical/analyzer";
-import type { CompileAnswer } from "./compile.ts";
+import { type Diagnostic, buildApplication, renderDiagnostic } from "@radical/analyzer";
+import type { CompileAnswer, CompileQuestion } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
 
-port.on("message", (input: BuildInput) => {
+port.on("message", ({ input, colours }: CompileQuestion) => {
   buildApplication(input).then(
-    (result) => port.postMessage({ kind: "compiled", result } satisfies CompileAnswer),
+    (result) => {
+      const reasons = result.handlers.flatMap(({ plan }) => (plan.kind === "near-storage" ? [plan.reason] : []));
+      const frames = new Map<Diagnostic, string>();
+      for (const diagnostic of [...result.diagnostics, ...reasons]) {
+        frames.set(diagnostic, renderDiagnostic(diagnostic, input.sources, { color: colours }));
+      }
+      port.postMessage({ kind: "compiled", compilation: { ...result, frames } } satisfies CompileAnswer);
+    },
     (error: unknown) => {
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
       port.postMessage({ kind: "crashed", stack } satisfies CompileAnswer);

@@ -1,8 +1,8 @@
 /** `radical analyze`: what each handler reads and writes, and the function that computes it, or why there is none. */
-import { type AccessPattern, type HandlerReport, renderDiagnostic } from "@radical/analyzer";
+import type { AccessPattern, HandlerReport } from "@radical/analyzer";
 import { Argument, Command } from "commander";
-import { type BuildOutcome, buildApp } from "../build/build-app.ts";
-import { startCompiler } from "../build/compile.ts";
+import { type BuildOutcome, buildApp, framesOf } from "../build/build-app.ts";
+import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
@@ -43,15 +43,15 @@ export function analyzeCommand(): Command {
 async function analyze(wanted: string | undefined, options: AnalyzeOptions): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
-  const compiler = await startCompiler();
+  const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const outcome = await terminal.during("Analyzing", buildApp(project, compiler));
     const handlers = outcome.report.handlers.filter(({ name }) => wanted === undefined || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
-    else if (options.emit === true) emit(handlers, outcome, terminal);
-    else show(handlers, outcome, terminal);
+    else if (options.emit === true) emit(handlers, outcome.report, terminal);
+    else show(handlers, outcome.report, terminal);
   } finally {
     await compiler.close();
   }
@@ -63,19 +63,19 @@ function unknownHandler(name: string, handlers: readonly HandlerReport[]): Comma
   });
 }
 
-function jsonOf({ app, diagnostics }: BuildOutcome, handlers: readonly HandlerReport[]): unknown {
-  return { ok: app !== null, module: app?.manifest.module ?? null, handlers, diagnostics };
+function jsonOf({ app, report }: BuildOutcome, handlers: readonly HandlerReport[]): unknown {
+  return { ok: app !== null, module: app?.manifest.module ?? null, handlers, diagnostics: report.diagnostics };
 }
 
-function emit(handlers: readonly HandlerReport[], { diagnostics, sources }: BuildOutcome, terminal: Terminal): void {
+function emit(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal): void {
   for (const handler of handlers) {
     if (handler.rwSource !== null) print(handler.rwSource.trimEnd());
-    else if (handler.plan.kind === "near-storage") terminal.note(renderDiagnostic(handler.plan.reason, sources, { color: terminal.colours }));
+    else if (handler.plan.kind === "near-storage") terminal.note(report.frames.get(handler.plan.reason) ?? "");
   }
-  showErrors({ diagnostics, sources }, terminal);
+  showErrors(report, terminal);
 }
 
-function show(handlers: readonly HandlerReport[], { diagnostics, sources }: BuildOutcome, terminal: Terminal): void {
+function show(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal): void {
   const { style } = terminal;
   for (const handler of handlers) {
     const { plan } = handler;
@@ -83,11 +83,11 @@ function show(handlers: readonly HandlerReport[], { diagnostics, sources }: Buil
     print(`${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`);
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
-    if (plan.kind === "near-storage") print(indent(renderDiagnostic(plan.reason, sources, { color: terminal.colours })));
+    if (plan.kind === "near-storage") print(indent(report.frames.get(plan.reason) ?? ""));
     else if (handler.rwSource !== null) print(`\n${indent(style("dim", handler.rwSource.trimEnd()))}`);
     print("");
   }
-  showErrors({ diagnostics, sources }, terminal);
+  showErrors(report, terminal);
 }
 
 function showAccesses(label: string, accesses: readonly AccessPattern[], { style }: Terminal): void {
@@ -97,10 +97,8 @@ function showAccesses(label: string, accesses: readonly AccessPattern[], { style
   }
 }
 
-function showErrors({ diagnostics, sources }: Pick<BuildOutcome, "diagnostics" | "sources">, terminal: Terminal): void {
-  for (const diagnostic of diagnostics) {
-    if (diagnostic.severity === "error") terminal.note(`${renderDiagnostic(diagnostic, sources, { color: terminal.colours })}\n`);
-  }
+function showErrors(report: Compilation, terminal: Terminal): void {
+  for (const frame of framesOf(report, "error")) terminal.note(`${frame}\n`);
 }
 
 function indent(text: string): string {

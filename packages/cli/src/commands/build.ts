@@ -1,7 +1,6 @@
 /** `radical build`: the files of a deployment, in the output folder. */
-import { renderDiagnostic } from "@radical/analyzer";
 import { Command } from "commander";
-import { type BuildOutcome, buildApp, countDiagnostics } from "../build/build-app.ts";
+import { type BuildOutcome, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
@@ -42,7 +41,7 @@ async function build(options: CommonOptions): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const startedAtMs = performance.now();
-  const compiler = await startCompiler();
+  const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const outcome = await terminal.during("Building", buildApp(project, compiler));
     const written = outcome.app === null ? [] : await writeBuild(project, outcome.app);
@@ -54,19 +53,19 @@ async function build(options: CommonOptions): Promise<void> {
   }
 }
 
-function jsonOf({ app, report, diagnostics }: BuildOutcome, files: readonly WrittenFile[]): unknown {
+function jsonOf({ app, report }: BuildOutcome, files: readonly WrittenFile[]): unknown {
   return {
     ok: app !== null,
     module: app?.manifest.module ?? null,
     handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({ name, file, line, plan: plan.kind, readOnly })),
     files,
-    diagnostics,
+    diagnostics: report.diagnostics,
   };
 }
 
-function show({ app, report, diagnostics, sources }: BuildOutcome, files: readonly WrittenFile[], ms: number, terminal: Terminal): void {
-  for (const diagnostic of diagnostics) terminal.note(`${renderDiagnostic(diagnostic, sources, { color: terminal.colours })}\n`);
-  const { errors, warnings } = countDiagnostics(diagnostics);
+function show({ app, report }: BuildOutcome, files: readonly WrittenFile[], ms: number, terminal: Terminal): void {
+  for (const frame of framesOf(report)) terminal.note(`${frame}\n`);
+  const { errors, warnings } = countDiagnostics(report.diagnostics);
   if (app === null) {
     terminal.note(`${terminal.style("red", "✗")} ${errors} error${errors === 1 ? "" : "s"}, nothing written`);
     return;

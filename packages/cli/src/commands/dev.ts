@@ -4,7 +4,7 @@ import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
 import { parseLocations, parsePort } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
-import { type DevServer, startDev } from "../dev/start-dev.ts";
+import type { DevServer } from "../dev/start-dev.ts";
 import { devLine } from "../terminal/dev-lines.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
@@ -56,9 +56,11 @@ async function dev(options: DevCommandOptions): Promise<void> {
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
   const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
   const project = await loadProject(options.project);
+  // Not before it is needed: workerd's wrapper is large.
+  const { startDev } = await import("../dev/start-dev.ts");
   const onEvent = (event: DevEvent): void => {
     if (json) {
-      print(JSON.stringify(withoutSources(event)));
+      print(JSON.stringify(withoutFrames(event)));
       return;
     }
     const line = devLine(event, terminal);
@@ -67,7 +69,7 @@ async function dev(options: DevCommandOptions): Promise<void> {
 
   // From here on, so that a signal during the start ends what has been started.
   const signalled = Promise.race([firstSignal(), parentEnded()]);
-  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch });
+  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch, colours: terminal.colours });
   const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
   if (server !== null) await signalled;
   if (!json) terminal.note("stopping …");
@@ -110,9 +112,9 @@ function parentEnded(): Promise<void> {
   });
 }
 
-/** The text of all sources is no part of a log line. */
-function withoutSources(event: DevEvent): unknown {
+/** The diagnostics themselves are enough for programs. */
+function withoutFrames(event: DevEvent): unknown {
   if (event.event !== "built" && event.event !== "build_failed") return event;
-  const { sources: _, ...rest } = event;
+  const { frames: _, ...rest } = event;
   return rest;
 }

@@ -1,5 +1,5 @@
 /** What `radical dev` tells: with --json each of these is one line, otherwise a sentence. */
-import type { Diagnostic, SourceFile } from "@radical/analyzer";
+import type { Diagnostic } from "@radical/analyzer";
 import type { LogLine } from "@radical/runtime";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
@@ -14,7 +14,8 @@ export type DevEvent =
       readonly nearStorage: readonly string[];
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
-      readonly sources: readonly SourceFile[];
+      /** The diagnostics as text with code frames. */
+      readonly frames: readonly string[];
     }
   | {
       readonly event: "build_failed";
@@ -22,7 +23,8 @@ export type DevEvent =
       /** Whether an earlier build goes on serving. */
       readonly serving: boolean;
       readonly diagnostics: readonly Diagnostic[];
-      readonly sources: readonly SourceFile[];
+      /** The diagnostics as text with code frames. */
+      readonly frames: readonly string[];
     }
   | { readonly event: "failed"; readonly code: string; readonly message: string; readonly hint: string }
   | { readonly event: "server_started"; readonly pid: number | undefined; readonly port: number; readonly restarted: boolean }

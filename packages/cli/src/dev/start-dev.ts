@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix } from "node:path";
 import type { Manifest, TestHooks } from "@radical/protocol";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics } from "../build/build-app.ts";
+import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
 import { bundleOwnWorker } from "../build/bundle.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { CommandError, messageOf } from "../command-error.ts";
@@ -43,6 +43,8 @@ export interface DevOptions {
   readonly central?: boolean;
   /** Where storage, caches, key and process ids are kept. Default: `.radical` in the project. */
   readonly stateFolder?: string;
+  /** Whether code frames have ANSI colours. */
+  readonly colours?: boolean;
   /** Rebuilds on changes. */
   readonly watch?: boolean;
   /** Makes a location's link. Default: a proxy that delays by the location's round trip. */
@@ -106,7 +108,7 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
 
-  const compiler = await startCompiler();
+  const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
   const build = (changed: readonly string[]): Promise<BuildOutcome> => buildAndTell(project, compiler, changed, onEvent);
 
@@ -211,9 +213,11 @@ async function buildAndTell(project: Project, compiler: Compiler, changed: reado
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
   const outcome = await buildApp(project, compiler);
-  const { app, diagnostics, sources } = outcome;
+  const { app, report } = outcome;
+  const { diagnostics } = report;
+  const frames = framesOf(report);
   if (app === null) {
-    onEvent({ event: "build_failed", errors: countDiagnostics(diagnostics).errors, serving: changed.length > 0, diagnostics, sources });
+    onEvent({ event: "build_failed", errors: countDiagnostics(diagnostics).errors, serving: changed.length > 0, diagnostics, frames });
   } else {
     const plans = Object.entries(app.content.plans);
     onEvent({
@@ -223,7 +227,7 @@ async function buildAndTell(project: Project, compiler: Compiler, changed: reado
       nearStorage: plans.filter(([, plan]) => plan === "near-storage").map(([name]) => name),
       ms: Math.round(performance.now() - startedAtMs),
       diagnostics,
-      sources,
+      frames,
     });
   }
   return outcome;

@@ -1,5 +1,4 @@
 /** The events of `radical dev` as lines for people. */
-import { renderDiagnostic } from "@radical/analyzer";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,14 +11,13 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "building":
       return event.changed.length === 0 ? null : style("dim", `changed: ${event.changed.join(", ")}`);
     case "built": {
-      const frames = event.diagnostics.map((diagnostic) => `${renderDiagnostic(diagnostic, event.sources, { color: terminal.colours })}\n\n`);
+      const frames = event.frames.map((frame) => `${frame}\n\n`);
       const near = event.nearStorage.length === 0 ? "" : `; near storage: ${event.nearStorage.join(", ")}`;
       return `${frames.join("")}${style("green", "✓")} built ${event.handlers} handlers in ${event.ms} ms${near}`;
     }
     case "build_failed": {
-      const frames = event.diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, event.sources, { color: terminal.colours }));
       const count = `${event.errors} error${event.errors === 1 ? "" : "s"}`;
-      return `${frames.join("\n\n")}\n\n${style("red", "✗")} ${count}${event.serving ? "; the last good build goes on serving" : ""}`;
+      return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${count}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
     case "failed":
       return `${style("red", "✗")} ${event.message}\n  ${event.hint}`;

@@ -10,7 +10,7 @@ interface Owner {
 const owner = (name: string): Owner => ({ name });
 /** `x` shared, `X` exclusive. */
 const requests = (text: string): LockRequest[] =>
-  [...text].map((letter) => ({
+  text.split("").map((letter) => ({
     unit: letter.toLowerCase() as UnitId,
     mode: letter === letter.toLowerCase() ? "shared" : "exclusive",
   }));

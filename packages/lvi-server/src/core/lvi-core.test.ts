@@ -37,7 +37,8 @@ const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : n
 const unit = (name: string): UnitId => `t/${name}` as UnitId;
 const shown = (name: UnitId): string => name.slice(2);
 const idOf = (name: string): ExecutionId =>
-  [...name]
+  name
+    .split("")
     .map((letter) => letter.charCodeAt(0).toString(16))
     .join("")
     .padStart(32, "0") as ExecutionId;
@@ -89,8 +90,8 @@ class Story {
   #callers = 0;
   readonly #names = new Map<number, string>();
   #open: Effect[] = [];
-  #said: string[] = [];
-  #notes: NoteName[] = [];
+  readonly #said: string[] = [];
+  readonly #notes: NoteName[] = [];
 
   constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}) {
     let sequence = 0;
@@ -978,6 +979,28 @@ describe("near-storage execution", () => {
     ]);
     expect(story.isIdle).toBe(true);
   });
+});
+
+test("an abandoned speculation whose handler can't be run near storage ends as a failure, for good", () => {
+  const story = withPendingWrite();
+  story.request("A", null, {}, "A again");
+  story.ran({ kind: "undeclared", reason: "write of t/y" });
+  story.ran({ kind: "killed", reason: "too long" });
+  story.completed();
+  expect(story.said.slice(-2)).toEqual(["complete A 2.2 pending", "A again ← executed requested execution_failed"]);
+  expect([story.storedValue("x"), story.isIdle]).toEqual(["1", true]);
+});
+
+test("an abandoned speculation whose values can't be read is tried again", () => {
+  const story = withPendingWrite({ hotBytes: 0, retryMs: 100 });
+  story.request("A", null, {}, "A again");
+  story.loaded();
+  story.ran({ kind: "undeclared", reason: "write of t/y" });
+  story.failed("load", "none");
+  expect(story.said.at(-1)).toBe("load x");
+  story.passes(100);
+  story.loaded();
+  expect(story.said).toEqual(["load x", "run derive writing nothing on x=1"]);
 });
 
 describe("restart", () => {

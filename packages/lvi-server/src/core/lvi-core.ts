@@ -132,12 +132,12 @@ type Step = "validate" | "capture" | "confirm";
 
 type Phase =
   /** In the queue of a unit. */
-  | { readonly kind: "waiting"; readonly then: Step }
+  | { readonly kind: "waiting"; readonly next: Step }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
   /** For told executions to be applied; holds no place in a queue. */
-  | { readonly kind: "watching"; readonly then: Step }
-  | { readonly kind: "loading"; readonly then: Step }
+  | { readonly kind: "watching"; readonly next: Step }
+  | { readonly kind: "loading"; readonly next: Step }
   /** The intent is on its way to storage. */
   | { readonly kind: "storing" }
   /** Told; waits for its followup. */
@@ -146,7 +146,7 @@ type Phase =
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
   | { readonly kind: "completing"; readonly completion: Completion }
-  /** An abandoned intent whose near-storage execution failed: it is tried again. */
+  /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };
 
@@ -196,7 +196,7 @@ interface Execution {
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
-  | { readonly kind: "load"; readonly execution: Execution; readonly then: Step | "replay" }
+  | { readonly kind: "load"; readonly execution: Execution; readonly next: Step | "replay" }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
   | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent; doubtful: boolean }
   | {
@@ -229,7 +229,7 @@ export class LviCore {
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
   readonly #deadlines = new Deadlines<Due>();
   /** Executions whose wait ended in this step. */
-  #ready: Execution[] = [];
+  readonly #ready: Execution[] = [];
   #effects: Effect[] = [];
   #nowMs: number;
   #names = 0;
@@ -273,7 +273,7 @@ export class LviCore {
     this.#handle(event);
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
       const { phase } = next;
-      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.then);
+      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.next);
     }
     this.#versions.evict();
     return this.#effects;
@@ -458,39 +458,39 @@ export class LviCore {
    * Whether no unit is held by a told execution; else waits until those are applied. A writer that was not told yet may
    * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
    */
-  #settled(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+  #settled(execution: Execution, units: readonly UnitId[], next: Step): boolean {
     const told = units.filter((unit) => {
       const holder = this.#locks.exclusiveHolder(unit);
       return holder !== undefined && holder !== execution && holder.told;
     });
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
-      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), then);
+      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), next);
       return false;
     }
-    this.#watch(execution, told, then);
+    this.#watch(execution, told, next);
     for (const unit of told) this.#replay(this.#locks.exclusiveHolder(unit)!, "contention");
     return false;
   }
 
   /** Whether the version table holds the units; else loads those it lacks. */
-  #hot(execution: Execution, units: readonly UnitId[], then: Step): boolean {
+  #hot(execution: Execution, units: readonly UnitId[], next: Step): boolean {
     const missing = this.#versions.missing(units);
     if (missing.length === 0) return true;
     // If others are evicted while some are loaded, all together will be there in one step.
     const wanted = ++execution.loads > 3 ? units : missing;
     const unsettled = wanted.filter((unit) => this.#versions.isUnsettled(unit));
-    if (unsettled.length > 0) this.#watch(execution, unsettled, then);
+    if (unsettled.length > 0) this.#watch(execution, unsettled, next);
     else {
-      execution.phase = { kind: "loading", then };
-      this.#load(execution, wanted, then);
+      execution.phase = { kind: "loading", next };
+      this.#load(execution, wanted, next);
     }
     return false;
   }
 
-  #load(execution: Execution, units: readonly UnitId[], then: Step | "replay"): void {
+  #load(execution: Execution, units: readonly UnitId[], next: Step | "replay"): void {
     const operation = ++this.#names;
-    this.#operations.set(operation, { kind: "load", execution, then });
+    this.#operations.set(operation, { kind: "load", execution, next });
     this.#versions.loadStarted(operation, units);
     this.#effects.push({ kind: "load", operation, units });
   }
@@ -498,8 +498,8 @@ export class LviCore {
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
     this.#versions.loadEnded(operation, items);
     const load = this.#takeOperation(operation, "load");
-    if (load.then === "replay") this.#replayLoaded(load.execution);
-    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.then);
+    if (load.next === "replay") this.#replayLoaded(load.execution);
+    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.next);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
@@ -772,14 +772,14 @@ export class LviCore {
   }
 
   /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */
-  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], then: Step): void {
+  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], next: Step): void {
     const near = execution.near!;
-    if (near.gated) return this.#proceed(execution, then);
+    if (near.gated) return this.#proceed(execution, next);
     const needed = new Map<UnitId, LockMode>();
     for (const unit of reads) needed.set(unit, "shared");
     for (const unit of writes) needed.set(unit, "exclusive");
     const held = this.#locks.heldBy(execution);
-    if (held.size === 0) return this.#lock(execution, requestsOf(needed), then);
+    if (held.size === 0) return this.#lock(execution, requestsOf(needed), next);
 
     const lacking = new Map(
       [...needed].filter(([unit, mode]) => {
@@ -787,25 +787,25 @@ export class LviCore {
         return has === undefined || (has === "shared" && mode === "exclusive");
       }),
     );
-    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, then);
+    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, next);
     // To wait while holding units could close a circle of waiting executions: release all, lock the union in order.
     for (const unit of held) {
       if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
     }
-    this.#startOver(execution, requestsOf(needed), then);
+    this.#startOver(execution, requestsOf(needed), next);
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
-  #startOver(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+  #startOver(execution: Execution, requests: readonly LockRequest[], next: Step): void {
     const near = execution.near!;
     this.#unlock(execution);
     if (++near.rounds < this.#options.maxRounds) {
       this.#note("contention_round", execution);
-      return this.#lock(execution, requests, then);
+      return this.#lock(execution, requests, next);
     }
     this.#note("gate", execution);
     near.gated = true;
-    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], then);
+    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], next);
   }
 
   /** Everything touched is locked now: does what was read still hold? */
@@ -940,12 +940,22 @@ export class LviCore {
     this.#end(execution);
   }
 
-  /** Ends an execution that nothing is known of outside; one with an intent goes on, and only its callers are sent away. */
+  /** The handler can't be run near storage. */
   #fail(execution: Execution, code: RefusalCode, message: string): void {
     const { callers, intent } = execution;
-    execution.callers = [];
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
-    if (intent === null) return this.#endWithoutTrace(execution, callers);
+    if (intent === null) {
+      this.#endWithoutTrace(execution, callers);
+      for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
+      return;
+    }
+    // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
+    execution.near!.result = null;
+    const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
+    this.#complete(execution, this.#takeCommitId(execution), outcome, []);
+  }
+
+  /** An abandoned intent whose values can't be read now is run again later. */
+  #pause(execution: Execution): void {
     this.#unlock(execution);
     execution.phase = { kind: "paused" };
     this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
@@ -954,7 +964,7 @@ export class LviCore {
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units, in sorted order. */
-  #lock(execution: Execution, requests: readonly LockRequest[], then: Step): void {
+  #lock(execution: Execution, requests: readonly LockRequest[], next: Step): void {
     const all = requests[0]?.unit === GATE ? requests : [{ unit: GATE, mode: "shared" } as const, ...requests];
     if (execution.intent === null) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
@@ -962,15 +972,15 @@ export class LviCore {
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    execution.phase = { kind: "waiting", then };
-    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, then);
+    execution.phase = { kind: "waiting", next };
+    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
     this.#stir(execution);
   }
 
   /** Waits until one of the units is released, without a place in a queue. */
-  #watch(execution: Execution, units: readonly UnitId[], then: Step): void {
+  #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", then };
+    execution.phase = { kind: "watching", next };
     this.#locks.watch(execution, units);
   }
 
@@ -1071,14 +1081,14 @@ export class LviCore {
       case "load":
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
-        if (failed.then === "replay") {
+        if (failed.next === "replay") {
           execution.replay = "paused";
           this.#deadlines.add(this.#nowMs + this.#options.retryMs, {
             kind: "replay",
             execution,
             reason: "load failed",
           });
-        } else if (execution.intent !== null) this.#fail(execution, "busy", "storage can't be read");
+        } else if (execution.intent !== null) this.#pause(execution);
         else this.#refuseBusy(execution, "storage can't be read");
         return;
       case "store":

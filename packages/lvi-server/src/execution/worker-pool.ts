@@ -30,8 +30,13 @@ interface Slot {
   readonly worker: Worker;
   /** Modules that the worker was sent. */
   readonly modules: Set<ModuleHash>;
+  /** Whether it ever ended a run. */
+  answered: boolean;
   running: (Waiting & { readonly timer: NodeJS.Timeout }) | null;
 }
+
+/** Pause before a thread is replaced that ended before it did anything. */
+const RESTART_MS = 200;
 
 // The sources run as TypeScript, the published package as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -62,7 +67,7 @@ export class WorkerPool implements Executor {
   }
 
   #start(): void {
-    const slot: Slot = { worker: new Worker(WORKER), modules: new Set(), running: null };
+    const slot: Slot = { worker: new Worker(WORKER), modules: new Set(), answered: false, running: null };
     this.#slots.add(slot);
     slot.worker.on("message", (result: ExecutionResult) => this.#finish(slot, result));
     slot.worker.on("error", (error) => this.#replace(slot, `its thread failed: ${String(error)}`));
@@ -103,6 +108,7 @@ export class WorkerPool implements Executor {
     const { running } = slot;
     if (running === null) return;
     clearTimeout(running.timer);
+    slot.answered = true;
     slot.running = null;
     running.resolve(result);
     this.#dispatch();
@@ -117,7 +123,16 @@ export class WorkerPool implements Executor {
       running.resolve({ kind: "killed", reason });
     }
     if (this.#closed) return;
-    this.#start();
-    this.#dispatch();
+    if (slot.answered) {
+      this.#start();
+      this.#dispatch();
+    } else {
+      // A thread that ends before it has done anything may go on to do so: not as fast as it can.
+      setTimeout(() => {
+        if (this.#closed) return;
+        this.#start();
+        this.#dispatch();
+      }, RESTART_MS);
+    }
   }
 }

@@ -265,7 +265,7 @@ export class SqliteStorage implements Storage {
   #enqueue<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#jobs.length === 0) setImmediate(() => this.#flush());
-      this.#jobs.push({ run, resolve: resolve as (value: never) => void, reject });
+      this.#jobs.push({ run, resolve, reject });
     });
   }
 
@@ -327,6 +327,7 @@ export class SqliteStorage implements Storage {
     return Number(this.#prepare(sql).run(...values).changes);
   }
 
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows the columns of its statement
   #get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }

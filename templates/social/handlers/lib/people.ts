@@ -17,7 +17,6 @@ export function authenticate(token: string): string {
   const session = isId(token) ? sessions.get(token) : null;
   if (session == null) {
     abort(401, "not_logged_in", "The token belongs to no open session: log in again.");
-    return "";
   }
   return session.name;
 }
@@ -27,7 +26,6 @@ export function findPerson(name: string): Person {
   const person = isName(name) ? people.get(name) : null;
   if (person == null) {
     abort(404, "no_such_person", `There is nobody called "${name}".`);
-    return new Person();
   }
   return person;
 }

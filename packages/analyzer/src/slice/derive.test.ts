@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { buildWith, type BuildResult } from "../pipeline.ts";
+import { slicer } from "../slicer.ts";
+import { fixture, golden } from "../testing/fixtures.ts";
+import { fuzz } from "../testing/fuzz.ts";
+import { buildInput } from "../testing/library.ts";
+import { explore, type Findings } from "../testing/oracle.ts";
+
+function build(files: Readonly<Record<string, string>>): BuildResult {
+  return buildWith({ ...buildInput(files), optimize: false }, slicer);
+}
+
+/** Applications, what they are explored with, and the handlers whose read/write-set functions are spelled out. */
+const APPLICATIONS = [
+  {
+    name: "social",
+    strings: ["ann", "bob", "ann-0", "c"],
+    integers: [0, 1, 2, 3],
+    golden: ["login", "register", "post", "follow", "unfollow", "timeline"],
+  },
+  { name: "hotel", strings: ["a", "b", "r0", "0_0"], integers: [0, 1, 2, 3], golden: ["search", "book", "recommend"] },
+  {
+    name: "forum",
+    strings: ["a", "b", "front", "ua"],
+    integers: [0, 1, 2, 5],
+    golden: ["homepage", "titles", "vote", "view"],
+  },
+  {
+    name: "constructs",
+    strings: ["a", "b", "y", "two"],
+    integers: [0, 1, 2, 3, 4, 5, 6, 7],
+    golden: [
+      "loops",
+      "switches",
+      "shortCircuits",
+      "nested",
+      "draws",
+      "readInsideValue",
+      "readsItsWrites",
+      "overridden",
+      "names",
+      "aborts",
+    ],
+  },
+] as const;
+
+describe.each(APPLICATIONS)("$name", ({ name, strings, integers, golden: spelledOut }) => {
+  const built = build(fixture(name));
+  const plans = Object.fromEntries(built.handlers.map((handler) => [handler.name, handler]));
+
+  test("every handler has a read/write-set function", () => {
+    expect(built.diagnostics).toEqual([]);
+    expect(built.handlers.filter(({ plan }) => plan.kind !== "sliced")).toEqual([]);
+  });
+
+  test("handlers touch only what it said, and it says no more", () => {
+    const found: Findings = explore(built, { strings, integers, runs: 300, callsPerRun: 6 });
+    expect(found.results).toBeGreaterThan(300);
+    // Guards with an expensive condition are left out.
+    const tolerated = name === "constructs" ? 0.005 : 0;
+    expect((found.extraReads + found.extraWrites) / found.calls).toBeLessThanOrEqual(tolerated);
+  });
+
+  test.each(spelledOut)("%s", async (handler) => {
+    await expect(plans[handler]?.rwSource).toMatchFileSnapshot(golden(name, handler));
+  });
+});
+
+test("access patterns tell tables, keys and dependent reads", () => {
+  const { handlers } = build(fixture("social"));
+  const post = handlers.find(({ name }) => name === "post");
+  const shown = (patterns: BuildResult["handlers"][number]["reads"]): string[] =>
+    patterns.map(
+      ({ table, key, dependent, span }) => `${table}[${key}]${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
+    );
+  expect(shown(post?.reads ?? [])).toEqual([
+    "timelines[owner] handlers/social.ts:57",
+    "users[me] dependent handlers/social.ts:64",
+  ]);
+  expect(shown(post?.writes ?? [])).toEqual([
+    "timelines[owner] handlers/social.ts:60",
+    "posts[post.id] handlers/social.ts:70",
+    "users[me] handlers/social.ts:73",
+  ]);
+  expect(handlers.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(["profile", "timeline"]);
+});
+
+describe("what can't be followed runs near storage", () => {
+  const HEAD =
+    'import { Table, random } from "@radical/sdk";\nclass Item { n: i32 = 0; }\nconst items = new Table<Item>("items");\n';
+  test.each([
+    [
+      "not_sliced_library",
+      "new Date(0)",
+      "export function h(a: string): void { items.get(a + new Date(0).toISOString()); }",
+    ],
+    [
+      "not_sliced_operator_overload",
+      "new V() + new V()",
+      'class V { x: i32 = 1; @operator("+") add(o: V): V { return o; } }\nexport function h(a: string): void { items.get(a + (new V() + new V()).x.toString()); }',
+    ],
+    [
+      "not_sliced_interface",
+      "k: K",
+      "interface K { key(): string }\nclass A implements K { key(): string { return 'a'; } }\nexport function h(): void { const k: K = new A(); items.get(k.key()); }",
+    ],
+    [
+      "not_sliced_module_code",
+      'all.push("x")',
+      'const all: string[] = [];\nall.push("x");\nexport function h(): void { items.get(all[0]); }',
+    ],
+    [
+      "not_sliced_module_code",
+      "salt",
+      "const salt = random();\nexport function h(): void { items.get(salt.toString()); }",
+    ],
+    [
+      "not_sliced_module_code",
+      "Part",
+      "let made: i32 = 0;\nfunction count(): i32 { return ++made; }\nclass Part { n: i32 = count(); }\nexport function h(a: string): void { const part = new Part(); items.get(a + part.n.toString() + made.toString()); }",
+    ],
+    [
+      "not_sliced_update_order",
+      "item(a).n += 1",
+      "function item(key: string): Item { return items.get(key)!; }\nexport function h(a: string): void { item(a).n += 1; }",
+    ],
+    [
+      "not_sliced_library",
+      "all.join()",
+      "class V { toString(): string { return 'v'; } }\nexport function h(a: string): void { const all = [new V()]; items.get(a + all.join()); }",
+    ],
+  ])("%s: %s", (code, marked, source) => {
+    const text = HEAD + source;
+    const { handlers, diagnostics } = build({ "handlers/h.ts": text });
+    const [handler] = handlers;
+    expect(handler?.plan ?? diagnostics).toMatchObject({
+      kind: "near-storage",
+      reason: { code, class: "unsupported" },
+    });
+    if (handler?.plan.kind !== "near-storage") return;
+    const { start, end } = handler.plan.reason.primary;
+    expect(text.slice(start, end)).toContain(marked);
+  });
+
+  test("one handler's trouble is not another's", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `${HEAD}export function bad(a: string): void { items.get(new Date(0).toISOString() + a); }\nexport function good(a: string): void { items.get(a); }`,
+    });
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: near-storage", "good: sliced"]);
+  });
+});
+
+test("random programs", { timeout: 120_000 }, () => {
+  const report = fuzz(0, 15, 10);
+  expect(report.failures).toEqual([]);
+  expect(report.sliced).toBe(report.handlers);
+});

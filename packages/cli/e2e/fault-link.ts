@@ -1,0 +1,82 @@
+/**
+ * The network between the locations and the LVI server, under control: an HTTP proxy in the place of the delay proxy
+ * that can lose or hold any single request or reply. Everything else is real.
+ */
+import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
+import type { DevOptions } from "../src/dev/start-dev.ts";
+
+export interface LinkRequest {
+  readonly location: string;
+  readonly path: string;
+  readonly body: Uint8Array;
+}
+
+export type Fate =
+  | "pass"
+  /** The server never sees it; the location's connection breaks. */
+  | "lose-request"
+  /** The server acts on it; the location's connection breaks in place of the reply. */
+  | "lose-reply";
+
+export interface FaultLink {
+  readonly link: NonNullable<DevOptions["link"]>;
+  /** Says what becomes of each request; a promise holds it. */
+  decide: (request: LinkRequest) => Fate | Promise<Fate>;
+  /** What has arrived so far, whatever became of it. */
+  readonly arrived: readonly LinkRequest[];
+}
+
+export function createFaultLink(): FaultLink {
+  const arrived: LinkRequest[] = [];
+  const faults: FaultLink = {
+    decide: () => "pass",
+    arrived,
+    link: async (location, server) => {
+      const proxy = createServer((incoming, outgoing) => {
+        void handle(incoming, outgoing, location.name);
+      });
+      const handle = async (incoming: IncomingMessage, outgoing: ServerResponse, name: string): Promise<void> => {
+        const linkRequest = { location: name, path: incoming.url ?? "", body: await bodyOf(incoming) };
+        arrived.push(linkRequest);
+        const fate = await faults.decide(linkRequest);
+        if (fate === "lose-request") {
+          incoming.socket.destroy();
+          return;
+        }
+        const forwarded = request(
+          { ...server(), path: incoming.url, method: incoming.method, headers: incoming.headers },
+          (reply) => {
+            if (fate === "lose-reply") {
+              reply.resume();
+              reply.on("end", () => incoming.socket.destroy());
+              return;
+            }
+            outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
+            reply.pipe(outgoing);
+          },
+        );
+        forwarded.on("error", () => incoming.socket.destroy());
+        forwarded.end(linkRequest.body);
+      };
+      proxy.keepAliveTimeout = 60_000;
+      await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+      const address = proxy.address();
+      if (address === null || typeof address === "string") throw new Error("the link has no port");
+      return {
+        address: { host: "127.0.0.1", port: address.port },
+        close: () =>
+          new Promise((resolve) => {
+            proxy.close(() => resolve());
+            proxy.closeAllConnections();
+          }),
+      };
+    },
+  };
+  return faults;
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return new Uint8Array(Buffer.concat(chunks));
+}

@@ -1,0 +1,33 @@
+/** What is in primary storage, read from the SQLite file while the server runs. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { valueToJson } from "@radical/protocol";
+
+export interface StoredIntent {
+  readonly handler: string;
+  readonly state: "pending" | "done";
+}
+
+/** The stored item as JSON; undefined if there is none. */
+export function readItem(stateFolder: string, table: string, key: string): unknown {
+  return withDatabase(stateFolder, (database) => {
+    const row = database.prepare('SELECT value FROM items WHERE "table" = ? AND key = ?').get(table, key);
+    return row === undefined ? undefined : (JSON.parse(valueToJson(row["value"] as Uint8Array)) as unknown);
+  });
+}
+
+export function readIntents(stateFolder: string, handler: string): readonly StoredIntent[] {
+  return withDatabase(stateFolder, (database) => {
+    const rows = database.prepare("SELECT handler, state FROM intents WHERE handler = ? ORDER BY commit_id").all(handler);
+    return rows.map((row) => ({ handler: String(row["handler"]), state: row["state"] as StoredIntent["state"] }));
+  });
+}
+
+function withDatabase<T>(stateFolder: string, read: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(join(stateFolder, "data.sqlite"), { readOnly: true, timeout: 5_000 });
+  try {
+    return read(database);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * A location whose executions are those of the real edge core, over a modelled cache: the driver of
+ * `packages/runtime`, in virtual time.
+ */
+import type { ExecutionId } from "@radical/protocol";
+import { type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
+import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
+import { ModelCache } from "./model-cache.ts";
+import type { ToLocation } from "./network.ts";
+import { MODULE } from "./primary.ts";
+import { encodeArgs, locationHost, PLANS } from "./programs.ts";
+
+interface Running {
+  readonly invocation: Invocation;
+  readonly execution: Execution;
+  readonly call: Parameters<typeof locationHost.runHandler>[0];
+  /** Of everybody who asked for the execution here. */
+  readonly answers: ((answer: Answer) => void)[];
+  /** The sending whose reply is waited for. */
+  attempt: number | null;
+}
+
+export class EdgeLocation implements Location {
+  readonly #options: LocationOptions;
+  readonly #cache = new ModelCache();
+  readonly #running = new Map<ExecutionId, Running>();
+  #sent = 0;
+
+  constructor(options: LocationOptions) {
+    this.#options = options;
+  }
+
+  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+    const same = this.#running.get(invocation.executionId);
+    if (same !== undefined) {
+      same.answers.push(answer);
+      return;
+    }
+    const { clock, index } = this.#options;
+    const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
+    const args = encodeArgs(invocation.args);
+    const execution = new Execution(
+      {
+        executionId: invocation.executionId,
+        module: MODULE,
+        handler: invocation.program,
+        args,
+        environment,
+        location: `location ${index}`,
+        plan: PLANS.get(invocation.program)!,
+        retained: invocation.retained,
+        undeclaredTables: [],
+      },
+      {
+        fetchRounds: 8,
+        attempts: 6,
+        totalMs: 10_000,
+        attemptMs: 1_500,
+        backoffMs: 50,
+        followupAttempts: 2,
+      },
+    );
+    const call = { handler: invocation.program, args, environment };
+    const running: Running = { invocation, execution, call, answers: [answer], attempt: null };
+    this.#running.set(invocation.executionId, running);
+    this.#advance(running, { kind: "started", atMs: clock.nowMs });
+  }
+
+  /** A location that has crashed does nothing more for an execution; one that has answered still follows up. */
+  #advance(running: Running, event: ExecutionEvent): void {
+    if (running.answers.length === 0 && !running.execution.answered) return;
+    for (const effect of running.execution.step(event)) this.#perform(running, effect);
+  }
+
+  #perform(running: Running, effect: Effect): void {
+    const { clock, index, send } = this.#options;
+    const { random } = clock;
+    const later = (maxMs: number, event: () => ExecutionEvent): void =>
+      clock.after(random.between(0, maxMs), () => this.#advance(running, event()));
+    switch (effect.kind) {
+      case "derive": {
+        const derivation = locationHost.deriveAccessSet(running.call, (unit) => effect.snapshot.get(unit));
+        return this.#advance(running, { kind: "derived", derivation, atMs: clock.nowMs });
+      }
+      case "fetch":
+        return later(3, () => ({ kind: "fetched", entries: this.#cache.read(effect.units), atMs: clock.nowMs }));
+      case "send": {
+        const attempt = ++this.#sent;
+        running.attempt = attempt;
+        send({ kind: "lvi-request", from: index, attempt, sentAtMs: clock.nowMs, request: effect.request });
+        clock.after(effect.timeoutMs, () => {
+          if (running.attempt !== attempt) return;
+          running.attempt = null;
+          this.#advance(running, { kind: "unanswered", reason: "too late", atMs: clock.nowMs });
+        });
+        return;
+      }
+      case "speculate":
+        return later(60, () => ({
+          kind: "speculated",
+          speculation: this.#speculate(running, effect),
+          atMs: clock.nowMs,
+        }));
+      case "answer": {
+        const { answer } = effect;
+        this.#running.delete(running.invocation.executionId);
+        for (const tell of running.answers) tell(answer.kind === "outcome" ? answer.outcome : null);
+        return;
+      }
+      case "put":
+        for (const { unit, entry, disproved } of effect.entries) this.#cache.put(unit, entry, disproved);
+        return;
+      case "follow":
+        send({ kind: "followup", followup: effect.followup });
+        // Its answer is not modelled, so it always seems lost.
+        clock.after(effect.timeoutMs, () => this.#advance(running, { kind: "followup-unanswered", reason: "lost" }));
+        return;
+      case "wait":
+        clock.after(effect.ms, () =>
+          this.#advance(running, { kind: "waited", before: effect.before, atMs: clock.nowMs }),
+        );
+        return;
+      case "warn":
+    }
+  }
+
+  #speculate(
+    running: Running,
+    { snapshot, set }: Extract<Effect, { kind: "speculate" }>,
+  ): Extract<ExecutionEvent, { kind: "speculated" }>["speculation"] {
+    const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
+    return run.kind === "completed" ? run : { kind: "stopped", reason: run.kind };
+  }
+
+  receive({ executionId, attempt, reply }: ToLocation): void {
+    const running = this.#running.get(executionId);
+    if (running === undefined || running.attempt !== attempt) return;
+    running.attempt = null;
+    this.#advance(running, { kind: "replied", reply, atMs: this.#options.clock.nowMs });
+  }
+
+  crash(): void {
+    for (const running of this.#running.values()) {
+      this.#running.delete(running.invocation.executionId);
+      for (const tell of running.answers.splice(0)) tell(null);
+    }
+  }
+
+  disturb(): void {
+    this.#cache.disturb(this.#options.clock.random);
+  }
+}

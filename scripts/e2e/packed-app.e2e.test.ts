@@ -1,0 +1,129 @@
+/**
+ * The product as a user gets it: packages from tarballs, scaffolder, npm installation, build, the running application
+ * over HTTP, and its data on disk.
+ */
+import { execFile, spawn } from "node:child_process";
+import { pbkdf2Sync } from "node:crypto";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { descendantsOf, isAlive } from "../../packages/cli/e2e/radical-process.ts";
+import { readItem } from "../../packages/cli/e2e/storage.ts";
+import type { DevEvent } from "../../packages/cli/src/index.ts";
+import { type DevProcess, startDevProcess } from "../dev-process.ts";
+import { type Scaffolder, packScaffolder, scaffoldApp, userEnvironment } from "../packed-app.ts";
+
+const run = promisify(execFile);
+const SOON = { timeout: 20_000, interval: 30 };
+
+interface Session {
+  readonly token: string;
+}
+interface SocialClient {
+  register(args: object): Promise<Session>;
+  login(args: object): Promise<Session>;
+  follow(args: object, options?: object): Promise<number>;
+  post(args: object): Promise<string>;
+  timeline(args: object): Promise<readonly { readonly id: string; readonly html: string }[]>;
+  profile(args: object, options?: object): Promise<{ readonly followers: number }>;
+}
+
+let folder: string;
+let scaffolder: Scaffolder;
+let app: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "radical-packed-"));
+  scaffolder = await packScaffolder(folder);
+  app = await scaffoldApp(scaffolder, folder, "my-network", "social");
+}, 600_000);
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+test("the tarballs hold what is needed and nothing of the workspace", async () => {
+  const text = await readFile(join(app, "package.json"), "utf8");
+  expect(text).not.toContain("workspace:");
+  expect(JSON.parse(text)).toMatchObject({ name: "my-network" });
+  expect((await readdir(app)).toSorted()).toEqual([
+    ".gitignore",
+    "AGENTS.md",
+    "README.md",
+    "handlers",
+    "node_modules",
+    "package-lock.json",
+    "package.json",
+    "radical.config.ts",
+    "tests",
+    "tsconfig.json",
+    "vitest.config.ts",
+  ]);
+  // Config and tests are right TypeScript against the published types.
+  await run("npm", ["run", "--silent", "check"], { cwd: app, env: userEnvironment() });
+});
+
+test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no process", async () => {
+  await run("npm", ["run", "--silent", "build"], { cwd: app, env: userEnvironment() });
+  const { createClient } = (await import(/* @vite-ignore */ pathToFileURL(join(app, "dist/client.ts")).href)) as {
+    createClient(options: { readonly baseUrl: string }): SocialClient;
+  };
+
+  const events: DevEvent[] = [];
+  let dev: DevProcess = await startDevProcess(app, ["--port", "0"], { onEvent: (event) => events.push(event) });
+  const client = createClient({ baseUrl: dev.url });
+  const at = (location: string): object => ({ headers: { "x-radical-location": location } });
+
+  const ada = await client.register({ name: "ada", password: "correct horse" });
+  const grace = await client.register({ name: "grace", password: "battery staple" });
+  expect(await client.follow({ token: grace.token, name: "ada" }, at("JP"))).toBe(1);
+  const id = await client.post({ token: ada.token, text: "first!" });
+  expect(await client.timeline({ token: grace.token })).toMatchObject([{ id, html: "<p>first!</p>" }]);
+  for (const location of ["CA", "CA"]) expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
+  await expect(client.login({ name: "ada", password: "battery staple" })).rejects.toMatchObject({ code: "wrong_password", status: 401 });
+
+  const profiles = events.filter((event) => event.event === "request" && event.handler === "profile");
+  expect(profiles).toMatchObject([
+    { location: "CA", path: "near-storage" },
+    { location: "CA", path: "speculative" },
+  ]);
+
+  // The password hash is what everybody else's PBKDF2 gives.
+  const stateFolder = join(app, ".radical");
+  await expect.poll(() => readItem(stateFolder, "posts", id), SOON).toMatchObject({ author: "ada", text: "first!" });
+  const account = readItem(stateFolder, "accounts", "ada") as { readonly salt: string; readonly passwordHash: string };
+  expect(account.passwordHash).toBe(pbkdf2Sync("correct horse", account.salt, 10_000, 32, "sha256").toString("hex"));
+
+  // Ctrl-C: a terminal sends SIGINT to every process of the group; npm alone gets it here, and is not left behind.
+  const children = await descendantsOf(dev.child.pid ?? 0);
+  expect(children.length).toBeGreaterThanOrEqual(4);
+  await dev.stop();
+  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+
+  // The data is there after a restart.
+  dev = await startDevProcess(app, ["--port", "0", "--locations", "SYD=1"]);
+  expect(await createClient({ baseUrl: dev.url }).profile({ name: "ada" })).toMatchObject({ followers: 1 });
+  await dev.stop();
+});
+
+test("the scaffolder: refuses folders with content and bad names, asks nothing without a terminal, and tells what is next", async () => {
+  const create = async (...args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
+    // stdin stays open and silent: a prompt would wait for ever.
+    const child = spawn(scaffolder.command, args, { cwd: folder, env: userEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    return { code, output };
+  };
+  expect(await create("--help")).toMatchObject({ code: 0, output: expect.stringMatching(/Exit codes:[^]*Examples:/) as unknown });
+  expect(await create("my-network", "--no-install")).toMatchObject({ code: 2, output: expect.stringContaining("not empty") as unknown });
+  expect(await create("My App")).toMatchObject({ code: 2, output: expect.stringContaining("no name") as unknown });
+  expect(await create("x", "--template", "blog")).toMatchObject({ code: 2, output: expect.stringContaining("no template") as unknown });
+  expect(await create("x", "y")).toMatchObject({ code: 2 });
+  expect(await create("x", "--packages", join(folder, "nowhere"))).toMatchObject({ code: 2 });
+  expect(await readdir(folder)).not.toContain("x");
+
+  const made = await create("notes", "--no-install");
+  expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/cd notes\n +npm install\n +npm run dev/) as unknown });
+  expect(await readFile(join(folder, "notes/.gitignore"), "utf8")).toContain(".radical/");
+});

@@ -17,7 +17,8 @@ export class AnsweredRequests {
   /** By location: what was signed up to then may have been answered and forgotten. */
   readonly #forgottenMs = new Map<string, number>();
 
-  readonly #startedAtMs: number;
+  /** When this server started; earlier if its clock was set back since. */
+  #startedAtMs: number;
 
   constructor(maxIds: number, startedAtMs: number) {
     this.#maxIds = maxIds;
@@ -40,7 +41,8 @@ export class AnsweredRequests {
   }
 
   /** Whether the request, or a later one of the same execution and location, was answered; in doubt, yes. */
-  includes(id: ExecutionId, location: string, sentAtMs: number): boolean {
+  includes(id: ExecutionId, location: string, sentAtMs: number, nowMs: number): boolean {
+    this.#startedAtMs = Math.min(this.#startedAtMs, nowMs);
     const known = this.#answered.get(`${id} ${location}`);
     if (known !== undefined) return sentAtMs <= known.sentAtMs;
     return sentAtMs < this.#startedAtMs || sentAtMs <= (this.#forgottenMs.get(location) ?? Number.NEGATIVE_INFINITY);

@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
-import { compileModule } from "@radical/wasm-host";
+import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import { REPEAT_WINDOW_MS } from "./core/finished-executions.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
@@ -118,9 +118,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** Throws a RadicalError for a module that is not what its hash says, or can't be run. */
 function checkModule(hash: ModuleHash, content: ModuleContent): void {
-  let compiled: ModuleHash;
+  let module: HandlerModule;
   try {
-    compiled = compileModule(content).hash;
+    module = compileModule(content);
   } catch (error) {
     throw new RadicalError(
       "malformed_message",
@@ -128,11 +128,14 @@ function checkModule(hash: ModuleHash, content: ModuleContent): void {
       "build it again",
     );
   }
-  if (compiled !== hash) {
+  if (module.hash !== hash) {
     throw new RadicalError(
       "module_mismatch",
-      `the content has the hash ${compiled}, not ${hash}`,
+      `the content has the hash ${module.hash}, not ${hash}`,
       "register a module under its own hash",
     );
   }
+  const fault = faultOf(module, content.plans);
+  if (fault !== null)
+    throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
 }

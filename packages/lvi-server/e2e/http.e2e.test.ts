@@ -279,6 +279,24 @@ describe("bad input", () => {
     }
   });
 
+  test("more modules than a worker keeps, each of them run", async () => {
+    const { content } = await testModule();
+    const modules = await Promise.all(
+      Array.from({ length: 18 }, async (_, index) => {
+        const one: ModuleContent = { ...content, limits: { ...content.limits, accesses: 1_000 + index } };
+        const hash = moduleHash(one);
+        expect((await client.send("PUT", MODULES_PATH + hash, encodeModuleContent(one))).status).toBe(204);
+        return hash;
+      }),
+    );
+    const first = modules[0]!;
+    for (const module of [...modules, first]) {
+      const reply = await client.lvi(client.requestOf("increment", "builds", null, { module }));
+      expect(reply).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
+    }
+    expect(await client.read("builds")).toBe(modules.length + 1);
+  });
+
   test("a module under a wrong hash, or that is none", async () => {
     const { bytes } = await testModule();
     expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), bytes))).toEqual([

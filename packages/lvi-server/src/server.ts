@@ -41,6 +41,10 @@ export interface RunningServer {
   close(drainMs?: number): Promise<void>;
 }
 
+/** Less than the time in which a location answers its client, so that the client is told. */
+const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
+/** So that a handler in an endless loop leaves one for the others. */
+const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
 
 /** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
@@ -55,8 +59,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, done, modules }, now());
   const executor = new WorkerPool({
-    workers: options.workers ?? Math.max(1, availableParallelism() - 1),
-    limitMs: options.executionLimitMs ?? 30_000,
+    workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
+    limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
     moduleContent: (hash) => storage.moduleContent(hash),
   });
   const engine = new Engine({ core, epoch, storage, executor, log, now, onHalt });

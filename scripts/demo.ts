@@ -124,7 +124,9 @@ ${terminal.style("dim", "Ctrl-C stops everything and removes the temporary folde
 async function step<T>(label: string, work: Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   const result = await terminal.during(label, work);
-  terminal.note(`${terminal.style("green", "✓")} ${label} (${((performance.now() - startedAtMs) / 1000).toFixed(1)} s)`);
+  terminal.note(
+    `${terminal.style("green", "✓")} ${label} (${((performance.now() - startedAtMs) / 1000).toFixed(1)} s)`,
+  );
   return result;
 }
 

@@ -107,7 +107,7 @@ test("every acknowledged effect happens exactly once and in order", async () => 
   kill();
   for (const location of LOCATIONS) {
     for (const name of ["a", "b"]) {
-      expect(await read("count", { name }, location), name).toBe(stored.get(`counters/${name}`)?.value ?? 0);
+      expect(await read("count", { name }, location)).toBe(stored.get(`counters/${name}`)?.value ?? 0);
     }
     expect(await read("balances", { names: ACCOUNTS }, location)).toEqual(
       ACCOUNTS.map((name) => stored.get(`accounts/${name}`)?.value),
@@ -214,7 +214,7 @@ function expectRealTimeOrder(about: readonly Call[]): void {
       0,
       ...about.filter(({ ended }) => ended < later.began).map(({ result }) => result as number),
     );
-    expect(later.result, JSON.stringify(later)).toBeGreaterThanOrEqual(
+    expect(later.result, `${later.handler} of event ${later.began}`).toBeGreaterThanOrEqual(
       later.handler === "increment" ? least + 1 : least,
     );
   }
@@ -278,10 +278,8 @@ function expectTickets(): void {
   // A number that is free again after a refill is drawn again: only the last holder is kept.
   for (const [unit, holder] of holders) {
     const drawn = draws.filter(({ result }) => `tickets/${String(result)}` === unit);
-    expect(
-      [...drawn, ...unknown].map(({ args }) => args["holder"]),
-      unit,
-    ).toContain(holder);
+    const holdersTold = [...drawn, ...unknown].map(({ args }) => args["holder"]);
+    expect(holdersTold, `of ${unit}`).toContain(holder);
   }
   expect(left + draws.length).toBeLessThanOrEqual(refilled);
   expect(left + draws.length + unknown.length).toBeGreaterThanOrEqual(refilled);

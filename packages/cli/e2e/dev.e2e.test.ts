@@ -1,7 +1,15 @@
 /** `radical dev` as a process: saves, signals, what is left behind. */
 import { createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type RadicalDev, type TemporaryProject, createProject, descendantsOf, isAlive, radical, radicalDev } from "./radical-process.ts";
+import {
+  type RadicalDev,
+  type TemporaryProject,
+  createProject,
+  descendantsOf,
+  isAlive,
+  radical,
+  radicalDev,
+} from "./radical-process.ts";
 
 const SOON = { timeout: 60_000, interval: 30 };
 
@@ -46,16 +54,21 @@ test("a save is served in place; one with an error is told with a code frame whi
   await expect.poll(() => greet(url), SOON).toBe("good morning ada");
 
   await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
-  await expect.poll(() => events.find(({ event }) => event === "build_failed"), SOON).toMatchObject({
-    serving: true,
-    errors: 1,
-    diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
-  });
+  await expect
+    .poll(() => events.find(({ event }) => event === "build_failed"), SOON)
+    .toMatchObject({
+      serving: true,
+      errors: 1,
+      diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
+    });
   expect(await greet(url)).toBe("good morning ada");
 
   // A file that is new, in a folder that is new.
   await project.write("handlers/lib/words.ts", 'export const WORD = "good night";\n');
-  await project.write("handlers/greet.ts", `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`);
+  await project.write(
+    "handlers/greet.ts",
+    `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`,
+  );
   await expect.poll(() => greet(url), SOON).toBe("good night ada");
   await project.write("handlers/lib/words.ts", 'export const WORD = "sleep well";\n');
   await expect.poll(() => greet(url), SOON).toBe("sleep well ada");
@@ -83,7 +96,12 @@ test("one request is one line: handler, location, path and where the time went",
     handler: "greet",
     path: "speculative",
     status: 200,
-    ms: { rw: expect.any(Number) as unknown, lvi: expect.any(Number) as unknown, f: expect.any(Number) as unknown, total: expect.any(Number) as unknown },
+    ms: {
+      rw: expect.any(Number) as unknown,
+      lvi: expect.any(Number) as unknown,
+      f: expect.any(Number) as unknown,
+      total: expect.any(Number) as unknown,
+    },
   });
 });
 

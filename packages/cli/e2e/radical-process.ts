@@ -15,7 +15,10 @@ export interface Finished {
   readonly stderr: string;
 }
 
-function start(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {}): ChildProcess {
+function start(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {},
+): ChildProcess {
   return spawn(process.execPath, ["--conditions=source", MAIN, ...args], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, FORCE_COLOR: undefined, ...options.env },
@@ -25,7 +28,10 @@ function start(args: readonly string[], options: { readonly cwd?: string; readon
 }
 
 /** Runs a command to its end. */
-export async function radical(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}): Promise<Finished> {
+export async function radical(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Finished> {
   const child = start(args, options);
   const chunks = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk: Buffer) => (chunks.stdout += chunk.toString()));
@@ -71,7 +77,8 @@ export async function descendantsOf(pid: number): Promise<readonly number[]> {
     const [state, parent] = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
     if (state !== undefined && state !== "Z") parents.set(Number(name), Number(parent));
   }
-  const below = (of: number): number[] => [...parents].flatMap(([child, parent]) => (parent === of ? [child, ...below(child)] : []));
+  const below = (of: number): number[] =>
+    [...parents].flatMap(([child, parent]) => (parent === of ? [child, ...below(child)] : []));
   return below(pid);
 }
 

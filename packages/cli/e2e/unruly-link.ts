@@ -98,8 +98,8 @@ interface Reply {
   readonly body: Buffer;
 }
 
-async function send({ host, port }: Address, { method, path, headers, body }: Message): Promise<Reply> {
-  return await new Promise((resolve, reject) => {
+function send({ host, port }: Address, { method, path, headers, body }: Message): Promise<Reply> {
+  return new Promise((resolve, reject) => {
     const outgoing = request({ host, port, method, path, headers, agent: false }, (incoming) => {
       buffer(incoming).then(
         (bytes) =>

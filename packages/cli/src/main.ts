@@ -32,7 +32,9 @@ const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { devCommand } = await import("./commands/dev.ts");
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 
 const program = new Command("radical")
   .description("Build, analyze and run handlers that are strictly serializable and run close to users")
@@ -41,7 +43,9 @@ const program = new Command("radical")
   .addHelpText("after", HELP)
   .showHelpAfterError("(radical --help shows how it is used)");
 for (const command of [devCommand(), buildCommand(), analyzeCommand()]) {
-  program.addCommand(command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`));
+  program.addCommand(
+    command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
+  );
 }
 
 try {

@@ -7,7 +7,7 @@ import { REPEAT_WINDOW_MS } from "./core/finished-executions.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
-import type { Keys } from "./http/authentication.ts";
+import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import type { Log } from "./log.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
@@ -68,7 +68,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let ready = true;
   const http = createHttpServer({
     engine,
-    keys,
+    keys: prepareKeys(keys),
     log,
     now,
     isReady: () => ready,

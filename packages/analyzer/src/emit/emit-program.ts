@@ -17,6 +17,7 @@ import {
   type Statement,
   type Type,
 } from "../lower/ir.ts";
+import { LIBRARY_NAMES } from "../lower/library.ts";
 import { printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
@@ -170,7 +171,7 @@ class Emitter implements Printer {
 
   /** Top-level names are unique and no local variable's, so no scope can hide them. */
   private chooseNames(): void {
-    const taken = new Set<string>([...RESERVED, this.program.handler.name]);
+    const taken = new Set<string>([...LIBRARY_NAMES, this.program.handler.name]);
     this.names.set(this.program.handler, this.program.handler.name);
     for (const declaration of this.functions) {
       for (const { local } of declaration.parameters) taken.add(local.name);
@@ -397,9 +398,3 @@ function inBaseOrder(classes: readonly ClassDeclaration[]): ClassDeclaration[] {
   for (const declaration of classes) add(declaration);
   return ordered;
 }
-
-/** Names that a printed file uses without declaring them. */
-const RESERVED: readonly string[] =
-  "Table now random uuid abort Array StaticArray Map Set String Math Mathf Error Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Int64Array Uint64Array Float32Array Float64Array ArrayBuffer DataView isNaN isFinite parseInt parseFloat min max add sub mul div abs clz ctz select sizeof unchecked assert main".split(
-    " ",
-  );

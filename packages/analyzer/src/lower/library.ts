@@ -144,6 +144,14 @@ for (const kind of ["Float32", "Float64", "Int8", "Int16", "Int32", "Int64", "Ui
 /** Library classes with a content. */
 export const CONTAINERS: ReadonlySet<string> = new Set(`${INDEXED} Map Set ArrayBuffer DataView`.split(" "));
 
+/** Names of the language that a source file uses without declaring them. */
+export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
+  ...CONTAINERS,
+  ..."Table now random uuid abort String Math Mathf Error NaN Infinity unchecked".split(" "),
+  ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
+  ...[...members.values()].flatMap(({ owner, name }) => (owner === "" ? [name] : [])),
+]);
+
 export function libraryMember(owner: string, name: string): LibraryMember | null {
   return members.get(`${owner}.${name}`) ?? null;
 }

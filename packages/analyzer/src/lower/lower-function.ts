@@ -1061,6 +1061,7 @@ function isQuiet(expression: Expression): boolean {
     case "conditional":
     case "now":
     case "template":
+    case "sequence":
     case "function-value":
       return operands(expression).every(isQuiet);
     case "library":
@@ -1070,7 +1071,6 @@ function isQuiet(expression: Expression): boolean {
         expression.member.form !== "constructor" &&
         operands(expression).every(isQuiet)
       );
-    case "sequence":
     case "assignment":
     case "call":
     case "indirect-call":

@@ -4,7 +4,7 @@
  */
 import { type as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import type { Facts } from "../parse/facts.ts";
+import { withoutParentheses, type Facts } from "../parse/facts.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
@@ -135,7 +135,12 @@ class Lowering implements Declarations {
       });
     }
     for (const field of ownFields(source)) {
-      if (field.initializerNode === null) continue;
+      // A class that is neither constructed nor decoded: nothing compiled its initializers.
+      if (
+        field.initializerNode === null ||
+        this.facts.getAnywhere(withoutParentheses(field.initializerNode)).type === undefined
+      )
+        continue;
       const lowered = fields.find((candidate) => candidate.name === field.name);
       if (lowered !== undefined)
         lowered.initializer = lowerInitializer(this, field.initializerNode, source.constructorInstance, lowered.type);

@@ -56,13 +56,20 @@ export function framesOf({ diagnostics, frames }: Compilation, severity?: Diagno
     .map((found) => frames.get(found) ?? found.message);
 }
 
-export function countDiagnostics(diagnostics: readonly Diagnostic[]): { readonly errors: number; readonly warnings: number } {
-  const count = (severity: Diagnostic["severity"]): number => diagnostics.filter((found) => found.severity === severity).length;
+export function countDiagnostics(diagnostics: readonly Diagnostic[]): {
+  readonly errors: number;
+  readonly warnings: number;
+} {
+  const count = (severity: Diagnostic["severity"]): number =>
+    diagnostics.filter((found) => found.severity === severity).length;
   return { errors: count("error"), warnings: count("warning") };
 }
 
 function contentOf(report: BuildResult): ModuleContent {
-  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [name, plan.kind === "sliced" ? "speculative" : "near-storage"]);
+  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [
+    name,
+    plan.kind === "sliced" ? "speculative" : "near-storage",
+  ]);
   return { limits: DEFAULT_LIMITS, plans: Object.fromEntries(plans), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 

@@ -52,7 +52,11 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
           thread.postMessage(question);
         });
         if (answer.kind === "compiled") return answer.compilation;
-        throw new CommandError("compiler_crashed", `the compiler failed: ${answer.stack}`, "this is a fault of Radical: please report it with your handlers");
+        throw new CommandError(
+          "compiler_crashed",
+          `the compiler failed: ${answer.stack}`,
+          "this is a fault of Radical: please report it with your handlers",
+        );
       } finally {
         thread.removeAllListeners("message");
         thread.removeAllListeners("error");

@@ -32,6 +32,6 @@ export async function writeBuild({ root, config }: Project, app: AppBuild): Prom
   return written;
 }
 
-export function manifestText(app: AppBuild): string {
+function manifestText(app: AppBuild): string {
   return `${JSON.stringify(app.manifest, null, 2)}\n`;
 }

@@ -52,7 +52,8 @@ export function devCommand(): Command {
 
 async function dev(options: DevCommandOptions): Promise<void> {
   const json = options.json === true;
-  const terminal = createTerminal({ quiet: json, stream: process.stderr });
+  // The log is what this command prints.
+  const terminal = createTerminal({ quiet: json, stream: process.stdout });
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
   const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
   const project = await loadProject(options.project);
@@ -69,7 +70,16 @@ async function dev(options: DevCommandOptions): Promise<void> {
 
   // From here on, so that a signal during the start ends what has been started.
   const signalled = Promise.race([firstSignal(), parentEnded()]);
-  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch, colours: terminal.colours });
+  const starting = startDev({
+    project,
+    onEvent,
+    ...port,
+    ...locations,
+    host: options.host,
+    central: options.central === true,
+    watch: options.watch,
+    colours: terminal.colours,
+  });
   const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
   if (server !== null) await signalled;
   if (!json) terminal.note("stopping …");
@@ -82,7 +92,12 @@ async function stopAll(server: DevServer | null): Promise<void> {
   try {
     await server?.stop();
   } catch (error) {
-    reportError(error instanceof CommandError ? error : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"), false);
+    reportError(
+      error instanceof CommandError
+        ? error
+        : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"),
+      false,
+    );
     process.exit(EXIT_FAILED);
   }
 }

@@ -82,7 +82,10 @@ async function readRecorded(file: string): Promise<Recorded | null> {
   }
 }
 
-function isRunning(running: readonly RunningProcess[], wanted: { readonly pid: number; readonly startedAt: string }): boolean {
+function isRunning(
+  running: readonly RunningProcess[],
+  wanted: { readonly pid: number; readonly startedAt: string },
+): boolean {
   return running.some(({ pid, startedAt }) => pid === wanted.pid && startedAt === wanted.startedAt);
 }
 

@@ -94,7 +94,11 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
 }
 
-async function startAll(options: DevOptions, onStop: (closer: Closer) => void, stop: () => Promise<void>): Promise<DevServer> {
+async function startAll(
+  options: DevOptions,
+  onStop: (closer: Closer) => void,
+  stop: () => Promise<void>,
+): Promise<DevServer> {
   const { project, onEvent } = options;
   const host = options.host ?? "127.0.0.1";
   const port = options.port ?? project.config.dev.port;
@@ -110,10 +114,16 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
 
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
-  const build = (changed: readonly string[]): Promise<BuildOutcome> => buildAndTell(project, compiler, changed, onEvent);
+  const build = (changed: readonly string[]): Promise<BuildOutcome> =>
+    buildAndTell(project, compiler, changed, onEvent);
 
-  const [key, routerWorker, first] = await Promise.all([loadDeploymentKey(stateFolder), bundleOwnWorker("dev/router.worker"), build([])]);
-  if (first.app === null) throw new CommandError("build_failed", "the application has errors", "correct them and start again");
+  const [key, routerWorker, first] = await Promise.all([
+    loadDeploymentKey(stateFolder),
+    bundleOwnWorker("dev/router.worker"),
+    build([]),
+  ]);
+  if (first.app === null)
+    throw new CommandError("build_failed", "the application has errors", "correct them and start again");
   let app = first.app;
 
   const server = await startLviServer({
@@ -130,12 +140,18 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
   });
   onStop(() => server.stop());
 
-  const link = options.link ?? ((location, target): Promise<Link> => startDelayProxy({ target, roundTripMs: location.roundTripMs }));
+  const link =
+    options.link ??
+    ((location, target): Promise<Link> => startDelayProxy({ target, roundTripMs: location.roundTripMs }));
   const edgeLocations = await Promise.all(
     locations.map(async (location): Promise<EdgeLocation> => {
-      const { address, close } = await link(location, () => server.address());
-      onStop(close);
-      return { name: location.name, primary: address, nearStorageOnly: location.name === CENTRAL && options.central === true };
+      const made = await link(location, () => server.address());
+      onStop(() => made.close());
+      return {
+        name: location.name,
+        primary: made.address,
+        nearStorageOnly: location.name === CENTRAL && options.central === true,
+      };
     }),
   );
 
@@ -209,7 +225,12 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
 }
 
 /** Tells of the build as it goes. `changed` is empty for the first one. */
-async function buildAndTell(project: Project, compiler: Compiler, changed: readonly string[], onEvent: DevOptions["onEvent"]): Promise<BuildOutcome> {
+async function buildAndTell(
+  project: Project,
+  compiler: Compiler,
+  changed: readonly string[],
+  onEvent: DevOptions["onEvent"],
+): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
   const outcome = await buildApp(project, compiler);
@@ -217,7 +238,13 @@ async function buildAndTell(project: Project, compiler: Compiler, changed: reado
   const { diagnostics } = report;
   const frames = framesOf(report);
   if (app === null) {
-    onEvent({ event: "build_failed", errors: countDiagnostics(diagnostics).errors, serving: changed.length > 0, diagnostics, frames });
+    onEvent({
+      event: "build_failed",
+      errors: countDiagnostics(diagnostics).errors,
+      serving: changed.length > 0,
+      diagnostics,
+      frames,
+    });
   } else {
     const plans = Object.entries(app.content.plans);
     onEvent({
@@ -250,8 +277,14 @@ function eventOfWorkerLog(level: string, message: string): DevEvent {
 }
 
 function eventOfFailure(error: unknown): DevEvent {
-  if (error instanceof CommandError) return { event: "failed", code: error.code, message: error.message, hint: error.hint };
-  return { event: "failed", code: "internal_error", message: messageOf(error), hint: "the last good build goes on serving" };
+  if (error instanceof CommandError)
+    return { event: "failed", code: error.code, message: error.message, hint: error.hint };
+  return {
+    event: "failed",
+    code: "internal_error",
+    message: messageOf(error),
+    hint: "the last good build goes on serving",
+  };
 }
 
 /** Said before anything is built or started. Throws a CommandError. */
@@ -262,7 +295,10 @@ async function refuseBusyPort(host: string, port: number): Promise<void> {
     probe.once("error", (error: NodeJS.ErrnoException) => {
       const [message, hint] =
         error.code === "EADDRINUSE"
-          ? [`port ${port} is in use`, `stop what uses it, or take another one: radical dev --port ${port === 65_535 ? 8787 : port + 1}`]
+          ? [
+              `port ${port} is in use`,
+              `stop what uses it, or take another one: radical dev --port ${port === 65_535 ? 8787 : port + 1}`,
+            ]
           : [`can't listen on ${host}:${port}: ${error.message}`, "take another port, for example --port 8787"];
       reject(new CommandError("port_in_use", message, hint, { cause: error }));
     });

@@ -17,11 +17,11 @@ import {
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import type { Log } from "../log.ts";
-import { authenticate, type Keys } from "./authentication.ts";
+import { authenticate, type PreparedKeys } from "./authentication.ts";
 
 export interface HttpOptions {
   readonly engine: Engine;
-  readonly keys: Keys;
+  readonly keys: PreparedKeys;
   readonly log: Log;
   readonly now: () => number;
   readonly isReady: () => boolean;

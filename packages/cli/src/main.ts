@@ -26,6 +26,14 @@ if (Number(process.versions.node.split(".")[0]) < MIN_NODE_MAJOR) {
   process.exit(EXIT_USAGE);
 }
 
+// A reader that has seen enough, as in `radical analyze | head`, is no error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}
+
 // After the check above: they use what older versions lack.
 const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");

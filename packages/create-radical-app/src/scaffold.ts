@@ -35,7 +35,8 @@ export async function problemOfDirectory(directory: string): Promise<string | nu
   const problem = problemOfName(appNameOf(directory));
   if (problem !== null) return problem;
   try {
-    const entries = (await readdir(directory)).filter((name) => !IGNORED.has(name));
+    // Resolved: an empty path is the current folder, and none that `readdir` knows.
+    const entries = (await readdir(resolve(directory))).filter((name) => !IGNORED.has(name));
     return entries.length === 0
       ? null
       : `${resolve(directory)} is not empty (it holds ${entries.slice(0, 3).join(", ")}${entries.length > 3 ? ", …" : ""})`;

@@ -26,7 +26,7 @@ export type CompileAnswer =
 
 export interface Compiler {
   /** One at a time. Problems of the sources are in the result. */
-  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<Compilation>;
+  compile(input: Pick<BuildInput, "sources" | "handlerFiles" | "optimize">): Promise<Compilation>;
   close(): Promise<void>;
 }
 
@@ -54,9 +54,9 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
   thread.on("exit", () => end(new Error("the compiler's thread has ended")));
 
   return {
-    compile: async ({ sources, handlerFiles }) => {
+    compile: async (application) => {
       if (ended !== null) throw ended;
-      const question: CompileQuestion = { input: { sources, handlerFiles, ...library }, colours };
+      const question: CompileQuestion = { input: { ...application, ...library }, colours };
       thread.ref();
       try {
         const answer = await new Promise<CompileAnswer>((resolve, reject) => {

@@ -62,8 +62,6 @@ export interface DevServer {
   readonly locations: readonly Location[];
   readonly manifest: () => Manifest;
   readonly lviServer: Pick<LviServerProcess, "address" | "pid">;
-  /** Builds again and serves the result; tells whether there is one. */
-  rebuild(): Promise<boolean>;
   /** Ends every process and closes every port. */
   stop(): Promise<void>;
 }
@@ -150,7 +148,7 @@ async function startAll(
       await registerModule(address, key, app);
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
-    onDied: ({ code, signal, stderr }) => onEvent({ event: "server_died", code, signal, stderr }),
+    onDied: (how) => onEvent({ event: "server_died", ...how }),
     onLog: (line) => onEvent({ event: "server_log", line }),
   });
   onStop(() => server.stop());
@@ -236,7 +234,6 @@ async function startAll(
     locations,
     manifest: () => app.manifest,
     lviServer: server,
-    rebuild: async () => (await rebuildInTurn([project.config.handlers])).app !== null,
     stop,
   };
 }

@@ -960,7 +960,7 @@ class FunctionLowering {
     receiver: Expression | null,
     args: readonly Expression[],
     span: Span,
-    isSuper: boolean,
+    viaSuper: boolean,
     type?: Type,
   ): Expression {
     if (!isApplication(sourcePath(callee))) {
@@ -977,9 +977,9 @@ class FunctionLowering {
         span,
       };
     }
-    const callees = isSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
+    const callees = viaSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
     const result = callee.is(CommonFlags.Constructor) ? VOID : callees[0]!.result;
-    return { kind: "call", callees, receiver, arguments: args, isSuper, type: type ?? result, span };
+    return { kind: "call", callees, receiver, arguments: args, isSuper: viaSuper, type: type ?? result, span };
   }
 
   /** The arguments of a call, with the defaults of those that are left out. */

@@ -9,6 +9,7 @@ import {
   isAlive,
   radical,
   radicalDev,
+  spawnRadical,
 } from "./radical-process.ts";
 
 const SOON = { timeout: 60_000, interval: 30 };
@@ -141,4 +142,14 @@ test("handlers with errors at the start: code frame, exit code 1", async () => {
   const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0"]);
   expect(code).toBe(1);
   expect(stdout).toContain("handlers/greet.ts:2");
+});
+
+test("a signal during the start calls it off", async () => {
+  const child = spawnRadical(["dev", "--project", project.folder, "--port", "0", "--json"]);
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await new Promise((resolve) => child.stdout?.once("data", resolve));
+  const children = await descendantsOf(child.pid ?? 0);
+  child.kill("SIGINT");
+  expect(await closed).toBe(0);
+  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
 });

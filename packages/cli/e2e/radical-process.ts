@@ -15,7 +15,8 @@ export interface Finished {
   readonly stderr: string;
 }
 
-function start(
+/** Starts a command. */
+export function spawnRadical(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {},
 ): ChildProcess {
@@ -32,7 +33,7 @@ export async function radical(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Finished> {
-  const child = start(args, options);
+  const child = spawnRadical(args, options);
   const chunks = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk: Buffer) => (chunks.stdout += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (chunks.stderr += chunk.toString()));
@@ -50,7 +51,7 @@ export interface RadicalDev {
 
 /** Starts `radical dev --json` in a process group of its own; resolves when it serves. */
 export async function radicalDev(project: string, args: readonly string[] = []): Promise<RadicalDev> {
-  const child = start(["dev", "--project", project, "--port", "0", "--json", ...args], { detached: true });
+  const child = spawnRadical(["dev", "--project", project, "--port", "0", "--json", ...args], { detached: true });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const events: DevEvent[] = [];
   let output = "";

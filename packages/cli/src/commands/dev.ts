@@ -71,7 +71,10 @@ async function dev(options: DevCommandOptions): Promise<void> {
 
   // From here on, so that a signal during the start ends what has been started.
   const signalled = Promise.race([firstSignal(), parentEnded()]);
+  const interrupted = new AbortController();
+  void signalled.then(() => interrupted.abort());
   const starting = startDev({
+    signal: interrupted.signal,
     project,
     onEvent,
     ...port,
@@ -81,10 +84,15 @@ async function dev(options: DevCommandOptions): Promise<void> {
     watch: options.watch,
     colours: terminal.colours,
   });
-  const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
-  if (server !== null) await signalled;
+  let server: DevServer | null = null;
+  try {
+    server = await terminal.during("Starting", starting);
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error;
+  }
+  await signalled;
   if (!json) terminal.note("stopping …");
-  await stopAll(server ?? (await starting.catch(() => null)));
+  await stopAll(server);
   // Nothing is left to do, whatever a library may still have open.
   process.exit(EXIT_OK);
 }

@@ -78,7 +78,13 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
     address = listening;
   };
 
-  await start(false);
+  try {
+    await start(false);
+  } catch (error) {
+    stopping = true;
+    if (child !== null) await end(child);
+    throw error;
+  }
   return {
     address: () => address,
     pid: () => child?.pid,

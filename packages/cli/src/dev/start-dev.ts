@@ -45,6 +45,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Whether code frames have ANSI colours. */
   readonly colours?: boolean;
+  /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
+  readonly signal?: AbortSignal;
   /** Rebuilds on changes. */
   readonly watch?: boolean;
   /** Makes a location's link. Default: a proxy that delays by the location's round trip. */
@@ -71,11 +73,22 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
   const closers: Closer[] = [];
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopping ??= closeAll(closers));
+  const onAbort = (): void => {
+    // What fails here fails again below, where it is told.
+    stop().catch(() => undefined);
+  };
+  options.signal?.addEventListener("abort", onAbort);
+  // What is started while everything stops comes too late for `stop`.
+  const late: Closer[] = [];
+  const onStop = (closer: Closer): void => void (stopping === null ? closers : late).push(closer);
   try {
-    return await startAll(options, (closer) => closers.push(closer), stop);
+    return await startAll(options, onStop, stop);
   } catch (error) {
     await stop();
+    await closeAll(late);
     throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", onAbort);
   }
 }
 
@@ -99,7 +112,7 @@ async function startAll(
   onStop: (closer: Closer) => void,
   stop: () => Promise<void>,
 ): Promise<DevServer> {
-  const { project, onEvent } = options;
+  const { project, onEvent, signal } = options;
   const host = options.host ?? "127.0.0.1";
   const port = options.port ?? project.config.dev.port;
   const named = options.locations ?? project.config.dev.locations;
@@ -114,6 +127,7 @@ async function startAll(
 
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
+  signal?.throwIfAborted();
   const build = (changed: readonly string[]): Promise<BuildOutcome> =>
     buildAndTell(project, compiler, changed, onEvent);
 
@@ -125,6 +139,7 @@ async function startAll(
   if (first.app === null)
     throw new CommandError("build_failed", "the application has errors", "correct them and start again");
   let app = first.app;
+  signal?.throwIfAborted();
 
   const server = await startLviServer({
     stateFolder,
@@ -139,6 +154,7 @@ async function startAll(
     onLog: (line) => onEvent({ event: "server_log", line }),
   });
   onStop(() => server.stop());
+  signal?.throwIfAborted();
 
   const link =
     options.link ??
@@ -168,6 +184,7 @@ async function startAll(
     workerFiles(app, options.testHooks),
   );
   onStop(() => edge.close());
+  signal?.throwIfAborted();
   await record.update();
 
   /** One rebuild after the other. */

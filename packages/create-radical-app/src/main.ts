@@ -13,7 +13,7 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const DEFAULT_DIRECTORY = "my-radical-app";
-const DEFAULT_TEMPLATE = "minimal";
+const DEFAULT_TEMPLATE = "social";
 
 const HELP = `Usage: create-radical-app [dir] [options]
 

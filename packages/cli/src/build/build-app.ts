@@ -28,13 +28,22 @@ export interface BuildOutcome {
   readonly folders: readonly string[];
 }
 
+export interface BuildOptions {
+  /** Default true. What is only looked at needs no fast modules. */
+  readonly optimize?: boolean;
+}
+
 /** Throws a CommandError if there is nothing to build. */
-export async function buildApp({ root, config }: Project, compiler: Compiler): Promise<BuildOutcome> {
+export async function buildApp(
+  { root, config }: Project,
+  compiler: Compiler,
+  { optimize = true }: BuildOptions = {},
+): Promise<BuildOutcome> {
   const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
     discoverSources(root, config.handlers),
     bundleAppWorker(),
   ]);
-  const report = await compiler.compile({ sources, handlerFiles });
+  const report = await compiler.compile({ sources, handlerFiles, optimize });
   if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);

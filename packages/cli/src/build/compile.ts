@@ -26,7 +26,7 @@ export type CompileAnswer =
 
 export interface Compiler {
   /** One at a time. Problems of the sources are in the result. */
-  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<Compilation>;
+  compile(input: Pick<BuildInput, "sources" | "handlerFiles" | "optimize">): Promise<Compilation>;
   close(): Promise<void>;
 }
 
@@ -42,10 +42,10 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
   thread.unref();
 
   return {
-    compile: async ({ sources, handlerFiles }) => {
+    compile: async (application) => {
       thread.ref();
       try {
-        const question: CompileQuestion = { input: { sources, handlerFiles, ...library }, colours };
+        const question: CompileQuestion = { input: { ...application, ...library }, colours };
         const answer = await new Promise<CompileAnswer>((resolve, reject) => {
           thread.once("message", resolve);
           thread.once("error", reject);

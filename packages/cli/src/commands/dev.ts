@@ -1,4 +1,5 @@
 /** `radical dev`: the application with all of its locations on this machine, rebuilt on every save. */
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
 import { parseLocations, parsePort } from "../config/config.ts";
@@ -118,6 +119,7 @@ function parentEnded(): Promise<void> {
   return new Promise((resolve) => {
     // Started by hand, a parent that goes is no reason to stop: `radical dev &` and the terminal closed.
     if (process.env["npm_lifecycle_event"] === undefined) return;
+    if (parent === 1 && !isScriptRunner(1)) resolve();
     const timer = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(timer);
@@ -125,6 +127,18 @@ function parentEnded(): Promise<void> {
     }, PARENT_CHECK_MS);
     timer.unref();
   });
+}
+
+/**
+ * Whether the process is a script runner or its shell. In a container that may be process 1; elsewhere process 1 is who
+ * adopts orphans.
+ */
+function isScriptRunner(pid: number): boolean {
+  try {
+    return /\b(npm|pnpm|yarn|bun|sh|bash|dash)\b/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+  } catch {
+    return false;
+  }
 }
 
 /** The diagnostics themselves are enough for programs. */

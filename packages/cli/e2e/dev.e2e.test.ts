@@ -107,12 +107,13 @@ test("one request is one line: handler, location, path and where the time went",
 });
 
 test("killed outright, it leaves processes that the next start ends; data and key are kept", async () => {
-  const { child, closed } = await start();
+  const { child, closed, url } = await start();
   const children = await descendantsOf(child.pid ?? 0);
   child.kill("SIGKILL");
   running.pop();
 
-  const next = await start();
+  // What is left holds the port.
+  const next = await start(["--port", new URL(url).port]);
   await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
   await closed;
   expect(await greet(next.url)).toBe("hello ada");
@@ -120,7 +121,8 @@ test("killed outright, it leaves processes that the next start ends; data and ke
 
 test("a second one in the same project is refused, and the first one runs on", async () => {
   const { url, child } = await start();
-  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", "0"]);
+  // On the same port, as if it were forgotten.
+  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", new URL(url).port]);
   expect(code).toBe(1);
   expect(stderr).toContain(`process ${child.pid}`);
   expect(await greet(url)).toBe("hello ada");

@@ -749,7 +749,7 @@ class FunctionLowering {
 
   /** AssemblyScript calls an overridden setter through `super` as if it were through `this`, but a getter not. */
   private notSuper(object: Expression | null, node: as.Expression | null): Expression | null {
-    if (!isSuper(node)) return object;
+    if (!isSuperNode(node)) return object;
     throw new Refusal("not_sliced_syntax", {
       message: "An accessor of the base class can't be followed yet.",
       primary: spanOf(node!),
@@ -929,7 +929,7 @@ class FunctionLowering {
         : null;
     const receiver = receiverNode === null ? null : this.expression(receiverNode);
     if (isApplication(sourcePath(callee)))
-      return this.methodCall(callee, receiver, this.argumentsOf(callee, node.args), span, isSuper(receiverNode));
+      return this.methodCall(callee, receiver, this.argumentsOf(callee, node.args), span, isSuperNode(receiverNode));
     return this.libraryCall(node, calleeNode, callee, receiver);
   }
 
@@ -960,7 +960,7 @@ class FunctionLowering {
     receiver: Expression | null,
     args: readonly Expression[],
     span: Span,
-    isSuper: boolean,
+    viaSuper: boolean,
     type?: Type,
   ): Expression {
     if (!isApplication(sourcePath(callee))) {
@@ -977,9 +977,9 @@ class FunctionLowering {
         span,
       };
     }
-    const callees = isSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
+    const callees = viaSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
     const result = callee.is(CommonFlags.Constructor) ? VOID : callees[0]!.result;
-    return { kind: "call", callees, receiver, arguments: args, isSuper, type: type ?? result, span };
+    return { kind: "call", callees, receiver, arguments: args, isSuper: viaSuper, type: type ?? result, span };
   }
 
   /** The arguments of a call, with the defaults of those that are left out. */
@@ -1082,7 +1082,7 @@ class FunctionLowering {
   }
 }
 
-function isSuper(node: as.Expression | null): boolean {
+function isSuperNode(node: as.Expression | null): boolean {
   return node !== null && withoutParentheses(node).kind === NodeKind.Super;
 }
 

@@ -115,13 +115,13 @@ async function startAll(
   const port = options.port ?? project.config.dev.port;
   const named = options.locations ?? project.config.dev.locations;
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
-  await refuseBusyPort(host, port);
-
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
   await mkdir(stateFolder, { recursive: true });
   const { record, reaped } = await claimStateFolder(stateFolder);
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
+  // Only now: what an earlier run left behind may have held the port.
+  await refuseBusyPort(host, port);
 
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());

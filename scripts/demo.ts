@@ -41,6 +41,8 @@ if (values.help === true) {
   process.exit(0);
 }
 
+const people = numberOf("--people", values.people, 2 * PAPER_LOCATIONS.length);
+const rounds = numberOf("--rounds", values.rounds, 1);
 const terminal = createTerminal({ stream: process.stdout });
 const stopping = new AbortController();
 const signalled = new Promise<void>((resolve) => {
@@ -64,6 +66,13 @@ try {
   for (const close of closers.toReversed()) await close();
 }
 process.exit();
+
+function numberOf(option: string, text: string, least: number): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least) return value;
+  console.error(`${option} must be a whole number from ${least} to 9999, not "${text}"`);
+  process.exit(2);
+}
 
 async function demonstrate(): Promise<void> {
   const { signal } = stopping;
@@ -93,8 +102,8 @@ async function demonstrate(): Promise<void> {
   );
   const samples = await runWorkload({
     sites,
-    people: Number(values.people),
-    rounds: Number(values.rounds),
+    people,
+    rounds,
     onProgress: showProgress(),
     signal,
   });
@@ -124,7 +133,9 @@ ${terminal.style("dim", "Ctrl-C stops everything and removes the temporary folde
 async function step<T>(label: string, work: Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   const result = await terminal.during(label, work);
-  terminal.note(`${terminal.style("green", "✓")} ${label} (${((performance.now() - startedAtMs) / 1000).toFixed(1)} s)`);
+  terminal.note(
+    `${terminal.style("green", "✓")} ${label} (${((performance.now() - startedAtMs) / 1000).toFixed(1)} s)`,
+  );
   return result;
 }
 

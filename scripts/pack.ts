@@ -23,7 +23,10 @@ export async function packAll(folder: string): Promise<readonly string[]> {
     if (manifest.private === true) continue;
     // The SDK is source only; a package that ships what is built must have been built.
     if (manifest.files?.includes("dist") === true) await stat(join(path, "dist"));
-    await promisify(execFile)("pnpm", ["pack", "--pack-destination", folder], { cwd: path, shell: process.platform === "win32" });
+    await promisify(execFile)("pnpm", ["pack", "--pack-destination", folder], {
+      cwd: path,
+      shell: process.platform === "win32",
+    });
   }
   return (await readdir(folder)).toSorted().map((file) => join(folder, file));
 }

@@ -11,7 +11,9 @@ const run = promisify(execFile);
 /** The environment of a user's shell: nothing of the workspace, of pnpm or of the condition that our sources need. */
 export function userEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|pnpm_|NODE_OPTIONS$|VITEST|TEST$|NODE_ENV$|INIT_CWD$)/i.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|pnpm_|NODE_OPTIONS$|VITEST|TEST$|NODE_ENV$|INIT_CWD$)/i.test(name),
+    ),
   );
 }
 
@@ -39,12 +41,22 @@ export async function packScaffolder(folder: string, { signal }: Cancellable = {
   const tool = join(folder, "scaffolder");
   await mkdir(tool, { recursive: true });
   await writeFile(join(tool, "package.json"), '{ "private": true }');
-  await run("npm", ["install", "--no-audit", "--no-fund", tarball], { cwd: tool, env: userEnvironment(), ...withSignal(signal) });
+  await run("npm", ["install", "--no-audit", "--no-fund", tarball], {
+    cwd: tool,
+    env: userEnvironment(),
+    ...withSignal(signal),
+  });
   return { command: join(tool, "node_modules/.bin/create-radical-app"), packages };
 }
 
 /** Runs the scaffolder in `folder`, installation included; gives the application's path. */
-export async function scaffoldApp(scaffolder: Scaffolder, folder: string, name: string, template: string, { signal }: Cancellable = {}): Promise<string> {
+export async function scaffoldApp(
+  scaffolder: Scaffolder,
+  folder: string,
+  name: string,
+  template: string,
+  { signal }: Cancellable = {},
+): Promise<string> {
   const args = [name, "--template", template, "-y", "--packages", scaffolder.packages];
   await run(scaffolder.command, args, { cwd: folder, env: userEnvironment(), ...withSignal(signal) });
   return join(folder, name);

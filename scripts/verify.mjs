@@ -22,7 +22,7 @@ const OPTIONS = {
 
 /** @type {readonly [label: string, command: string, ...args: string[]][]} */
 const CHECKS = [
-  ["Build (tsc -b)", "tsc", "-b"],
+  ["Build", "pnpm", "--silent", "run", "build"],
   ["Layers", "node", "scripts/check-layers.mjs"],
   ["Lint (oxlint, type-aware)", "oxlint", "--type-aware", "--deny-warnings"],
   ["Format (oxfmt)", "oxfmt", "--check"],

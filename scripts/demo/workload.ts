@@ -53,12 +53,17 @@ export async function runWorkload(options: WorkloadOptions): Promise<readonly Sa
 }
 
 /** People register at their homes, follow each other and write. */
-async function seed({ sites, people: count, onProgress, signal }: WorkloadOptions, agent: Agent): Promise<readonly Person[]> {
+async function seed(
+  { sites, people: count, onProgress, signal }: WorkloadOptions,
+  agent: Agent,
+): Promise<readonly Person[]> {
   const people: Person[] = [];
   for (let i = 0; i < count; i++) {
     const home = at(sites, i);
     const name = `person-${i}`;
-    const { token } = (await call(agent, home.near, home.location.name, "register", { name, password: PASSWORD }, signal)).result as Person;
+    const { token } = (
+      await call(agent, home.near, home.location.name, "register", { name, password: PASSWORD }, signal)
+    ).result as Person;
     people.push({ name, token, home });
     onProgress(i + 1, count, "people registered");
   }
@@ -150,7 +155,14 @@ interface Answered {
 }
 
 /** Throws for an answer that is an error: the workload makes none. */
-function call(agent: Agent, url: string, location: string, handler: string, args: object, signal: AbortSignal): Promise<Answered> {
+function call(
+  agent: Agent,
+  url: string,
+  location: string,
+  handler: string,
+  args: object,
+  signal: AbortSignal,
+): Promise<Answered> {
   const body = JSON.stringify(args);
   const startedAtMs = performance.now();
   return new Promise((resolve, reject) => {
@@ -160,7 +172,11 @@ function call(agent: Agent, url: string, location: string, handler: string, args
         method: "POST",
         agent,
         signal,
-        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), "x-radical-location": location },
+        headers: {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(body),
+          "x-radical-location": location,
+        },
       },
       (response) => {
         const chunks: Buffer[] = [];

@@ -66,7 +66,7 @@ test("the tarballs hold what is needed and nothing of the workspace", async () =
 test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no process", async () => {
   await run("npm", ["run", "--silent", "build"], { cwd: app, env: userEnvironment() });
   const { createClient } = (await import(/* @vite-ignore */ pathToFileURL(join(app, "dist/client.ts")).href)) as {
-    createClient(options: { readonly baseUrl: string }): SocialClient;
+    readonly createClient: (options: { readonly baseUrl: string }) => SocialClient;
   };
 
   const events: DevEvent[] = [];
@@ -79,8 +79,12 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
   expect(await client.follow({ token: grace.token, name: "ada" }, at("JP"))).toBe(1);
   const id = await client.post({ token: ada.token, text: "first!" });
   expect(await client.timeline({ token: grace.token })).toMatchObject([{ id, html: "<p>first!</p>" }]);
-  for (const location of ["CA", "CA"]) expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
-  await expect(client.login({ name: "ada", password: "battery staple" })).rejects.toMatchObject({ code: "wrong_password", status: 401 });
+  for (const location of ["CA", "CA"])
+    expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
+  await expect(client.login({ name: "ada", password: "battery staple" })).rejects.toMatchObject({
+    code: "wrong_password",
+    status: 401,
+  });
 
   const profiles = events.filter((event) => event.event === "request" && event.handler === "profile");
   expect(profiles).toMatchObject([
@@ -107,23 +111,42 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
 });
 
 test("the scaffolder: refuses folders with content and bad names, asks nothing without a terminal, and tells what is next", async () => {
-  const create = async (...args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
+  const create = async (
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number | null; readonly output: string }> => {
     // stdin stays open and silent: a prompt would wait for ever.
-    const child = spawn(scaffolder.command, args, { cwd: folder, env: userEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(scaffolder.command, args, {
+      cwd: folder,
+      env: userEnvironment(),
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     return { code, output };
   };
-  expect(await create("--help")).toMatchObject({ code: 0, output: expect.stringMatching(/Exit codes:[^]*Examples:/) as unknown });
-  expect(await create("my-network", "--no-install")).toMatchObject({ code: 2, output: expect.stringContaining("not empty") as unknown });
+  expect(await create("--help")).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/Exit codes:[^]*Examples:/) as unknown,
+  });
+  expect(await create("my-network", "--no-install")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("not empty") as unknown,
+  });
   expect(await create("My App")).toMatchObject({ code: 2, output: expect.stringContaining("no name") as unknown });
-  expect(await create("x", "--template", "blog")).toMatchObject({ code: 2, output: expect.stringContaining("no template") as unknown });
+  expect(await create("x", "--template", "blog")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("no template") as unknown,
+  });
   expect(await create("x", "y")).toMatchObject({ code: 2 });
   expect(await create("x", "--packages", join(folder, "nowhere"))).toMatchObject({ code: 2 });
   expect(await readdir(folder)).not.toContain("x");
 
   const made = await create("notes", "--no-install");
-  expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/cd notes\n +npm install\n +npm run dev/) as unknown });
+  expect(made).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/cd notes\n +npm install\n +npm run dev/) as unknown,
+  });
   expect(await readFile(join(folder, "notes/.gitignore"), "utf8")).toContain(".radical/");
 });

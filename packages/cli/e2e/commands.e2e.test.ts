@@ -37,11 +37,14 @@ afterAll(async () => {
 });
 
 describe("radical", () => {
-  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"]])("%s %s explains itself with examples", async (...args) => {
-    const { code, stdout } = await radical(args);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
-  });
+  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"]])(
+    "%s %s explains itself with examples",
+    async (...args) => {
+      const { code, stdout } = await radical(args);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
+    },
+  );
 
   test("--help documents the exit codes, --version prints the version", async () => {
     expect((await radical(["--help"])).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
@@ -75,13 +78,26 @@ describe("radical build", () => {
     const { code, stdout } = await radical(["build", "--json"], { cwd: good.folder });
     expect(code).toBe(0);
     const result = JSON.parse(stdout) as { readonly module: string; readonly handlers: unknown };
-    expect(result).toMatchObject({ ok: true, handlers: [{ name: "visit", file: "handlers/visits.ts", line: 8, readOnly: false }] });
+    expect(result).toMatchObject({
+      ok: true,
+      handlers: [{ name: "visit", file: "handlers/visits.ts", line: 8, readOnly: false }],
+    });
     const dist = join(good.folder, "dist");
-    expect((await readdir(dist)).toSorted()).toEqual(["client.ts", "handlers.d.ts", "manifest.json", "module.rw.wasm", "module.wasm", "worker.js"]);
+    expect((await readdir(dist)).toSorted()).toEqual([
+      "client.ts",
+      "handlers.d.ts",
+      "manifest.json",
+      "module.rw.wasm",
+      "module.wasm",
+      "worker.js",
+    ]);
     expect(WebAssembly.validate(await readFile(join(dist, "module.wasm")))).toBe(true);
     expect(WebAssembly.validate(await readFile(join(dist, "module.rw.wasm")))).toBe(true);
     expect(await readFile(join(dist, "client.ts"), "utf8")).toContain("visit(args: {");
-    expect(JSON.parse(await readFile(join(dist, "manifest.json"), "utf8"))).toMatchObject({ application: "visits", module: result.module });
+    expect(JSON.parse(await readFile(join(dist, "manifest.json"), "utf8"))).toMatchObject({
+      application: "visits",
+      module: result.module,
+    });
 
     const again = await radical(["build", "--json"], { cwd: good.folder });
     expect((JSON.parse(again.stdout) as typeof result).module).toBe(result.module);

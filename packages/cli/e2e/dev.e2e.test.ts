@@ -1,7 +1,16 @@
 /** `radical dev` as a process: saves, signals, what is left behind. */
 import { createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type RadicalDev, type TemporaryProject, createProject, descendantsOf, isAlive, radical, radicalDev } from "./radical-process.ts";
+import {
+  type RadicalDev,
+  type TemporaryProject,
+  createProject,
+  descendantsOf,
+  isAlive,
+  radical,
+  radicalDev,
+  spawnRadical,
+} from "./radical-process.ts";
 
 const SOON = { timeout: 60_000, interval: 30 };
 
@@ -46,16 +55,21 @@ test("a save is served in place; one with an error is told with a code frame whi
   await expect.poll(() => greet(url), SOON).toBe("good morning ada");
 
   await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
-  await expect.poll(() => events.find(({ event }) => event === "build_failed"), SOON).toMatchObject({
-    serving: true,
-    errors: 1,
-    diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
-  });
+  await expect
+    .poll(() => events.find(({ event }) => event === "build_failed"), SOON)
+    .toMatchObject({
+      serving: true,
+      errors: 1,
+      diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
+    });
   expect(await greet(url)).toBe("good morning ada");
 
   // A file that is new, in a folder that is new.
   await project.write("handlers/lib/words.ts", 'export const WORD = "good night";\n');
-  await project.write("handlers/greet.ts", `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`);
+  await project.write(
+    "handlers/greet.ts",
+    `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`,
+  );
   await expect.poll(() => greet(url), SOON).toBe("good night ada");
   await project.write("handlers/lib/words.ts", 'export const WORD = "sleep well";\n');
   await expect.poll(() => greet(url), SOON).toBe("sleep well ada");
@@ -83,17 +97,23 @@ test("one request is one line: handler, location, path and where the time went",
     handler: "greet",
     path: "speculative",
     status: 200,
-    ms: { rw: expect.any(Number) as unknown, lvi: expect.any(Number) as unknown, f: expect.any(Number) as unknown, total: expect.any(Number) as unknown },
+    ms: {
+      rw: expect.any(Number) as unknown,
+      lvi: expect.any(Number) as unknown,
+      f: expect.any(Number) as unknown,
+      total: expect.any(Number) as unknown,
+    },
   });
 });
 
 test("killed outright, it leaves processes that the next start ends; data and key are kept", async () => {
-  const { child, closed } = await start();
+  const { child, closed, url } = await start();
   const children = await descendantsOf(child.pid ?? 0);
   child.kill("SIGKILL");
   running.pop();
 
-  const next = await start();
+  // What is left holds the port.
+  const next = await start(["--port", new URL(url).port]);
   await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
   await closed;
   expect(await greet(next.url)).toBe("hello ada");
@@ -101,7 +121,8 @@ test("killed outright, it leaves processes that the next start ends; data and ke
 
 test("a second one in the same project is refused, and the first one runs on", async () => {
   const { url, child } = await start();
-  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", "0"]);
+  // On the same port, as if it were forgotten.
+  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", new URL(url).port]);
   expect(code).toBe(1);
   expect(stderr).toContain(`process ${child.pid}`);
   expect(await greet(url)).toBe("hello ada");
@@ -123,4 +144,14 @@ test("handlers with errors at the start: code frame, exit code 1", async () => {
   const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0"]);
   expect(code).toBe(1);
   expect(stdout).toContain("handlers/greet.ts:2");
+});
+
+test("a signal during the start calls it off", async () => {
+  const child = spawnRadical(["dev", "--project", project.folder, "--port", "0", "--json"]);
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await new Promise((resolve) => child.stdout?.once("data", resolve));
+  const children = await descendantsOf(child.pid ?? 0);
+  child.kill("SIGINT");
+  expect(await closed).toBe(0);
+  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
 });

@@ -176,7 +176,8 @@ test("a wrong read/write set costs latency only", async () => {
 
 /** kill -9, and wait until another process serves. */
 async function killServer(app: TestApp): Promise<void> {
-  const restarts = (): number => app.events.filter((event) => event.event === "server_started" && event.restarted).length;
+  const restarts = (): number =>
+    app.events.filter((event) => event.event === "server_started" && event.restarted).length;
   const before = restarts();
   const pid = app.lviServer.pid();
   if (pid === undefined) throw new Error("no server runs");

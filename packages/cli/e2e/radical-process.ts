@@ -15,7 +15,11 @@ export interface Finished {
   readonly stderr: string;
 }
 
-function start(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {}): ChildProcess {
+/** Starts a command. */
+export function spawnRadical(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {},
+): ChildProcess {
   return spawn(process.execPath, ["--conditions=source", MAIN, ...args], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, FORCE_COLOR: undefined, ...options.env },
@@ -25,8 +29,11 @@ function start(args: readonly string[], options: { readonly cwd?: string; readon
 }
 
 /** Runs a command to its end. */
-export async function radical(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}): Promise<Finished> {
-  const child = start(args, options);
+export async function radical(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Finished> {
+  const child = spawnRadical(args, options);
   const chunks = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk: Buffer) => (chunks.stdout += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (chunks.stderr += chunk.toString()));
@@ -44,7 +51,7 @@ export interface RadicalDev {
 
 /** Starts `radical dev --json` in a process group of its own; resolves when it serves. */
 export async function radicalDev(project: string, args: readonly string[] = []): Promise<RadicalDev> {
-  const child = start(["dev", "--project", project, "--port", "0", "--json", ...args], { detached: true });
+  const child = spawnRadical(["dev", "--project", project, "--port", "0", "--json", ...args], { detached: true });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const events: DevEvent[] = [];
   let output = "";
@@ -71,7 +78,8 @@ export async function descendantsOf(pid: number): Promise<readonly number[]> {
     const [state, parent] = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
     if (state !== undefined && state !== "Z") parents.set(Number(name), Number(parent));
   }
-  const below = (of: number): number[] => [...parents].flatMap(([child, parent]) => (parent === of ? [child, ...below(child)] : []));
+  const below = (of: number): number[] =>
+    [...parents].flatMap(([child, parent]) => (parent === of ? [child, ...below(child)] : []));
   return below(pid);
 }
 

@@ -18,7 +18,9 @@ export function readItem(stateFolder: string, table: string, key: string): unkno
 
 export function readIntents(stateFolder: string, handler: string): readonly StoredIntent[] {
   return withDatabase(stateFolder, (database) => {
-    const rows = database.prepare("SELECT handler, state FROM intents WHERE handler = ? ORDER BY commit_id").all(handler);
+    const rows = database
+      .prepare("SELECT handler, state FROM intents WHERE handler = ? ORDER BY commit_id")
+      .all(handler);
     return rows.map((row) => ({ handler: String(row["handler"]), state: row["state"] as StoredIntent["state"] }));
   });
 }

@@ -26,13 +26,23 @@ if (Number(process.versions.node.split(".")[0]) < MIN_NODE_MAJOR) {
   process.exit(EXIT_USAGE);
 }
 
+// A reader that has seen enough, as in `radical analyze | head`, is no error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}
+
 // After the check above: they use what older versions lack.
 const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { devCommand } = await import("./commands/dev.ts");
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 
 const program = new Command("radical")
   .description("Build, analyze and run handlers that are strictly serializable and run close to users")
@@ -41,7 +51,9 @@ const program = new Command("radical")
   .addHelpText("after", HELP)
   .showHelpAfterError("(radical --help shows how it is used)");
 for (const command of [devCommand(), buildCommand(), analyzeCommand()]) {
-  program.addCommand(command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`));
+  program.addCommand(
+    command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
+  );
 }
 
 try {

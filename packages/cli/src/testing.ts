@@ -66,7 +66,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         onEvent?.(event);
       },
     });
-    const call: TestApp["call"] = (handler, args, callOptions) => callHandler(server.url, handler, args ?? {}, callOptions ?? {});
+    const call: TestApp["call"] = (handler, args, callOptions) =>
+      callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     return {
       ...server,
       events,
@@ -74,7 +75,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       call,
       result: async <T>(handler: string, args?: unknown, callOptions?: CallOptions) => {
         const answer = await call(handler, args, callOptions);
-        if (answer.error !== undefined) throw new Error(`${handler}: ${answer.status} ${answer.error.code}: ${answer.error.message}`);
+        if (answer.error !== undefined)
+          throw new Error(`${handler}: ${answer.status} ${answer.error.code}: ${answer.error.message}`);
         return answer.result as T;
       },
       stop: async () => {
@@ -89,9 +91,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 }
 
 function framesOf(events: readonly DevEvent[]): readonly string[] {
-  return events.flatMap((event) =>
-    event.event === "build_failed" ? event.frames : [],
-  );
+  return events.flatMap((event) => (event.event === "build_failed" ? event.frames : []));
 }
 
 async function callHandler(url: string, handler: string, args: unknown, options: CallOptions): Promise<Answer> {

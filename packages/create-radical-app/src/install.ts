@@ -21,9 +21,17 @@ export async function install(directory: string): Promise<void> {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.on(signal, passOn);
   const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", (error) => reject(new ScaffoldError(`npm can't be run: ${error.message}`, `install the dependencies yourself in ${directory}`)));
+    child.once("error", (error) =>
+      reject(
+        new ScaffoldError(`npm can't be run: ${error.message}`, `install the dependencies yourself in ${directory}`),
+      ),
+    );
     child.once("close", resolve);
   });
   for (const signal of signals) process.off(signal, passOn);
-  if (code !== 0) throw new ScaffoldError(`npm install failed:\n${output.trim()}`, `the application is in ${directory}: repeat \`npm install\` there`);
+  if (code !== 0)
+    throw new ScaffoldError(
+      `npm install failed:\n${output.trim()}`,
+      `the application is in ${directory}: repeat \`npm install\` there`,
+    );
 }

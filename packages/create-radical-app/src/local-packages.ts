@@ -18,9 +18,11 @@ export async function findLocalPackages(folder: string): Promise<LocalPackages> 
   for (const file of await readdir(folder).catch(() => [])) {
     const match = TARBALL.exec(file);
     // npm writes @radical/cli as radical-cli.
-    if (match?.[1] !== undefined) found.set(`@radical/${match[1].slice("radical-".length)}`, resolve(join(folder, file)));
+    if (match?.[1] !== undefined)
+      found.set(`@radical/${match[1].slice("radical-".length)}`, resolve(join(folder, file)));
   }
-  if (found.size === 0) throw new ScaffoldError(`there are no packed @radical packages in ${folder}`, "fill it with `pnpm run pack:all`");
+  if (found.size === 0)
+    throw new ScaffoldError(`there are no packed @radical packages in ${folder}`, "fill it with `pnpm run pack:all`");
   return found;
 }
 
@@ -30,7 +32,10 @@ export interface PackageJson {
 }
 
 /** The package.json of the application with the packages in place. */
-export function withLocalPackages<T extends PackageJson>(manifest: T, packages: LocalPackages): T & { readonly overrides: Readonly<Record<string, string>> } {
+export function withLocalPackages<T extends PackageJson>(
+  manifest: T,
+  packages: LocalPackages,
+): T & { readonly overrides: Readonly<Record<string, string>> } {
   const spec = (name: string): string | undefined => {
     const path = packages.get(name);
     return path === undefined ? undefined : `file:${path}`;
@@ -41,6 +46,8 @@ export function withLocalPackages<T extends PackageJson>(manifest: T, packages: 
   const devDependencies = replace(manifest.devDependencies);
   // npm refuses an override that differs from a direct dependency's own spec; `$name` means that spec.
   const direct = { ...dependencies, ...devDependencies };
-  const overrides = Object.fromEntries([...packages.keys()].map((name) => [name, name in direct ? `$${name}` : (spec(name) ?? "")]));
+  const overrides = Object.fromEntries(
+    [...packages.keys()].map((name) => [name, name in direct ? `$${name}` : (spec(name) ?? "")]),
+  );
   return { ...manifest, dependencies, devDependencies, overrides };
 }

@@ -13,7 +13,7 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const DEFAULT_DIRECTORY = "my-radical-app";
-const DEFAULT_TEMPLATE = "minimal";
+const DEFAULT_TEMPLATE = "social";
 
 const HELP = `Usage: create-radical-app [dir] [options]
 
@@ -118,7 +118,11 @@ async function run(directory: string | undefined, options: Options): Promise<voi
 }
 
 function choose(directory: string | undefined, options: Options): Choice {
-  return { directory: directory ?? DEFAULT_DIRECTORY, template: options.template ?? DEFAULT_TEMPLATE, install: options["no-install"] !== true };
+  return {
+    directory: directory ?? DEFAULT_DIRECTORY,
+    template: options.template ?? DEFAULT_TEMPLATE,
+    install: options["no-install"] !== true,
+  };
 }
 
 /** Null if it is called off. */
@@ -142,7 +146,8 @@ async function ask(directory: string | undefined, options: Options): Promise<Cho
       initialValue: DEFAULT_TEMPLATE,
     }));
   if (isCancel(template)) return null;
-  const installed = options["no-install"] === true ? false : await confirm({ message: "Install the dependencies with npm?" });
+  const installed =
+    options["no-install"] === true ? false : await confirm({ message: "Install the dependencies with npm?" });
   if (isCancel(installed)) return null;
   return { directory: chosenDirectory, template, install: installed };
 }

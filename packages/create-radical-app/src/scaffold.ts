@@ -12,7 +12,10 @@ export interface Template {
 }
 
 export const TEMPLATES: readonly Template[] = [
-  { name: "social", description: "accounts, followers, posts and timelines, with password hashes: what Radical is for" },
+  {
+    name: "social",
+    description: "accounts, followers, posts and timelines, with password hashes: what Radical is for",
+  },
   { name: "minimal", description: "notes and a counter in one file: a place to start from" },
 ];
 
@@ -32,8 +35,11 @@ export async function problemOfDirectory(directory: string): Promise<string | nu
   const problem = problemOfName(appNameOf(directory));
   if (problem !== null) return problem;
   try {
-    const entries = (await readdir(directory)).filter((name) => !IGNORED.has(name));
-    return entries.length === 0 ? null : `${resolve(directory)} is not empty (it holds ${entries.slice(0, 3).join(", ")}${entries.length > 3 ? ", …" : ""})`;
+    // Resolved: an empty path is the current folder, and none that `readdir` knows.
+    const entries = (await readdir(resolve(directory))).filter((name) => !IGNORED.has(name));
+    return entries.length === 0
+      ? null
+      : `${resolve(directory)} is not empty (it holds ${entries.slice(0, 3).join(", ")}${entries.length > 3 ? ", …" : ""})`;
   } catch (error) {
     switch ((error as NodeJS.ErrnoException).code) {
       case "ENOENT":
@@ -50,7 +56,10 @@ export async function problemOfDirectory(directory: string): Promise<string | nu
 export async function scaffold(options: ScaffoldOptions): Promise<string> {
   const { directory, template, localPackages } = options;
   if (!TEMPLATES.some(({ name }) => name === template)) {
-    throw new ScaffoldError(`there is no template "${template}"`, `the templates are: ${TEMPLATES.map(({ name }) => name).join(", ")}`);
+    throw new ScaffoldError(
+      `there is no template "${template}"`,
+      `the templates are: ${TEMPLATES.map(({ name }) => name).join(", ")}`,
+    );
   }
   const problem = await problemOfDirectory(directory);
   if (problem !== null) throw new ScaffoldError(problem, "choose another folder");
@@ -74,5 +83,8 @@ export async function scaffold(options: ScaffoldOptions): Promise<string> {
 async function replaceIn(file: string, from: string, to: string): Promise<void> {
   const text = await readFile(file, "utf8");
   if (!text.includes(from)) throw new Error(`the template's ${file} lacks ${JSON.stringify(from)}`);
-  await writeFile(file, text.replace(from, () => to));
+  await writeFile(
+    file,
+    text.replace(from, () => to),
+  );
 }

@@ -1,20 +1,38 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import {
+  type AccessedUnit,
   encodeLviRequest,
+  encodeModuleContent,
   entryOf,
   FOLLOWUP_PATH,
   LVI_PATH,
+  type ModuleContent,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
   unitId,
 } from "@radical/protocol";
+import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../src/log.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
 
+/** `(module)`, and `(module (import "env" "fetch" (func)))`. */
+const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+const MODULE_WITH_FOREIGN_IMPORT = Buffer.concat([
+  EMPTY_MODULE,
+  Uint8Array.of(1, 4, 1, 0x60, 0, 0),
+  Uint8Array.of(2, 13, 1, 3),
+  Buffer.from("env"),
+  Uint8Array.of(5),
+  Buffer.from("fetch"),
+  Uint8Array.of(0, 0),
+]);
+
+/** What the server logs as its own fault. */
+const errors: string[] = [];
 let server: RunningServer;
 let client: TestClient;
 
@@ -28,7 +46,7 @@ beforeAll(async () => {
     ]),
     workers: 1,
     executionLimitMs: 2_000,
-    log: createLog("silent", () => {}),
+    log: createLog("error", (line) => errors.push(line)),
     onHalt: (reason) => {
       throw new Error(reason);
     },
@@ -139,8 +157,8 @@ describe("who may speak", () => {
   });
 
   test("a signature for another path", async () => {
-    const response = await client.send("POST", FOLLOWUP_PATH, body());
-    expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    const response = await client.send("POST", LVI_PATH, body(), { path: FOLLOWUP_PATH });
+    expect(await errorOf(response)).toEqual([401, "unauthorized"]);
   });
 
   test("outside the replay window", async () => {
@@ -176,6 +194,113 @@ describe("bad input", () => {
     expect(answer).toContain("message_too_large");
   });
 
+  test("an oversized body without a length is answered", async () => {
+    const { hostname, port } = new URL(server.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const chunk = Buffer.alloc(1024 * 1024);
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(`POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`);
+        for (let sent = 0; sent < 20; sent++) {
+          socket.write(`${chunk.length.toString(16)}\r\n`);
+          socket.write(chunk);
+          socket.write("\r\n");
+        }
+        socket.write("0\r\n\r\n");
+      });
+      let text = "";
+      socket
+        .on("data", (data) => (text += data.toString()))
+        .on("end", () => resolve(text))
+        .on("error", reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toContain("message_too_large");
+  });
+
+  test("a sender that goes away in the middle of its body is no fault of the server", async () => {
+    const { hostname, port } = new URL(server.url);
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(`POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nabc`, () => socket.destroy());
+      });
+      socket.on("close", () => resolve()).on("error", reject);
+    });
+    expect(await client.read("nobody")).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("signed nonsense is malformed or refused, whatever it is, and leaves nothing behind", async () => {
+    const random = generator(1);
+    const units = Array.from({ length: 20 }, (_, index) => ({
+      unit: unitId("counters", `n${index}`),
+      mode: "read-write" as const,
+      version: null,
+    }));
+    for (let round = 0; round < 300; round++) {
+      const bytes = encodeLviRequest(client.requestOf("increment", "n0", units));
+      const cut = random(3) === 0 ? bytes.slice(0, random(bytes.length)) : bytes;
+      for (let flips = random(4); flips > 0 && cut.length > 0; flips--) cut[random(cut.length)] = random(256);
+      const response = await client.send("POST", random(4) === 0 ? FOLLOWUP_PATH : LVI_PATH, cut);
+      expect([200, 400]).toContain(response.status);
+      await response.arrayBuffer();
+    }
+    expect(server.engine.load).toEqual({ executions: 0, pending: 0 });
+    expect(errors).toEqual([]);
+  });
+
+  test("names of an object's members are handlers and units like any other", async () => {
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      expect(await client.lvi(client.requestOf(name, "a", null))).toMatchObject({ code: "unknown_handler" });
+      expect(await client.lvi(client.requestOf("increment", name, incrementUnits(name, null)))).toMatchObject({
+        kind: "executed",
+      });
+      expect(await client.read(name)).toBe(1);
+    }
+  });
+
+  test("the largest set is taken, one unit more is refused", async () => {
+    const set = (count: number): AccessedUnit[] =>
+      Array.from({ length: count }, (_, index) => ({ unit: unitId("counters", `many-${index}`), mode: "write" }));
+    const reply = await client.lvi(client.requestOf("increment", "many-0", set(10_000)));
+    expect(reply).toMatchObject({ kind: "valid" });
+    expect(await client.lvi(client.requestOf("increment", "many-0", set(10_001)))).toMatchObject({
+      code: "too_many_units",
+    });
+    // Whoever wants one of them next gets it.
+    expect(await client.lvi(client.requestOf("increment", "many-9999", null))).toMatchObject({ kind: "executed" });
+  });
+
+  test("a module that can't be run", async () => {
+    const { content } = await testModule();
+    const wrong: ModuleContent[] = [
+      { ...content, plans: { ...content.plans, nobody: "near-storage" } },
+      { ...content, plans: { increment: "speculative" }, rwWasm: EMPTY_MODULE },
+      { ...content, wasm: MODULE_WITH_FOREIGN_IMPORT },
+    ];
+    for (const one of wrong) {
+      const response = await client.send("PUT", MODULES_PATH + moduleHash(one), encodeModuleContent(one));
+      expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    }
+  });
+
+  test("more modules than a worker keeps, each of them run", async () => {
+    const { content } = await testModule();
+    const modules = await Promise.all(
+      Array.from({ length: 18 }, async (_, index) => {
+        const one: ModuleContent = { ...content, limits: { ...content.limits, accesses: 1_000 + index } };
+        const hash = moduleHash(one);
+        expect((await client.send("PUT", MODULES_PATH + hash, encodeModuleContent(one))).status).toBe(204);
+        return hash;
+      }),
+    );
+    const first = modules[0]!;
+    for (const module of [...modules, first]) {
+      const reply = await client.lvi(client.requestOf("increment", "builds", null, { module }));
+      expect(reply).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
+    }
+    expect(await client.read("builds")).toBe(modules.length + 1);
+  });
+
   test("a module under a wrong hash, or that is none", async () => {
     const { bytes } = await testModule();
     expect(await errorOf(await client.send("PUT", MODULES_PATH + "0".repeat(64), bytes))).toEqual([
@@ -201,3 +326,11 @@ describe("bad input", () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok" });
   });
 });
+
+/** Whole numbers below a bound (linear congruential generator of Numerical Recipes). */
+function generator(state: number): (below: number) => number {
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.trunc((state / 2 ** 32) * below);
+  };
+}

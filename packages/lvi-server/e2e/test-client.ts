@@ -37,6 +37,8 @@ export interface Signing {
   readonly keyId?: string;
   readonly secret?: Uint8Array;
   readonly timeMs?: number;
+  /** The path that is signed, if not the one that is sent to. */
+  readonly path?: string;
 }
 
 export class TestClient {
@@ -50,7 +52,9 @@ export class TestClient {
 
   send(method: string, path: string, body: Uint8Array, signing: Signing = {}): Promise<Response> {
     const timeMs = signing.timeMs ?? Date.now();
-    const mac = createHmac("sha256", signing.secret ?? SECRET).update(signedBytes(method, path, timeMs, body));
+    const mac = createHmac("sha256", signing.secret ?? SECRET).update(
+      signedBytes(method, signing.path ?? path, timeMs, body),
+    );
     return fetch(this.#url + path, {
       method,
       headers: {

@@ -26,7 +26,11 @@ const command = new Command("radical-lvi-server")
   .addOption(
     new Option("--data <file>", "SQLite file with items and intents").env("RADICAL_DATA").default("radical.sqlite"),
   )
-  .addOption(new Option("--workers <number>", "threads that run handlers (default: cores - 1)").env("RADICAL_WORKERS"))
+  .addOption(
+    new Option("--workers <number>", "threads that run handlers (default: cores - 1, at least 2)").env(
+      "RADICAL_WORKERS",
+    ),
+  )
   .addOption(
     new Option("--followup-timeout-ms <ms>", "after which a handler is re-executed in place of its followup")
       .env("RADICAL_FOLLOWUP_TIMEOUT_MS")
@@ -35,7 +39,7 @@ const command = new Command("radical-lvi-server")
   .addOption(
     new Option("--execution-limit-ms <ms>", "longest run of a handler")
       .env("RADICAL_EXECUTION_LIMIT_MS")
-      .default("30000"),
+      .default("10000"),
   )
   .addOption(
     new Option("--drain-ms <ms>", "longest wait for running executions when stopping")

@@ -2,12 +2,12 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
-import { compileModule } from "@radical/wasm-host";
+import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import { REPEAT_WINDOW_MS } from "./core/finished-executions.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
-import type { Keys } from "./http/authentication.ts";
+import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import type { Log } from "./log.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
@@ -41,6 +41,10 @@ export interface RunningServer {
   close(drainMs?: number): Promise<void>;
 }
 
+/** Less than the time in which a location answers its client, so that the client is told. */
+const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
+/** So that a handler in an endless loop leaves one for the others. */
+const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
 
 /** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
@@ -55,8 +59,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, done, modules }, now());
   const executor = new WorkerPool({
-    workers: options.workers ?? Math.max(1, availableParallelism() - 1),
-    limitMs: options.executionLimitMs ?? 30_000,
+    workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
+    limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
     moduleContent: (hash) => storage.moduleContent(hash),
   });
   const engine = new Engine({ core, epoch, storage, executor, log, now, onHalt });
@@ -64,7 +68,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let ready = true;
   const http = createHttpServer({
     engine,
-    keys,
+    keys: prepareKeys(keys),
     log,
     now,
     isReady: () => ready,
@@ -118,9 +122,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** Throws a RadicalError for a module that is not what its hash says, or can't be run. */
 function checkModule(hash: ModuleHash, content: ModuleContent): void {
-  let compiled: ModuleHash;
+  let module: HandlerModule;
   try {
-    compiled = compileModule(content).hash;
+    module = compileModule(content);
   } catch (error) {
     throw new RadicalError(
       "malformed_message",
@@ -128,11 +132,14 @@ function checkModule(hash: ModuleHash, content: ModuleContent): void {
       "build it again",
     );
   }
-  if (compiled !== hash) {
+  if (module.hash !== hash) {
     throw new RadicalError(
       "module_mismatch",
-      `the content has the hash ${compiled}, not ${hash}`,
+      `the content has the hash ${module.hash}, not ${hash}`,
       "register a module under its own hash",
     );
   }
+  const fault = faultOf(module, content.plans);
+  if (fault !== null)
+    throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
 }

@@ -13,6 +13,9 @@ export class MalformedError extends Error {
   override readonly name = "MalformedError";
 }
 
+/** An item nested deeper than {@link MAX_DEPTH}. */
+class TooDeepError extends MalformedError {}
+
 export type CborKind = "integer" | "float" | "text" | "bytes" | "array" | "map" | "boolean" | "null";
 
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, simple: 7 } as const;
@@ -245,7 +248,7 @@ export class CborReader {
 
   /** Skips one item, whatever it is. */
   skip(depth = 0): void {
-    if (depth > MAX_DEPTH) throw new MalformedError(`nested deeper than ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) throw new TooDeepError(`nested deeper than ${MAX_DEPTH}`);
     switch (this.peek()) {
       case "integer":
         this.integer();
@@ -324,5 +327,15 @@ export class CborReader {
     }
     if (value < (size === 1 ? 24 : size === 2 ? 0x100 : 0x1_0000)) throw new MalformedError("head is not the shortest");
     return value;
+  }
+}
+
+/** Whether the item nests deeper than readers follow: {@link MAX_DEPTH}. */
+export function isTooDeep(bytes: Uint8Array): boolean {
+  try {
+    new CborReader(bytes).skip();
+    return false;
+  } catch (error) {
+    return error instanceof TooDeepError;
   }
 }

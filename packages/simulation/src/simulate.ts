@@ -94,12 +94,7 @@ export function simulate({
     const options: LocationOptions = {
       index,
       clock,
-      send: (message) => {
-        const { crashes } = primary;
-        transmit(clock, network, () => {
-          if (primary.crashes === crashes) primary.receive(message);
-        });
-      },
+      send: (message) => transmit(clock, network, () => primary.receive(message)),
     };
     locations.push(new location(options));
   }

@@ -5,6 +5,10 @@
 import {
   ASSEMBLYSCRIPT_ABORT,
   HOST_NAMESPACE,
+  isTooDeep,
+  MAX_DEPTH,
+  MAX_RESULT_BYTES,
+  MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
   type HostFunctionName,
@@ -67,7 +71,8 @@ export class Execution<Stop> {
   readonly #draws: Draws;
   readonly #touched = new Set<UnitId>();
   #accesses = 0;
-  #exhausted = false;
+  /** Bytes of the buffered writes. */
+  #written = 0;
   #memory: Memory | null = null;
   /** The value that `take` copies. */
   #held: Uint8Array | null = null;
@@ -106,11 +111,6 @@ export class Execution<Stop> {
     return { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
   }
 
-  /** Whether the run ended because it made more accesses than the limits allow. */
-  get exhausted(): boolean {
-    return this.#exhausted;
-  }
-
   /** Ends the run. */
   stop(stop: Stop): never {
     this.#ending = { kind: "stopped", stop };
@@ -131,7 +131,13 @@ export class Execution<Stop> {
       args_size: () => this.#invocation.args.length,
       args_read: (destination: number) => this.#copyIn(destination, this.#invocation.args),
       result: (pointer: number, length: number) => {
-        this.#result = this.#copyOut(pointer, length);
+        if (length >>> 0 > MAX_RESULT_BYTES) {
+          this.#trap("out_of_memory", `the result is larger than ${MAX_RESULT_BYTES} bytes`);
+        }
+        const value = this.#copyOut(pointer, length);
+        // Found here it is an outcome; found by who reads it, the writes would have happened without an answer.
+        if (isTooDeep(value)) this.#trap("invalid_access", `the result is nested deeper than ${MAX_DEPTH}`);
+        this.#result = value;
       },
       get: (table: number, key: number) => {
         this.#held = this.#value(this.#access(table, key));
@@ -182,15 +188,10 @@ export class Execution<Stop> {
     }
     this.#touched.add(unit);
     const { accesses } = this.#limits;
-    if (this.#touched.size > accesses) this.#exhaust(`more than ${accesses} items in one execution`);
+    if (this.#touched.size > accesses) this.#trap("invalid_access", `more than ${accesses} items in one execution`);
     const most = accesses * REPEATED_ACCESSES;
-    if (++this.#accesses > most) this.#exhaust(`more than ${most} accesses in one execution`);
+    if (++this.#accesses > most) this.#trap("invalid_access", `more than ${most} accesses in one execution`);
     return unit;
-  }
-
-  #exhaust(message: string): never {
-    this.#exhausted = true;
-    return this.#trap("invalid_access", message);
   }
 
   /** Read your writes: a buffered write is seen, and is no read of the item. */
@@ -201,6 +202,11 @@ export class Execution<Stop> {
 
   #write(unit: UnitId, value: Uint8Array | null): void {
     this.#items.write(unit, this);
+    // They are outside of the instance's memory, whose limit they don't meet.
+    this.#written += (value?.length ?? 0) - (this.writes.get(unit)?.length ?? 0);
+    if (this.#written > MAX_WRITTEN_BYTES) {
+      this.#trap("out_of_memory", `the handler wrote more than ${MAX_WRITTEN_BYTES} bytes`);
+    }
     this.writes.set(unit, value);
   }
 

@@ -3,8 +3,16 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { encodeModuleContent, type Limits, type ModuleContent, type ModuleHash } from "@radical/protocol";
-import { compileWasm, type CompiledModule } from "./web-assembly.ts";
+import {
+  ASSEMBLYSCRIPT_ABORT,
+  encodeModuleContent,
+  HOST_FUNCTIONS,
+  HOST_NAMESPACE,
+  type Limits,
+  type ModuleContent,
+  type ModuleHash,
+} from "@radical/protocol";
+import { compileWasm, type CompiledModule, exportsOf, importsOf } from "./web-assembly.ts";
 
 /** One build of an application's handlers, compiled. */
 export interface HandlerModule {
@@ -29,4 +37,34 @@ export function compileModule(content: ModuleContent): HandlerModule {
     rw: compileWasm(content.rwWasm),
     limits: content.limits,
   };
+}
+
+/**
+ * Why a module can't be run although it is valid WebAssembly, or null: an import that the host does not have, or a
+ * handler or memory that is not there.
+ */
+export function faultOf(module: HandlerModule, plans: ModuleContent["plans"]): string | null {
+  const handlers = Object.keys(plans);
+  return (
+    faultOfProgram("the handlers", module.f, handlers) ??
+    faultOfProgram(
+      "the read/write-set functions",
+      module.rw,
+      handlers.filter((name) => plans[name] === "speculative"),
+    )
+  );
+}
+
+function faultOfProgram(noun: string, program: CompiledModule, functions: readonly string[]): string | null {
+  for (const { module, name, kind } of importsOf(program)) {
+    const known =
+      module === HOST_NAMESPACE
+        ? Object.hasOwn(HOST_FUNCTIONS, name)
+        : module === ASSEMBLYSCRIPT_ABORT.module && name === ASSEMBLYSCRIPT_ABORT.name;
+    if (!known || kind !== "function") return `${noun} import ${kind} ${module}.${name}, which the host does not have`;
+  }
+  const exports = new Map(exportsOf(program).map(({ name, kind }) => [name, kind]));
+  const missing = functions.find((name) => exports.get(name) !== "function");
+  if (missing !== undefined) return `${noun} lack the function ${missing}`;
+  return functions.length === 0 || exports.get("memory") === "memory" ? null : `${noun} export no memory`;
 }

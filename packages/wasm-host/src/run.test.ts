@@ -203,6 +203,7 @@ describe("traps", () => {
     export function index(): void { const a: i32[] = []; respond(a[3]); }
     export function outside(): void { respond(load<i32>(0x7fffffff)); }
     export function divides(): void { respond(1 / zero); }
+    export function remains(): void { respond(1 % zero); }
     export function overflows(): void { respond(i32.MIN_VALUE / (zero - 1)); }
     export function deep(): void { respond(down(100000000 + zero)); }
     export function fills(): void { const all: ArrayBuffer[] = []; for (;;) all.push(new ArrayBuffer(1 << 20)); }
@@ -210,6 +211,10 @@ describe("traps", () => {
     export function enormous(): void { respond(new ArrayBuffer(i32.MAX_VALUE).byteLength); }
     export function indirect(): void { changetype<() => void>(memory.data<u32>([99, 0]))(); }
     export function loops(): void { for (;;) get("t", "a"); }
+    export function writesMuch(): void { const at = memory.data(1 << 20); for (let i = 0; ; i++) host_put("t", i.toString(), at, 1 << 20); }
+    export function writesAgain(): void { const at = memory.data(1 << 20); for (let i = 0; i < 50; i++) host_put("t", "a", at, 1 << 20); }
+    export function answersMuch(): void { host_result(memory.data(1 << 20), (1 << 22) + 1); }
+    export function answersDeep(): void { const at = memory.data(100); memory.fill(at, 0x81, 65); store<u8>(at + 65, 0); host_result(at, 66); }
     export function many(): void { for (let i = 0; ; i++) put("t", i.toString(), 1); }
   `;
   let module: HandlerModule;
@@ -226,6 +231,7 @@ describe("traps", () => {
     ["index", "assertion_failed", /^Index out of range \(~lib\/array\.ts:\d+:\d+\)$/],
     ["outside", "memory_out_of_bounds", /^access outside of memory$/],
     ["divides", "integer_divide_by_zero", /^integer division by zero$/],
+    ["remains", "integer_divide_by_zero", /^integer division by zero$/],
     ["overflows", "integer_overflow", /^integer overflow$/],
     ["deep", "stack_overflow", /^the handler's calls are nested too deeply$/],
     ["fills", "out_of_memory", /^the handler used up its memory$/],
@@ -234,15 +240,31 @@ describe("traps", () => {
     ["indirect", "indirect_call", /^call of a function value/],
     ["loops", "invalid_access", /^more than 1600 accesses in one execution$/],
     ["many", "invalid_access", /^more than 100 items in one execution$/],
+    ["writesMuch", "out_of_memory", /^the handler wrote more than 4194304 bytes$/],
+    ["answersMuch", "out_of_memory", /^the result is larger than 4194304 bytes$/],
+    ["answersDeep", "invalid_access", /^the result is nested deeper than 64$/],
   ])("%s", (handler, code, message) => {
     expect(trap(handler)).toEqual({ kind: "trap", code, message: expect.stringMatching(message) as unknown });
     expect(trap(handler)).toEqual(trap(handler));
   });
 
-  test("a failing read/write-set function has the set up to there; one out of memory, stack or bounds has none", () => {
+  test("only the last write of an item counts", () => {
+    expect(trap("writesAgain").kind).toBe("result");
+  });
+
+  test("a failing read/write-set function has the set up to there; one out of memory or stack has none", () => {
     const derived = (handler: string): string => deriveAccessSet(module, invoke(handler), everythingAbsent).kind;
     expect(["asserts", "index", "divides", "outside"].map(derived)).toEqual(Array(4).fill("derived"));
-    expect(["deep", "fills", "loops", "many"].map(derived)).toEqual(Array(4).fill("failed"));
+    expect(["deep", "fills"].map(derived)).toEqual(Array(2).fill("failed"));
+  });
+
+  test("a set over the limit ends where the handler does, so that its trap is confirmed like any other", () => {
+    for (const handler of ["loops", "many"]) {
+      const derived = deriveAccessSet(module, invoke(handler), everythingAbsent);
+      if (derived.kind !== "derived") throw new Error(derived.reason);
+      const run = runHandler(module, invoke(handler), everythingAbsent, derived.set);
+      expect(run).toMatchObject({ kind: "completed", outcome: trap(handler) });
+    }
   });
 
   test("what the snapshot throws is not the handler's doing", () => {

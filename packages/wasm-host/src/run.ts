@@ -70,11 +70,10 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
   if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
-    // Where f^rw fails an assertion, so does f, having accessed the same units. But the two need different amounts
-    // of memory and stack, and a set over the limit is of no use.
+    // Where f^rw fails an assertion or makes too many accesses, so does f, having accessed the same units. But the two
+    // need different amounts of memory and stack.
     const { code, message } = ending.outcome;
-    const ownDoing = code === "out_of_memory" || code === "stack_overflow" || code === "unreachable";
-    if (ownDoing || execution.exhausted) {
+    if (code === "out_of_memory" || code === "stack_overflow" || code === "unreachable") {
       return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
     }
   }

@@ -21,7 +21,7 @@ const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string]
   // "table index is out of bounds" is no access to memory.
   [/indirect call|null function|signature|table index/i, "indirect_call", "call of a function value that is not one"],
   [/unreachable/i, "out_of_memory", "the handler used up its memory"],
-  [/divi(de|sion) by zero/i, "integer_divide_by_zero", "integer division by zero"],
+  [/(divide|division|remainder) by zero/i, "integer_divide_by_zero", "integer division by zero"],
   [/out.of.bounds|outside (the )?bounds/i, "memory_out_of_bounds", "access outside of memory"],
   [/unrepresentable|overflow/i, "integer_overflow", "integer overflow"],
 ];

@@ -13,8 +13,23 @@ export interface Memory {
 
 type HostFunctions = Readonly<Record<string, (...operands: never[]) => unknown>>;
 
+interface Import {
+  readonly module: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
+interface Export {
+  readonly name: string;
+  readonly kind: string;
+}
+
 interface WebAssembly {
-  readonly Module: new (bytes: Uint8Array) => CompiledModule;
+  readonly Module: {
+    new (bytes: Uint8Array): CompiledModule;
+    imports(module: CompiledModule): readonly Import[];
+    exports(module: CompiledModule): readonly Export[];
+  };
   readonly Instance: new (
     module: CompiledModule,
     imports: Readonly<Record<string, HostFunctions>>,
@@ -27,6 +42,16 @@ const platform = (globalThis as unknown as { readonly WebAssembly: WebAssembly }
 /** Compiles synchronously. Edge platforms refuse it: there, modules are part of the bundle. */
 export function compileWasm(bytes: Uint8Array): CompiledModule {
   return new platform.Module(bytes);
+}
+
+/** What a module wants from the host. */
+export function importsOf(module: CompiledModule): readonly Import[] {
+  return platform.Module.imports(module);
+}
+
+/** What a module offers. */
+export function exportsOf(module: CompiledModule): readonly Export[] {
+  return platform.Module.exports(module);
 }
 
 /** A fresh instance of a module and what it exports. */

@@ -29,7 +29,9 @@ test("a note that is added at one location is listed at another", async () => {
 
 test("no count is lost, wherever it is made", async () => {
   await Promise.all(
-    Array.from({ length: 20 }, (_, index) => app.result("increment", {}, { location: index % 2 === 0 ? "near" : "far" })),
+    Array.from({ length: 20 }, (_, index) =>
+      app.result("increment", {}, { location: index % 2 === 0 ? "near" : "far" }),
+    ),
   );
   expect(await app.result("count")).toBe(20);
   expect(await app.result("increment", { by: -5 })).toBe(15);

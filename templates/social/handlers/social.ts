@@ -1,6 +1,17 @@
 /** Following, posting, reading and liking: everything done by somebody who is logged in. */
 import { abort, now, uuid } from "@radical/sdk";
-import { Like, Post, PostView, TIMELINE_LENGTH, Timeline, TimelineEntry, likes, people, posts, timelines } from "./lib/records";
+import {
+  Like,
+  Post,
+  PostView,
+  TIMELINE_LENGTH,
+  Timeline,
+  TimelineEntry,
+  likes,
+  people,
+  posts,
+  timelines,
+} from "./lib/records";
 import { authenticate, findPerson, isId } from "./lib/people";
 import { viewPosts } from "./lib/views";
 

@@ -60,14 +60,20 @@ test("following twice counts once, and so does liking", async () => {
   const id = await app.result<string>("post", { token: two, text: "hi" });
   for (const location of ["near", "far"]) expect(await app.result("like", { token: one, id }, { location })).toBe(1);
   expect(await app.result("like", { token: two, id })).toBe(2);
-  expect(await app.result("profile", { name: "two" })).toMatchObject({ followers: 1, following: 0, posts: [{ id, likes: 2 }] });
+  expect(await app.result("profile", { name: "two" })).toMatchObject({
+    followers: 1,
+    following: 0,
+    posts: [{ id, likes: 2 }],
+  });
 });
 
 test("people who follow somebody at once at two locations are all counted", async () => {
   await join("star");
   const fans = await Promise.all(["fan-1", "fan-2", "fan-3", "fan-4", "fan-5", "fan-6"].map(join));
   await Promise.all(
-    fans.map((token, index) => app.result("follow", { token, name: "star" }, { location: index % 2 === 0 ? "near" : "far" })),
+    fans.map((token, index) =>
+      app.result("follow", { token, name: "star" }, { location: index % 2 === 0 ? "near" : "far" }),
+    ),
   );
   expect(await app.result("profile", { name: "star" })).toMatchObject({ followers: 6 });
 });

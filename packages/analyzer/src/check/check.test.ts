@@ -57,6 +57,17 @@ describe("before the compiler", () => {
           \`\${items?.length} \${ { a: 1 } ?? 2 }\`; //! optional_chaining nullish_coalescing
         }
         function g({ x }: P): void {} //! destructuring
+        function h(a: string): a is string { //! type_operator
+          delete a.b; //! delete_operator
+          yield 1; //! generator_function
+          debugger; //! old_statement
+          with (a) { b(); } //! old_statement
+          n ||= 10n; //! logical_assignment bigint_literal
+          const k: keyof User = a satisfies string; //! type_operator type_operator
+          const l = ["x"] as const; //! const_assertion
+          import("./forms"); //! dynamic_import
+        }
+        class I { #count: i32 = 1; } //! private_name
       `,
       "handlers/names.ts": `
         function __radicalThing(): void {} //! reserved_name
@@ -72,6 +83,8 @@ describe("before the compiler", () => {
       "handlers/fine.ts": `
         // async for (const x of y) try { } catch { } ?? ?.
         /* [...x] /regex/ */
+        class Names { with: i32 = 0; is: i32 = 1; delete(as: i32): i32 { return this.is + as + 0x1; } }
+        function satisfies(keyof: i32): i32 { return new Names().delete(keyof) + keyof; }
         function sum(...numbers: i32[]): i32 { let s = 0; for (let at = 0; at < numbers.length; at++) s += numbers[at]; return s; }
         export function half(n: i32): f64 {
           const text = "try { } ?? \\" ?. async function" + 'for (const a of b) \\' ' + \`?. \${n > 1 ? \`?? \${n}\` : "}"} ...\`;

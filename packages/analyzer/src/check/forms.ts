@@ -59,6 +59,38 @@ const FORMS = {
     message: "there is no import type",
     help: 'import { User } from "../lib/models"',
   },
+  delete_operator: {
+    message: "there is no delete operator",
+    help: "delete items with users.delete(key), entries with map.delete(key); a nullable field is set to null",
+  },
+  logical_assignment: {
+    message: "there are no ||= and &&= operators",
+    help: "write it out: if (!ready) ready = compute();",
+  },
+  bigint_literal: {
+    message: "there are no bigints",
+    help: "use i64 or u64: const large: i64 = 10;",
+  },
+  type_operator: {
+    message: "there are no operators on types",
+    help: "write the type itself: a class, a number type, bool, string or an array",
+  },
+  const_assertion: {
+    message: "there is no as const",
+    help: "leave it out, or use const variables or an enum",
+  },
+  private_name: {
+    message: "there are no #private names",
+    help: "write private: private count: i32 = 0;",
+  },
+  dynamic_import: {
+    message: "there is no import()",
+    help: 'import at the top of the file: import { User } from "../lib/models"',
+  },
+  old_statement: {
+    message: "there are no debugger and with statements",
+    help: "leave it out",
+  },
 } as const satisfies Partial<Record<DiagnosticCode, Form>>;
 
 type FormCode = keyof typeof FORMS;
@@ -82,6 +114,7 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
   const after = (distance = 1): string => tokens[index + distance]?.text ?? "";
   const isName = (distance: number): boolean => tokens[index + distance]?.kind === "name";
   if (token.kind === "regex") return "regular_expression";
+  if (token.kind === "number") return /\dn$/.test(token.text) ? "bigint_literal" : null;
   if (token.kind === "punctuation") {
     switch (token.text) {
       case "?.":
@@ -89,6 +122,11 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       case "??":
       case "??=":
         return "nullish_coalescing";
+      case "&&=":
+      case "||=":
+        return "logical_assignment";
+      case "#":
+        return isName(1) ? "private_name" : null;
       case "...":
         // `...rest: T[]` declares a rest parameter.
         return isName(1) && after(2) === ":" ? null : "spread";
@@ -102,6 +140,24 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       return after() === "function" || (isName(1) && after(2) !== "=") || isAsyncArrow(tokens, index)
         ? "async_function"
         : null;
+    case "delete":
+      return isName(1) && isStatementStart(before) ? "delete_operator" : null;
+    case "yield":
+      return isStatementStart(before) && after() !== "=" && after() !== "(" ? "generator_function" : null;
+    case "debugger":
+      return isStatementStart(before) && after() === ";" ? "old_statement" : null;
+    case "with":
+      return isStatementStart(before) && after() === "(" && endsInBlock(tokens, index + 1) ? "old_statement" : null;
+    case "satisfies":
+      return endsExpression(before) && isName(1) ? "type_operator" : null;
+    case "keyof":
+      return isName(1) && [":", "<", "|", "&", "=", "as"].includes(before?.text ?? "") ? "type_operator" : null;
+    case "as":
+      return after() === "const" ? "const_assertion" : null;
+    case "is":
+      return before?.kind === "name" && tokens[index - 2]?.text === ":" && tokens[index - 3]?.text === ")"
+        ? "type_operator"
+        : null;
     case "await":
       return isName(1) ? "async_function" : null;
     case "function":
@@ -114,6 +170,7 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
     case "var":
       return after() === "{" || after() === "[" ? "destructuring" : null;
     case "import":
+      if (after() === "(") return "dynamic_import";
       return after() === "type" && after(2) !== "from" ? "type_import" : null;
     case "for":
       return after() === "(" ? loopForm(tokens, index + 2) : null;
@@ -149,6 +206,21 @@ function hasPatternParameter(tokens: readonly ScannedToken[], open: number): boo
     if (starts && (next === "{" || next === "[")) return true;
   }
   return false;
+}
+
+/** Whether a block follows the parentheses that open at the index: no call. */
+function endsInBlock(tokens: readonly ScannedToken[], open: number): boolean {
+  let depth = 0;
+  for (let at = open; at < tokens.length; at++) {
+    if (tokens[at]!.text === "(") depth++;
+    else if (tokens[at]!.text === ")" && --depth === 0) return tokens[at + 1]?.text === "{";
+  }
+  return false;
+}
+
+function endsExpression(before: ScannedToken | undefined): boolean {
+  if (before === undefined) return false;
+  return before.kind === "punctuation" ? [")", "]", "}"].includes(before.text) : before.text !== "return";
 }
 
 /** The kind of a loop whose head starts at the index. */

@@ -46,6 +46,14 @@ export const CATALOGUE = {
   closure: REFUSED,
   labeled_statement: REFUSED,
   type_import: REFUSED,
+  delete_operator: REFUSED,
+  logical_assignment: REFUSED,
+  bigint_literal: REFUSED,
+  type_operator: REFUSED,
+  const_assertion: REFUSED,
+  private_name: REFUSED,
+  dynamic_import: REFUSED,
+  old_statement: REFUSED,
 
   // What handlers may not use
   json_not_available: REFUSED,

@@ -98,6 +98,8 @@ export interface ClassDeclaration {
   /** Own fields in declaration order. */
   readonly fields: FieldDeclaration[];
   readonly isAbstract: boolean;
+  /** Comparing two objects of the class runs an operator of the application. */
+  readonly hasComparison: boolean;
   readonly span: Span;
 }
 

@@ -296,6 +296,13 @@ class FunctionLowering {
       }
       case NodeKind.Return: {
         const { value } = node as as.ReturnStatement;
+        if (value !== null && this.source?.is(CommonFlags.Constructor) === true) {
+          throw new Refusal("not_sliced_syntax", {
+            message: "A constructor that returns can't be followed yet.",
+            primary: span,
+            help: "Put what follows into an else branch.",
+          });
+        }
         return [{ kind: "return", value: value === null ? null : this.expression(value), span }];
       }
       case NodeKind.Throw:
@@ -679,7 +686,8 @@ class FunctionLowering {
         return { kind: "field", object, field: this.lowering.field(property, span) };
       const setter = property.setterInstance;
       if (setter !== null && operator === "") {
-        return { setter: (value, whole) => this.methodCall(setter, object, [value], whole, false, value.type) };
+        const owner = this.notSuper(object, objectNode);
+        return { setter: (value, whole) => this.methodCall(setter, owner, [value], whole, false, value.type) };
       }
     }
     throw new Refusal("not_sliced_syntax", {
@@ -726,7 +734,7 @@ class FunctionLowering {
         }
         const getter = property.getterInstance;
         if (getter !== null && isApplication(sourcePath(getter)))
-          return this.methodCall(getter, object, [], span, false);
+          return this.methodCall(getter, this.notSuper(object, objectNode), [], span, false);
         if (object !== null) return this.libraryProperty(object, property.name, this.typeOf(node), span);
         break;
       }
@@ -736,6 +744,16 @@ class FunctionLowering {
     throw new Refusal("not_sliced_syntax", {
       message: "What this name refers to can't be followed yet.",
       primary: span,
+    });
+  }
+
+  /** AssemblyScript calls an overridden setter through `super` as if it were through `this`, but a getter not. */
+  private notSuper(object: Expression | null, node: as.Expression | null): Expression | null {
+    if (!isSuperNode(node)) return object;
+    throw new Refusal("not_sliced_syntax", {
+      message: "An accessor of the base class can't be followed yet.",
+      primary: spanOf(node!),
+      help: "Call a method of the base class.",
     });
   }
 
@@ -784,6 +802,14 @@ class FunctionLowering {
     const type = nonNullable(container.type);
     if (type.kind !== "library") return;
     const element = nonNullable(type.arguments[0] ?? VOID);
+    if (element.kind === "class" && element.declaration.hasComparison && comparesElements(type.name, member.name)) {
+      throw new Refusal("not_sliced_operator_overload", {
+        message: `An operator of ${element.declaration.name} that ${member.name} calls can't be followed yet.`,
+        primary: span,
+        related: [{ span: element.declaration.span, label: "has operators that compare" }],
+        help: "Compare in a loop, by calling a method.",
+      });
+    }
     const isObject =
       element.kind === "class" || element.kind === "library" || element.kind === "function" || element.kind === "table";
     if (isObject && (member.name === "join" || member.name === "toString")) {
@@ -859,10 +885,26 @@ class FunctionLowering {
     if (calleeNode.kind === NodeKind.Super) {
       const [base] = facts.calls ?? [];
       if (base === undefined) throw new Error("super() without a constructor");
-      return this.methodCall(base, this.thisValue(span), this.argumentsOf(base, node.args), span, true);
+      return {
+        kind: "call",
+        // Also of a class without constructor of its own: that one is made by the compiler.
+        callees: [this.lowering.function(base)],
+        receiver: this.thisValue(span),
+        arguments: this.argumentsOf(base, node.args),
+        isSuper: true,
+        type: VOID,
+        span,
+      };
     }
     if (facts.builtin !== undefined) return this.builtinCall(node, facts.builtin);
     if (facts.indirect !== undefined) {
+      if (node.args.length < facts.indirect.parameterTypes.length) {
+        throw new Refusal("not_sliced_syntax", {
+          message: "A call of a function value that leaves out arguments can't be followed yet.",
+          primary: span,
+          help: "Pass all arguments.",
+        });
+      }
       const callee = this.expression(calleeNode);
       if (!isQuiet(callee)) {
         throw new Refusal("not_sliced_update_order", {
@@ -887,13 +929,7 @@ class FunctionLowering {
         : null;
     const receiver = receiverNode === null ? null : this.expression(receiverNode);
     if (isApplication(sourcePath(callee)))
-      return this.methodCall(
-        callee,
-        receiver,
-        this.argumentsOf(callee, node.args),
-        span,
-        receiverNode?.kind === NodeKind.Super,
-      );
+      return this.methodCall(callee, receiver, this.argumentsOf(callee, node.args), span, isSuperNode(receiverNode));
     return this.libraryCall(node, calleeNode, callee, receiver);
   }
 
@@ -924,7 +960,7 @@ class FunctionLowering {
     receiver: Expression | null,
     args: readonly Expression[],
     span: Span,
-    isSuper: boolean,
+    viaSuper: boolean,
     type?: Type,
   ): Expression {
     if (!isApplication(sourcePath(callee))) {
@@ -941,9 +977,9 @@ class FunctionLowering {
         span,
       };
     }
-    const callees = isSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
+    const callees = viaSuper ? [this.lowering.function(callee)] : this.lowering.callees(callee);
     const result = callee.is(CommonFlags.Constructor) ? VOID : callees[0]!.result;
-    return { kind: "call", callees, receiver, arguments: args, isSuper, type: type ?? result, span };
+    return { kind: "call", callees, receiver, arguments: args, isSuper: viaSuper, type: type ?? result, span };
   }
 
   /** The arguments of a call, with the defaults of those that are left out. */
@@ -1045,6 +1081,17 @@ class FunctionLowering {
     };
   }
 }
+
+function isSuperNode(node: as.Expression | null): boolean {
+  return node !== null && withoutParentheses(node).kind === NodeKind.Super;
+}
+
+/** Library members that compare elements or keys with the operators of their class. */
+function comparesElements(owner: string, name: string): boolean {
+  return owner === "Map" || owner === "Set" || COMPARING_MEMBERS.has(name);
+}
+
+const COMPARING_MEMBERS: ReadonlySet<string> = new Set(["includes", "indexOf", "lastIndexOf", "sort"]);
 
 /** Whether evaluating the expression changes nothing and calls nothing of the application. */
 function isQuiet(expression: Expression): boolean {

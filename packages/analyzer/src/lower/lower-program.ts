@@ -2,7 +2,15 @@
  * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
  * function bodies in `lower-function.ts`.
  */
-import { type as, CommonFlags, ElementKind, NodeKind, TypeKind } from "../parse/assemblyscript.ts";
+import {
+  type as,
+  CommonFlags,
+  ElementKind,
+  LiteralKind,
+  NodeKind,
+  OperatorKind,
+  TypeKind,
+} from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses, type Facts } from "../parse/facts.ts";
 import { readableTypes } from "../parse/span.ts";
@@ -56,6 +64,7 @@ class Lowering implements Declarations {
   run(handler: as.Function): Program {
     this.refuseModuleStatements();
     const declaration = this.function(handler);
+    this.globalsWithEffects();
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
       lowerBody(this, next.source, next.declaration);
     this.refuseEffectsOfInitialValues();
@@ -123,6 +132,7 @@ class Lowering implements Declarations {
       base,
       fields,
       isAbstract: source.is(CommonFlags.Abstract),
+      hasComparison: COMPARISONS.some((operator) => source.lookupOverload(operator) !== null),
       span: spanOf(source.declaration.name),
     };
     // Before its fields, as they may refer to it.
@@ -206,6 +216,43 @@ class Lowering implements Declarations {
     const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
     this.enumValues.set(source, global);
     return global;
+  }
+
+  /** Initial values run before every handler, also those of globals that the handler never names. */
+  private globalsWithEffects(): void {
+    for (const source of this.facts.globalOrder) {
+      const node = source.initializerNode;
+      if (node === null || !isApplication(sourcePath(source)) || this.isHarmless(node)) continue;
+      this.global(source, spanOf(source.declaration.name));
+    }
+  }
+
+  /** Whether evaluating an initial value surely changes nothing else. */
+  private isHarmless(node: as.Expression): boolean {
+    const inner = withoutParentheses(node);
+    switch (inner.kind) {
+      case NodeKind.Null:
+      case NodeKind.True:
+      case NodeKind.False:
+      case NodeKind.Identifier:
+      case NodeKind.Function:
+        return true;
+      case NodeKind.Literal:
+        return (
+          (inner as as.LiteralExpression).literalKind !== LiteralKind.Array ||
+          (inner as as.ArrayLiteralExpression).elementExpressions.every((element) => this.isHarmless(element))
+        );
+      case NodeKind.New: {
+        const created = this.facts.getAnywhere(inner).type?.getClass() ?? null;
+        return (
+          created !== null &&
+          !isApplication(sourcePath(created)) &&
+          (inner as as.NewExpression).args.every((argument) => this.isHarmless(argument))
+        );
+      }
+      default:
+        return false;
+    }
   }
 
   private globalsInOrder(): Global[] {
@@ -404,6 +451,15 @@ const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
   NodeKind.ExportImport,
   NodeKind.Empty,
 ]);
+
+const COMPARISONS: readonly OperatorKind[] = [
+  OperatorKind.Eq,
+  OperatorKind.Ne,
+  OperatorKind.Lt,
+  OperatorKind.Le,
+  OperatorKind.Gt,
+  OperatorKind.Ge,
+];
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

@@ -129,6 +129,36 @@ describe("what can't be followed runs near storage", () => {
       "all.join()",
       "class V { toString(): string { return 'v'; } }\nexport function h(a: string): void { const all = [new V()]; items.get(a + all.join()); }",
     ],
+    [
+      "not_sliced_operator_overload",
+      "all.includes",
+      'class V { x: i32 = 1; @operator("==") same(o: V): bool { return items.has(o.x.toString()); } }\nexport function h(): bool { const all = [new V()]; return all.includes(new V()); }',
+    ],
+    [
+      "not_sliced_operator_overload",
+      "all.set",
+      'class V { x: i32 = 1; @operator("==") same(o: V): bool { return items.has(o.x.toString()); } }\nexport function h(a: string): void { const all = new Map<V, string>(); all.set(new V(), a); }',
+    ],
+    [
+      "not_sliced_syntax",
+      "super",
+      "class A { m: i32 = 1; get n(): i32 { return this.m; } }\nclass B extends A { get n(): i32 { return super.n + 1; } }\nexport function h(a: string): void { const b: A = new B(); items.get(a + b.n.toString()); }",
+    ],
+    [
+      "not_sliced_syntax",
+      "numbered(a)",
+      "export function h(a: string): void { const numbered = (text: string, n: i32 = 3): string => text + n.toString(); items.get(numbered(a)); }",
+    ],
+    [
+      "not_sliced_syntax",
+      "return this",
+      "class A { s: string; constructor(s: string) { this.s = s; if (s == 'a') return this; items.get(s); } }\nexport function h(a: string): void { items.get(new A(a).s); }",
+    ],
+    [
+      "not_sliced_module_code",
+      "salt",
+      "const salt = random();\nexport function h(): void { items.get(random().toString()); }",
+    ],
   ])("%s: %s", (code, marked, source) => {
     const text = HEAD + source;
     const { handlers, diagnostics } = build({ "handlers/h.ts": text });

@@ -28,13 +28,22 @@ export interface BuildOutcome {
   readonly folders: readonly string[];
 }
 
+export interface BuildOptions {
+  /** Default true. What is only looked at needs no fast modules. */
+  readonly optimize?: boolean;
+}
+
 /** Throws a CommandError if there is nothing to build. */
-export async function buildApp({ root, config }: Project, compiler: Compiler): Promise<BuildOutcome> {
+export async function buildApp(
+  { root, config }: Project,
+  compiler: Compiler,
+  { optimize = true }: BuildOptions = {},
+): Promise<BuildOutcome> {
   const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
     discoverSources(root, config.handlers),
     bundleAppWorker(),
   ]);
-  const report = await compiler.compile({ sources, handlerFiles });
+  const report = await compiler.compile({ sources, handlerFiles, optimize });
   if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);
@@ -56,13 +65,20 @@ export function framesOf({ diagnostics, frames }: Compilation, severity?: Diagno
     .map((found) => frames.get(found) ?? found.message);
 }
 
-export function countDiagnostics(diagnostics: readonly Diagnostic[]): { readonly errors: number; readonly warnings: number } {
-  const count = (severity: Diagnostic["severity"]): number => diagnostics.filter((found) => found.severity === severity).length;
+export function countDiagnostics(diagnostics: readonly Diagnostic[]): {
+  readonly errors: number;
+  readonly warnings: number;
+} {
+  const count = (severity: Diagnostic["severity"]): number =>
+    diagnostics.filter((found) => found.severity === severity).length;
   return { errors: count("error"), warnings: count("warning") };
 }
 
 function contentOf(report: BuildResult): ModuleContent {
-  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [name, plan.kind === "sliced" ? "speculative" : "near-storage"]);
+  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [
+    name,
+    plan.kind === "sliced" ? "speculative" : "near-storage",
+  ]);
   return { limits: DEFAULT_LIMITS, plans: Object.fromEntries(plans), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 

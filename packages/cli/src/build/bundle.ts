@@ -10,13 +10,13 @@ const FROM_SOURCE = import.meta.url.endsWith(".ts");
 /** Files that stay imports of a bundle: they lie beside it. */
 const BESIDE = ["./module.wasm", "./module.rw.wasm", "./manifest.json"];
 
-export interface BundleInput {
+interface BundleInput {
   readonly contents: string;
   /** For messages and relative imports. */
   readonly path: string;
 }
 
-export async function bundleWorker(input: BundleInput): Promise<string> {
+async function bundleWorker(input: BundleInput): Promise<string> {
   const result = await build({
     stdin: { contents: input.contents, sourcefile: input.path, resolveDir: dirname(input.path), loader: "ts" },
     bundle: true,

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
@@ -52,7 +52,10 @@ const MANIFEST: Manifest = {
   },
 };
 
-type Call = (args?: unknown, options?: { readonly idempotencyKey?: string; readonly signal?: AbortSignal }) => Promise<unknown>;
+type Call = (
+  args?: unknown,
+  options?: { readonly idempotencyKey?: string; readonly signal?: AbortSignal },
+) => Promise<unknown>;
 interface ClientModule {
   createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>>;
   readonly RadicalClientError: new () => Error;
@@ -97,7 +100,14 @@ void client.follow({});
 void client.follow({ me: 1 });
 `,
   );
-  const strict = ["strict", "exactOptionalPropertyTypes", "noUncheckedIndexedAccess", "noUnusedLocals", "noUnusedParameters", "erasableSyntaxOnly"];
+  const strict = [
+    "strict",
+    "exactOptionalPropertyTypes",
+    "noUncheckedIndexedAccess",
+    "noUnusedLocals",
+    "noUnusedParameters",
+    "erasableSyntaxOnly",
+  ];
   await writeFile(
     join(folder, "tsconfig.json"),
     JSON.stringify({
@@ -115,9 +125,11 @@ void client.follow({ me: 1 });
   );
   const root = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  const { stdout } = await promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder]).catch(
-    (error: unknown) => error as { readonly stdout: string },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(root, "node_modules/typescript/bin/tsc"),
+    "-p",
+    folder,
+  ]).catch((error: unknown) => error as { readonly stdout: string });
   expect(stdout).toBe("");
 }, 60_000);
 
@@ -129,7 +141,9 @@ test("a call posts its arguments by name and gives the result", async () => {
   });
   const { follow } = client.createClient({ baseUrl: `${baseUrl}/` });
   expect(await follow({ me: "ada", since: 2n ** 60n })).toBe(true);
-  expect(seen).toEqual([{ url: "/api/follow", body: { me: "ada", since: "1152921504606846976" }, type: "application/json" }]);
+  expect(seen).toEqual([
+    { url: "/api/follow", body: { me: "ada", since: "1152921504606846976" }, type: "application/json" },
+  ]);
 });
 
 test("one key is kept over all retries; another call has another one", async () => {
@@ -138,7 +152,8 @@ test("one key is kept over all retries; another call has another one", async () 
     keys.push(request.headers["idempotency-key"]);
     // The first answer is lost, the second says that the primary is down.
     if (keys.length === 1) request.socket.destroy();
-    else if (keys.length === 2) response.writeHead(503, { "retry-after": "0.001" }).end('{"error":{"code":"primary_unreachable","message":"m"}}');
+    else if (keys.length === 2)
+      response.writeHead(503, { "retry-after": "0.001" }).end('{"error":{"code":"primary_unreachable","message":"m"}}');
     else response.end('{"result":null}');
   });
   const { reset } = client.createClient({ baseUrl, maxWaitMs: 1 });
@@ -156,11 +171,22 @@ test("an error that a retry can't help is thrown at once, with all its fields", 
   let requests = 0;
   const baseUrl = await serve((_request, response) => {
     requests++;
-    response.writeHead(409).end('{"error":{"code":"name_taken","message":"the name is taken","hint":"choose another"}}');
+    response
+      .writeHead(409)
+      .end('{"error":{"code":"name_taken","message":"the name is taken","hint":"choose another"}}');
   });
-  const error = await client.createClient({ baseUrl }).follow({ me: "ada" }).catch((thrown: unknown) => thrown);
+  const error = await client
+    .createClient({ baseUrl })
+    .follow({ me: "ada" })
+    .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(client.RadicalClientError);
-  expect(error).toMatchObject({ code: "name_taken", status: 409, message: "the name is taken", hint: "choose another", handler: "follow" });
+  expect(error).toMatchObject({
+    code: "name_taken",
+    status: 409,
+    message: "the name is taken",
+    hint: "choose another",
+    handler: "follow",
+  });
   expect(requests).toBe(1);
 });
 
@@ -172,13 +198,20 @@ test("after the last attempt the error tells with which key to go on", async () 
   });
   const { follow } = client.createClient({ baseUrl, attempts: 3, maxWaitMs: 1 });
   const error = await follow({ me: "ada" }).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: "network_error", status: 0, idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown });
+  expect(error).toMatchObject({
+    code: "network_error",
+    status: 0,
+    idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
+  });
   expect(requests).toBe(3);
 });
 
 test("what is no answer of the application is named as such", async () => {
   const baseUrl = await serve((_request, response) => response.writeHead(404).end("<html>"));
-  const error = await client.createClient({ baseUrl }).follow({ me: "ada" }).catch((thrown: unknown) => thrown);
+  const error = await client
+    .createClient({ baseUrl })
+    .follow({ me: "ada" })
+    .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "unexpected_answer", status: 404 });
 });
 
@@ -189,8 +222,8 @@ test("an aborted call ends without retries", async () => {
   await expect(follow({ me: "ada" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
 });
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<string> {
-  const server = createServer(answer as RequestListener);
+async function serve(answer: (...exchange: Parameters<RequestListener>) => unknown): Promise<string> {
+  const server = createServer((...exchange) => void answer(...exchange));
   closers.push(() => {
     server.closeAllConnections();
     server.close();

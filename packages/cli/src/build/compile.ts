@@ -26,7 +26,7 @@ export type CompileAnswer =
 
 export interface Compiler {
   /** One at a time. Problems of the sources are in the result. */
-  compile(input: Pick<BuildInput, "sources" | "handlerFiles">): Promise<Compilation>;
+  compile(input: Pick<BuildInput, "sources" | "handlerFiles" | "optimize">): Promise<Compilation>;
   close(): Promise<void>;
 }
 
@@ -40,22 +40,37 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
   const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
   // It ends with its process; only `compile` waits for it.
   thread.unref();
+  let waiting: {
+    readonly resolve: (answer: CompileAnswer) => void;
+    readonly reject: (reason: unknown) => void;
+  } | null = null;
+  let ended: Error | null = null;
+  const end = (reason: Error): void => {
+    ended ??= reason;
+    waiting?.reject(ended);
+  };
+  thread.on("message", (answer: CompileAnswer) => waiting?.resolve(answer));
+  thread.on("error", end);
+  thread.on("exit", () => end(new Error("the compiler's thread has ended")));
 
   return {
-    compile: async ({ sources, handlerFiles }) => {
+    compile: async (application) => {
+      if (ended !== null) throw ended;
+      const question: CompileQuestion = { input: { ...application, ...library }, colours };
       thread.ref();
       try {
-        const question: CompileQuestion = { input: { sources, handlerFiles, ...library }, colours };
         const answer = await new Promise<CompileAnswer>((resolve, reject) => {
-          thread.once("message", resolve);
-          thread.once("error", reject);
+          waiting = { resolve, reject };
           thread.postMessage(question);
         });
         if (answer.kind === "compiled") return answer.compilation;
-        throw new CommandError("compiler_crashed", `the compiler failed: ${answer.stack}`, "this is a fault of Radical: please report it with your handlers");
+        throw new CommandError(
+          "compiler_crashed",
+          `the compiler failed: ${answer.stack}`,
+          "this is a fault of Radical: please report it with your handlers",
+        );
       } finally {
-        thread.removeAllListeners("message");
-        thread.removeAllListeners("error");
+        waiting = null;
         thread.unref();
       }
     },

@@ -25,7 +25,9 @@ export async function discoverSources(root: string, handlers: string): Promise<A
   if (handlerFiles.length === 0) {
     throw new CommandError(
       "no_handlers",
-      entries === null ? `there is no folder ${handlers}/ in ${root}` : `there are no .ts files in ${join(root, handlers)}`,
+      entries === null
+        ? `there is no folder ${handlers}/ in ${root}`
+        : `there are no .ts files in ${join(root, handlers)}`,
       `export a function from a file like ${handlers}/notes.ts, or name another folder as "handlers" in radical.config.ts`,
       { exitCode: EXIT_USAGE },
     );

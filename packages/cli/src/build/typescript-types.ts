@@ -12,8 +12,8 @@ type Direction = "arguments" | "result";
 export interface GeneratedTypes {
   /** Interfaces of all records that handlers take or return, then `Handlers`. */
   readonly text: string;
-  argumentsOf(handler: HandlerManifest): string;
-  resultOf(handler: HandlerManifest): string;
+  readonly argumentsOf: (handler: HandlerManifest) => string;
+  readonly resultOf: (handler: HandlerManifest) => string;
 }
 
 /** Record names that would hide what the generated text itself uses. */
@@ -69,14 +69,16 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
     handler.parameters.length === 0
       ? "Record<string, never>"
       : `{\n${fieldsOf(handler.parameters, "arguments", "      ")}    }`;
-  const resultOf = (handler: HandlerManifest): string => (handler.result === null ? "null" : typeOf(handler.result, "result"));
+  const resultOf = (handler: HandlerManifest): string =>
+    handler.result === null ? "null" : typeOf(handler.result, "result");
 
   const used = usedRecords(manifest);
   const interfaces = Object.values(manifest.records)
     .filter(({ name }) => used.arguments.has(name) || used.result.has(name))
     .flatMap((record) => {
       const plain = used.result.has(record.name) || !incomplete.has(record.name) ? [interfaceOf(record, "result")] : [];
-      const input = used.arguments.has(record.name) && incomplete.has(record.name) ? [interfaceOf(record, "arguments")] : [];
+      const input =
+        used.arguments.has(record.name) && incomplete.has(record.name) ? [interfaceOf(record, "arguments")] : [];
       return [...plain, ...input];
     });
   const handlers = Object.entries(manifest.handlers).map(
@@ -88,7 +90,10 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
       `  };\n`,
   );
   return {
-    text: [...interfaces, `/** What every handler takes and returns. */\nexport interface Handlers {\n${handlers.join("")}}\n`].join("\n"),
+    text: [
+      ...interfaces,
+      `/** What every handler takes and returns. */\nexport interface Handlers {\n${handlers.join("")}}\n`,
+    ].join("\n"),
     argumentsOf,
     resultOf,
   };
@@ -98,7 +103,10 @@ export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-function usedRecords(manifest: Manifest): { readonly arguments: ReadonlySet<string>; readonly result: ReadonlySet<string> } {
+function usedRecords(manifest: Manifest): {
+  readonly arguments: ReadonlySet<string>;
+  readonly result: ReadonlySet<string>;
+} {
   const collect = (types: readonly ValueType[]): ReadonlySet<string> => {
     const names = new Set<string>();
     const visit = (type: ValueType): void => {
@@ -138,7 +146,7 @@ function recordsWithOptionalFields(manifest: Manifest): ReadonlySet<string> {
     }
   };
   // Recursive records: repeated until nothing is added.
-  for (let size = -1; size !== found.size; ) {
+  for (let size = -1; size !== found.size;) {
     size = found.size;
     for (const record of Object.values(manifest.records)) {
       if (record.fields.some((field) => field.optional || differs(field.type))) found.add(record.name);

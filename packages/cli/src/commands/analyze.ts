@@ -41,16 +41,17 @@ export function analyzeCommand(): Command {
 }
 
 async function analyze(wanted: string | undefined, options: AnalyzeOptions): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
+  const progress = createTerminal({ quiet: options.json === true });
+  const terminal = createTerminal({ stream: process.stdout });
   const project = await loadProject(options.project);
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const outcome = await terminal.during("Analyzing", buildApp(project, compiler));
+    const outcome = await progress.during("Analyzing", buildApp(project, compiler, { optimize: false }));
     const handlers = outcome.report.handlers.filter(({ name }) => wanted === undefined || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
-    else if (options.emit === true) emit(handlers, outcome.report, terminal);
+    else if (options.emit === true) emit(handlers, outcome.report);
     else show(handlers, outcome.report, terminal);
   } finally {
     await compiler.close();
@@ -58,21 +59,27 @@ async function analyze(wanted: string | undefined, options: AnalyzeOptions): Pro
 }
 
 function unknownHandler(name: string, handlers: readonly HandlerReport[]): CommandError {
-  return new CommandError("unknown_handler", `there is no handler "${name}"`, `the handlers are: ${handlers.map((handler) => handler.name).join(", ")}`, {
-    exitCode: EXIT_USAGE,
-  });
+  return new CommandError(
+    "unknown_handler",
+    `there is no handler "${name}"`,
+    `the handlers are: ${handlers.map((handler) => handler.name).join(", ")}`,
+    {
+      exitCode: EXIT_USAGE,
+    },
+  );
 }
 
 function jsonOf({ app, report }: BuildOutcome, handlers: readonly HandlerReport[]): unknown {
   return { ok: app !== null, module: app?.manifest.module ?? null, handlers, diagnostics: report.diagnostics };
 }
 
-function emit(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal): void {
+function emit(handlers: readonly HandlerReport[], report: Compilation): void {
   for (const handler of handlers) {
     if (handler.rwSource !== null) print(handler.rwSource.trimEnd());
-    else if (handler.plan.kind === "near-storage") terminal.note(report.frames.get(handler.plan.reason) ?? "");
+    else if (handler.plan.kind === "near-storage")
+      process.stderr.write(`${report.frames.get(handler.plan.reason) ?? ""}\n`);
   }
-  showErrors(report, terminal);
+  showErrors(report);
 }
 
 function show(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal): void {
@@ -80,14 +87,16 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
   for (const handler of handlers) {
     const { plan } = handler;
     const verdict = plan.kind === "sliced" ? style("green", "speculative") : style("yellow", "near storage");
-    print(`${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`);
+    print(
+      `${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`,
+    );
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
     if (plan.kind === "near-storage") print(indent(report.frames.get(plan.reason) ?? ""));
     else if (handler.rwSource !== null) print(`\n${indent(style("dim", handler.rwSource.trimEnd()))}`);
     print("");
   }
-  showErrors(report, terminal);
+  showErrors(report);
 }
 
 function showAccesses(label: string, accesses: readonly AccessPattern[], { style }: Terminal): void {
@@ -97,8 +106,8 @@ function showAccesses(label: string, accesses: readonly AccessPattern[], { style
   }
 }
 
-function showErrors(report: Compilation, terminal: Terminal): void {
-  for (const frame of framesOf(report, "error")) terminal.note(`${frame}\n`);
+function showErrors(report: Compilation): void {
+  for (const frame of framesOf(report, "error")) process.stderr.write(`${frame}\n\n`);
 }
 
 function indent(text: string): string {

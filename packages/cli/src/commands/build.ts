@@ -5,7 +5,7 @@ import { startCompiler } from "../build/compile.ts";
 import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
-import { createTerminal, type Terminal } from "../terminal/terminal.ts";
+import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
 
 const HELP = `
@@ -57,7 +57,13 @@ function jsonOf({ app, report }: BuildOutcome, files: readonly WrittenFile[]): u
   return {
     ok: app !== null,
     module: app?.manifest.module ?? null,
-    handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({ name, file, line, plan: plan.kind, readOnly })),
+    handlers: report.handlers.map(({ name, file, line, plan, readOnly }) => ({
+      name,
+      file,
+      line,
+      plan: plan.kind,
+      readOnly,
+    })),
     files,
     diagnostics: report.diagnostics,
   };
@@ -67,15 +73,15 @@ function show({ app, report }: BuildOutcome, files: readonly WrittenFile[], ms: 
   for (const frame of framesOf(report)) terminal.note(`${frame}\n`);
   const { errors, warnings } = countDiagnostics(report.diagnostics);
   if (app === null) {
-    terminal.note(`${terminal.style("red", "✗")} ${errors} error${errors === 1 ? "" : "s"}, nothing written`);
+    terminal.note(`${terminal.style("red", "✗")} ${counted(errors, "error")}, nothing written`);
     return;
   }
   const width = Math.max(...files.map(({ path }) => path.length));
   for (const { path, bytes } of files) print(`${path.padEnd(width)}  ${(bytes / 1024).toFixed(1).padStart(7)} KB`);
   const near = report.handlers.filter(({ plan }) => plan.kind === "near-storage").map(({ name }) => name);
   terminal.note(
-    `${terminal.style("green", "✓")} ${report.handlers.length} handlers in ${(ms / 1000).toFixed(1)} s` +
+    `${terminal.style("green", "✓")} ${counted(report.handlers.length, "handler")} in ${(ms / 1000).toFixed(1)} s` +
       (near.length === 0 ? "" : `; near storage: ${near.join(", ")}`) +
-      (warnings === 0 ? "" : `; ${warnings} warning${warnings === 1 ? "" : "s"}`),
+      (warnings === 0 ? "" : `; ${counted(warnings, "warning")}`),
   );
 }

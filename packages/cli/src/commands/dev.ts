@@ -1,4 +1,5 @@
 /** `radical dev`: the application with all of its locations on this machine, rebuilt on every save. */
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
 import { parseLocations, parsePort } from "../config/config.ts";
@@ -52,7 +53,8 @@ export function devCommand(): Command {
 
 async function dev(options: DevCommandOptions): Promise<void> {
   const json = options.json === true;
-  const terminal = createTerminal({ quiet: json, stream: process.stderr });
+  // The log is what this command prints.
+  const terminal = createTerminal({ quiet: json, stream: process.stdout });
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
   const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
   const project = await loadProject(options.project);
@@ -69,11 +71,28 @@ async function dev(options: DevCommandOptions): Promise<void> {
 
   // From here on, so that a signal during the start ends what has been started.
   const signalled = Promise.race([firstSignal(), parentEnded()]);
-  const starting = startDev({ project, onEvent, ...port, ...locations, host: options.host, central: options.central === true, watch: options.watch, colours: terminal.colours });
-  const server = await Promise.race([terminal.during("Starting", starting), signalled.then(() => null)]);
-  if (server !== null) await signalled;
+  const interrupted = new AbortController();
+  void signalled.then(() => interrupted.abort());
+  const starting = startDev({
+    signal: interrupted.signal,
+    project,
+    onEvent,
+    ...port,
+    ...locations,
+    host: options.host,
+    central: options.central === true,
+    watch: options.watch,
+    colours: terminal.colours,
+  });
+  let server: DevServer | null = null;
+  try {
+    server = await terminal.during("Starting", starting);
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error;
+  }
+  await signalled;
   if (!json) terminal.note("stopping …");
-  await stopAll(server ?? (await starting.catch(() => null)));
+  await stopAll(server);
   // Nothing is left to do, whatever a library may still have open.
   process.exit(EXIT_OK);
 }
@@ -82,7 +101,12 @@ async function stopAll(server: DevServer | null): Promise<void> {
   try {
     await server?.stop();
   } catch (error) {
-    reportError(error instanceof CommandError ? error : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"), false);
+    reportError(
+      error instanceof CommandError
+        ? error
+        : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"),
+      false,
+    );
     process.exit(EXIT_FAILED);
   }
 }
@@ -103,6 +127,7 @@ function parentEnded(): Promise<void> {
   return new Promise((resolve) => {
     // Started by hand, a parent that goes is no reason to stop: `radical dev &` and the terminal closed.
     if (process.env["npm_lifecycle_event"] === undefined) return;
+    if (parent === 1 && !isScriptRunner(1)) resolve();
     const timer = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(timer);
@@ -110,6 +135,18 @@ function parentEnded(): Promise<void> {
     }, PARENT_CHECK_MS);
     timer.unref();
   });
+}
+
+/**
+ * Whether the process is a script runner or its shell. In a container that may be process 1; elsewhere process 1 is who
+ * adopts orphans.
+ */
+function isScriptRunner(pid: number): boolean {
+  try {
+    return /\b(npm|pnpm|yarn|bun|sh|bash|dash)\b/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+  } catch {
+    return false;
+  }
 }
 
 /** The diagnostics themselves are enough for programs. */

@@ -14,7 +14,10 @@ test("a name is enough; everything else has a default", () => {
 });
 
 test("what is given is kept, locations in their order", () => {
-  const config = resolveConfig({ name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5 } } }, FILE);
+  const config = resolveConfig(
+    { name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5 } } },
+    FILE,
+  );
   expect(config.handlers).toBe("src/h");
   expect(config.dev.locations).toEqual([
     { name: "JP", roundTripMs: 146 },
@@ -59,7 +62,8 @@ test("--locations", () => {
 test("--port", () => {
   expect(parsePort("0")).toBe(0);
   expect(parsePort("65535")).toBe(65_535);
-  for (const text of ["", "-1", "65536", "8e3", "http"]) expect(thrownBy(() => parsePort(text)).message).toContain("--port");
+  for (const text of ["", "-1", "65536", "8e3", "http"])
+    expect(thrownBy(() => parsePort(text)).message).toContain("--port");
 });
 
 function thrownBy(run: () => unknown): CommandError {

@@ -47,7 +47,7 @@ export const PAPER_LOCATIONS: readonly Location[] = [
   { name: "JP", roundTripMs: 146 },
 ];
 
-export const DEFAULT_PORT = 8787;
+const DEFAULT_PORT = 8787;
 
 const MAX_ROUND_TRIP_MS = 10_000;
 const APPLICATION_NAME = /^[a-z][a-z0-9-]{0,62}$/;
@@ -115,9 +115,14 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   }
 
   if (problems.length > 0) {
-    throw new CommandError("config_invalid", problems.map((problem) => `${file}: ${problem}`).join("\n"), "correct the fields named above", {
-      exitCode: EXIT_USAGE,
-    });
+    throw new CommandError(
+      "config_invalid",
+      problems.map((problem) => `${file}: ${problem}`).join("\n"),
+      "correct the fields named above",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   }
   return { name: String(name), handlers, outDir, dev: { port: Number(port), locations } };
 }
@@ -140,7 +145,9 @@ export function parseLocations(text: string): readonly Location[] {
   });
   const names = new Set(locations.map(({ name }) => name));
   if (names.size !== locations.length) {
-    throw new CommandError("usage", `--locations names a location twice: ${text}`, "name each location once", { exitCode: EXIT_USAGE });
+    throw new CommandError("usage", `--locations names a location twice: ${text}`, "name each location once", {
+      exitCode: EXIT_USAGE,
+    });
   }
   return locations;
 }
@@ -149,7 +156,12 @@ export function parseLocations(text: string): readonly Location[] {
 export function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!isPort(port)) {
-    throw new CommandError("usage", `--port must be an integer from 0 to 65535, not "${text}"`, "for example --port 3000", { exitCode: EXIT_USAGE });
+    throw new CommandError(
+      "usage",
+      `--port must be an integer from 0 to 65535, not "${text}"`,
+      "for example --port 3000",
+      { exitCode: EXIT_USAGE },
+    );
   }
   return port;
 }
@@ -163,7 +175,12 @@ function isRoundTrip(value: unknown): value is number {
 }
 
 function isFolderInside(path: string): boolean {
-  return path !== "" && !path.startsWith("/") && !path.includes("\\") && path.split("/").every((part) => part !== ".." && part !== ".");
+  return (
+    path !== "" &&
+    !path.startsWith("/") &&
+    !path.includes("\\") &&
+    path.split("/").every((part) => part !== ".." && part !== ".")
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -31,10 +31,15 @@ export async function loadProject(directory: string): Promise<Project> {
     // The time in the address makes Node load a changed file again in a process that runs on.
     module = (await import(`${pathToFileURL(file).href}?t=${found.mtimeMs}`)) as typeof module;
   } catch (error) {
-    throw new CommandError("config_invalid", `${CONFIG_FILE} can't be loaded: ${messageOf(error)}`, "correct the file named above", {
-      exitCode: EXIT_USAGE,
-      cause: error,
-    });
+    throw new CommandError(
+      "config_invalid",
+      `${CONFIG_FILE} can't be loaded: ${messageOf(error)}`,
+      "correct the file named above",
+      {
+        exitCode: EXIT_USAGE,
+        cause: error,
+      },
+    );
   }
   return { root, config: resolveConfig(module.default, CONFIG_FILE) };
 }

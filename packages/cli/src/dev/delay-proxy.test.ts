@@ -56,6 +56,7 @@ test("close ends what is under way", async () => {
   const closed = new Promise((resolve) => socket.once("close", resolve));
   await proxy.close();
   await closed;
+  expect(socket.destroyed).toBe(true);
 });
 
 async function start(options: Parameters<typeof startDelayProxy>[0]): Promise<DelayProxy> {

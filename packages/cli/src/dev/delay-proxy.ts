@@ -77,7 +77,8 @@ function carry(from: Socket, to: Socket, delayMs: number): void {
   };
   const schedule = (): void => {
     const next = underWay[0];
-    if (next !== undefined && timer === undefined) timer = setTimeout(deliverDue, Math.max(0, next.dueMs - performance.now()));
+    if (next !== undefined && timer === undefined)
+      timer = setTimeout(deliverDue, Math.max(0, next.dueMs - performance.now()));
   };
   const deliver = (event: Event): void => {
     switch (event.kind) {

@@ -27,7 +27,11 @@ export async function loadDeploymentKey(stateFolder: string): Promise<Deployment
   }
   const parsed = parse(text);
   if (parsed === null) {
-    throw new CommandError("key_invalid", `${file} holds no deployment key`, "remove the file: a new key is made at the next start");
+    throw new CommandError(
+      "key_invalid",
+      `${file} holds no deployment key`,
+      "remove the file: a new key is made at the next start",
+    );
   }
   return parsed;
 }

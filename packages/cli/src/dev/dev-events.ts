@@ -27,8 +27,18 @@ export type DevEvent =
       readonly frames: readonly string[];
     }
   | { readonly event: "failed"; readonly code: string; readonly message: string; readonly hint: string }
-  | { readonly event: "server_started"; readonly pid: number | undefined; readonly port: number; readonly restarted: boolean }
-  | { readonly event: "server_died"; readonly code: number | null; readonly signal: string | null; readonly stderr: string }
+  | {
+      readonly event: "server_started";
+      readonly pid: number | undefined;
+      readonly port: number;
+      readonly restarted: boolean;
+    }
+  | {
+      readonly event: "server_died";
+      readonly code: number | null;
+      readonly signal: string | null;
+      readonly stderr: string;
+    }
   | { readonly event: "server_log"; readonly line: Readonly<Record<string, unknown>> }
   | { readonly event: "reaped"; readonly pids: readonly number[] }
   | { readonly event: "config_changed" }

@@ -25,9 +25,17 @@ export interface LviServerOptions {
   /** How long an intent waits for its followup before the server runs the handler itself. Null: the server's default. */
   readonly followupTimeoutMs: number | null;
   /** Called after each start, before anybody is told of the new address. */
-  readonly onStarted: (server: { readonly address: Address; readonly pid: number; readonly restarted: boolean }) => Promise<void>;
+  readonly onStarted: (server: {
+    readonly address: Address;
+    readonly pid: number;
+    readonly restarted: boolean;
+  }) => Promise<void>;
   /** Called when it has died without being told to. */
-  readonly onDied: (how: { readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly stderr: string }) => void;
+  readonly onDied: (how: {
+    readonly code: number | null;
+    readonly signal: NodeJS.Signals | null;
+    readonly stderr: string;
+  }) => void;
   /** Called with each line that it logs. */
   readonly onLog: (line: Readonly<Record<string, unknown>>) => void;
 }
@@ -70,7 +78,13 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
     address = listening;
   };
 
-  await start(false);
+  try {
+    await start(false);
+  } catch (error) {
+    stopping = true;
+    if (child !== null) await end(child);
+    throw error;
+  }
   return {
     address: () => address,
     pid: () => child?.pid,
@@ -114,7 +128,13 @@ function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions
       else stderr = `${stderr}${text}\n`.slice(-STDERR_KEPT);
     });
     const failed = (reason: string): void => {
-      reject(new CommandError("server_failed", `the LVI server did not start: ${reason}\n${stderr}`.trimEnd(), "see its message above"));
+      reject(
+        new CommandError(
+          "server_failed",
+          `the LVI server did not start: ${reason}\n${stderr}`.trimEnd(),
+          "see its message above",
+        ),
+      );
     };
     child.once("error", (error) => failed(error.message));
     child.once("close", (code, signal) => failed(`it ended with ${signal ?? `code ${code}`}`));

@@ -96,7 +96,10 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
     config: {
       name: "router",
       compatibilityDate: COMPATIBILITY_DATE,
-      manifest: { mainModule: "router.js", modules: { "router.js": { type: "esm", contents: options.routerWorker } as const } },
+      manifest: {
+        mainModule: "router.js",
+        modules: { "router.js": { type: "esm", contents: options.routerWorker } as const },
+      },
       env: {
         LOCATIONS: { type: "json", value: options.locations.map(({ name }) => name) } as const,
         ...Object.fromEntries(
@@ -117,7 +120,11 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
-        RADICAL_CACHE: { type: "durable-object", worker: workerName(location.name), exportName: "RadicalCache" } as const,
+        RADICAL_CACHE: {
+          type: "durable-object",
+          worker: workerName(location.name),
+          exportName: "RadicalCache",
+        } as const,
       },
     },
   }));

@@ -6,10 +6,13 @@
 import { execFile } from "node:child_process";
 import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { CommandError } from "../command-error.ts";
 
 const FILE = "processes.json";
+const ENDING_POLL_MS = 20;
+const MAX_ENDING_MS = 3_000;
 
 interface RunningProcess {
   readonly pid: number;
@@ -58,6 +61,7 @@ export async function claimStateFolder(stateFolder: string): Promise<Claim> {
         // It has just ended by itself.
       }
     }
+    await untilEnded(earlier.children.filter(({ pid }) => reaped.includes(pid)));
   }
   const record: ProcessRecord = {
     update: async () => {
@@ -74,6 +78,15 @@ export async function claimStateFolder(stateFolder: string): Promise<Claim> {
   return { record, reaped };
 }
 
+/** A killed process holds its ports until the system has taken it down. Gives up after a while. */
+async function untilEnded(ended: Recorded["children"]): Promise<void> {
+  for (let waited = 0; ended.length > 0 && waited < MAX_ENDING_MS; waited += ENDING_POLL_MS) {
+    const running = await listProcesses();
+    if (!ended.some((child) => isRunning(running, child))) return;
+    await setTimeout(ENDING_POLL_MS);
+  }
+}
+
 async function readRecorded(file: string): Promise<Recorded | null> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as Recorded;
@@ -82,7 +95,10 @@ async function readRecorded(file: string): Promise<Recorded | null> {
   }
 }
 
-function isRunning(running: readonly RunningProcess[], wanted: { readonly pid: number; readonly startedAt: string }): boolean {
+function isRunning(
+  running: readonly RunningProcess[],
+  wanted: { readonly pid: number; readonly startedAt: string },
+): boolean {
   return running.some(({ pid, startedAt }) => pid === wanted.pid && startedAt === wanted.startedAt);
 }
 

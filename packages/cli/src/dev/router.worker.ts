@@ -19,9 +19,9 @@ interface Service {
 // Workers are default exports.
 // oxlint-disable-next-line import/no-default-export
 export default {
-  async fetch(request: Request, env: RouterEnv): Promise<Response> {
+  fetch(request: Request, env: RouterEnv): Response | Promise<Response> {
     const wanted = request.headers.get(LOCATION_HEADER) ?? env.LOCATIONS[0] ?? "";
-    if (env.LOCATIONS.includes(wanted)) return await (env[bindingOf(wanted)] as Service).fetch(request);
+    if (env.LOCATIONS.includes(wanted)) return (env[bindingOf(wanted)] as Service).fetch(request);
     const error = new RadicalError(
       "unknown_location",
       `there is no location "${wanted}"`,

@@ -45,6 +45,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Whether code frames have ANSI colours. */
   readonly colours?: boolean;
+  /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
+  readonly signal?: AbortSignal;
   /** Rebuilds on changes. */
   readonly watch?: boolean;
   /** Makes a location's link. Default: a proxy that delays by the location's round trip. */
@@ -71,11 +73,22 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
   const closers: Closer[] = [];
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopping ??= closeAll(closers));
+  const onAbort = (): void => {
+    // What fails here fails again below, where it is told.
+    stop().catch(() => undefined);
+  };
+  options.signal?.addEventListener("abort", onAbort);
+  // What is started while everything stops comes too late for `stop`.
+  const late: Closer[] = [];
+  const onStop = (closer: Closer): void => void (stopping === null ? closers : late).push(closer);
   try {
-    return await startAll(options, (closer) => closers.push(closer), stop);
+    return await startAll(options, onStop, stop);
   } catch (error) {
     await stop();
+    await closeAll(late);
     throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", onAbort);
   }
 }
 
@@ -94,27 +107,39 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
 }
 
-async function startAll(options: DevOptions, onStop: (closer: Closer) => void, stop: () => Promise<void>): Promise<DevServer> {
-  const { project, onEvent } = options;
+async function startAll(
+  options: DevOptions,
+  onStop: (closer: Closer) => void,
+  stop: () => Promise<void>,
+): Promise<DevServer> {
+  const { project, onEvent, signal } = options;
   const host = options.host ?? "127.0.0.1";
   const port = options.port ?? project.config.dev.port;
   const named = options.locations ?? project.config.dev.locations;
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
-  await refuseBusyPort(host, port);
-
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
   await mkdir(stateFolder, { recursive: true });
   const { record, reaped } = await claimStateFolder(stateFolder);
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
+  // Only now: what an earlier run left behind may have held the port.
+  await refuseBusyPort(host, port);
 
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
-  const build = (changed: readonly string[]): Promise<BuildOutcome> => buildAndTell(project, compiler, changed, onEvent);
+  signal?.throwIfAborted();
+  const build = (changed: readonly string[]): Promise<BuildOutcome> =>
+    buildAndTell(project, compiler, changed, onEvent);
 
-  const [key, routerWorker, first] = await Promise.all([loadDeploymentKey(stateFolder), bundleOwnWorker("dev/router.worker"), build([])]);
-  if (first.app === null) throw new CommandError("build_failed", "the application has errors", "correct them and start again");
+  const [key, routerWorker, first] = await Promise.all([
+    loadDeploymentKey(stateFolder),
+    bundleOwnWorker("dev/router.worker"),
+    build([]),
+  ]);
+  if (first.app === null)
+    throw new CommandError("build_failed", "the application has errors", "correct them and start again");
   let app = first.app;
+  signal?.throwIfAborted();
 
   const server = await startLviServer({
     stateFolder,
@@ -129,13 +154,20 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
     onLog: (line) => onEvent({ event: "server_log", line }),
   });
   onStop(() => server.stop());
+  signal?.throwIfAborted();
 
-  const link = options.link ?? ((location, target): Promise<Link> => startDelayProxy({ target, roundTripMs: location.roundTripMs }));
+  const link =
+    options.link ??
+    ((location, target): Promise<Link> => startDelayProxy({ target, roundTripMs: location.roundTripMs }));
   const edgeLocations = await Promise.all(
     locations.map(async (location): Promise<EdgeLocation> => {
-      const { address, close } = await link(location, () => server.address());
-      onStop(close);
-      return { name: location.name, primary: address, nearStorageOnly: location.name === CENTRAL && options.central === true };
+      const made = await link(location, () => server.address());
+      onStop(() => made.close());
+      return {
+        name: location.name,
+        primary: made.address,
+        nearStorageOnly: location.name === CENTRAL && options.central === true,
+      };
     }),
   );
 
@@ -152,6 +184,7 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
     workerFiles(app, options.testHooks),
   );
   onStop(() => edge.close());
+  signal?.throwIfAborted();
   await record.update();
 
   /** One rebuild after the other. */
@@ -209,7 +242,12 @@ async function startAll(options: DevOptions, onStop: (closer: Closer) => void, s
 }
 
 /** Tells of the build as it goes. `changed` is empty for the first one. */
-async function buildAndTell(project: Project, compiler: Compiler, changed: readonly string[], onEvent: DevOptions["onEvent"]): Promise<BuildOutcome> {
+async function buildAndTell(
+  project: Project,
+  compiler: Compiler,
+  changed: readonly string[],
+  onEvent: DevOptions["onEvent"],
+): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
   const outcome = await buildApp(project, compiler);
@@ -217,7 +255,13 @@ async function buildAndTell(project: Project, compiler: Compiler, changed: reado
   const { diagnostics } = report;
   const frames = framesOf(report);
   if (app === null) {
-    onEvent({ event: "build_failed", errors: countDiagnostics(diagnostics).errors, serving: changed.length > 0, diagnostics, frames });
+    onEvent({
+      event: "build_failed",
+      errors: countDiagnostics(diagnostics).errors,
+      serving: changed.length > 0,
+      diagnostics,
+      frames,
+    });
   } else {
     const plans = Object.entries(app.content.plans);
     onEvent({
@@ -250,8 +294,14 @@ function eventOfWorkerLog(level: string, message: string): DevEvent {
 }
 
 function eventOfFailure(error: unknown): DevEvent {
-  if (error instanceof CommandError) return { event: "failed", code: error.code, message: error.message, hint: error.hint };
-  return { event: "failed", code: "internal_error", message: messageOf(error), hint: "the last good build goes on serving" };
+  if (error instanceof CommandError)
+    return { event: "failed", code: error.code, message: error.message, hint: error.hint };
+  return {
+    event: "failed",
+    code: "internal_error",
+    message: messageOf(error),
+    hint: "the last good build goes on serving",
+  };
 }
 
 /** Said before anything is built or started. Throws a CommandError. */
@@ -262,7 +312,10 @@ async function refuseBusyPort(host: string, port: number): Promise<void> {
     probe.once("error", (error: NodeJS.ErrnoException) => {
       const [message, hint] =
         error.code === "EADDRINUSE"
-          ? [`port ${port} is in use`, `stop what uses it, or take another one: radical dev --port ${port === 65_535 ? 8787 : port + 1}`]
+          ? [
+              `port ${port} is in use`,
+              `stop what uses it, or take another one: radical dev --port ${port === 65_535 ? 8787 : port + 1}`,
+            ]
           : [`can't listen on ${host}:${port}: ${error.message}`, "take another port, for example --port 8787"];
       reject(new CommandError("port_in_use", message, hint, { cause: error }));
     });

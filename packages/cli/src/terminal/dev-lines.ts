@@ -1,6 +1,6 @@
 /** The events of `radical dev` as lines for people. */
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, counted } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {
@@ -13,11 +13,10 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "built": {
       const frames = event.frames.map((frame) => `${frame}\n\n`);
       const near = event.nearStorage.length === 0 ? "" : `; near storage: ${event.nearStorage.join(", ")}`;
-      return `${frames.join("")}${style("green", "✓")} built ${event.handlers} handlers in ${event.ms} ms${near}`;
+      return `${frames.join("")}${style("green", "✓")} built ${counted(event.handlers, "handler")} in ${event.ms} ms${near}`;
     }
     case "build_failed": {
-      const count = `${event.errors} error${event.errors === 1 ? "" : "s"}`;
-      return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${count}${event.serving ? "; the last good build goes on serving" : ""}`;
+      return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
     case "failed":
       return `${style("red", "✗")} ${event.message}\n  ${event.hint}`;
@@ -43,7 +42,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       const first = event.locations[0]?.name ?? "";
       return [
         "",
-        `  ${style("bold", "Radical")} serves ${event.handlers.length} handlers at ${style("cyan", event.url)}`,
+        `  ${style("bold", "Radical")} serves ${counted(event.handlers.length, "handler")} at ${style("cyan", event.url)}`,
         `  locations (round trip to the primary): ${locations}`,
         `  POST ${event.url}/api/<handler>; header x-radical-location chooses a location (default ${first})`,
         `  ${style("dim", "Ctrl-C stops everything")}`,
@@ -61,7 +60,12 @@ const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;
 
 /** Handler, location, path, then where the time went in milliseconds. */
 function requestLine(line: RequestLine, { style }: Terminal): string {
-  const path = line.path === "speculative" ? style("green", "speculative ") : line.path === null ? "-           " : style("yellow", "near-storage");
+  const path =
+    line.path === "speculative"
+      ? style("green", "speculative ")
+      : line.path === null
+        ? "-           "
+        : style("yellow", "near-storage");
   const times = PHASES.map((phase) => {
     const ms = line.ms[phase];
     return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;

@@ -9,7 +9,7 @@ export type Style = "red" | "green" | "yellow" | "cyan" | "dim" | "bold";
 
 export interface Terminal {
   readonly colours: boolean;
-  style(style: Style, text: string): string;
+  readonly style: (style: Style, text: string) => string;
   /** One line on stderr. */
   note(text: string): void;
   /** Shows `label` for as long as `work` takes, if that is noticeable. */
@@ -23,6 +23,11 @@ export interface TerminalOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
+/** `1 handler`, `2 handlers`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
 /** Work that ends before is not worth a spinner. */
@@ -34,7 +39,8 @@ export function createTerminal(options: TerminalOptions = {}): Terminal {
   const stream = options.stream ?? process.stderr;
   const environment = options.environment ?? process.env;
   const colours = coloursWanted(stream, environment);
-  const style = (name: Style, text: string): string => (colours ? styleText(name, text, { validateStream: false }) : text);
+  const style = (name: Style, text: string): string =>
+    colours ? styleText(name, text, { validateStream: false }) : text;
   const note = (text: string): void => {
     if (options.quiet !== true) stream.write(`${text}\n`);
   };

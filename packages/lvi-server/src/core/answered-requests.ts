@@ -5,6 +5,8 @@
  * the same execution again: it has given up the answers to its earlier requests. It would be wrong for a duplicate, or
  * for a request that was overtaken by its own repeat: their answer was used, or their location is gone. The time at
  * which a location signed a request tells them apart, since every sending is signed anew.
+ *
+ * A server does not know what the one before it answered, so what was signed before it started is in doubt.
  */
 import type { ExecutionId } from "@radical/protocol";
 
@@ -15,8 +17,12 @@ export class AnsweredRequests {
   /** By location: what was signed up to then may have been answered and forgotten. */
   readonly #forgottenMs = new Map<string, number>();
 
-  constructor(maxIds: number) {
+  /** When this server started; earlier if its clock was set back since. */
+  #startedAtMs: number;
+
+  constructor(maxIds: number, startedAtMs: number) {
     this.#maxIds = maxIds;
+    this.#startedAtMs = startedAtMs;
   }
 
   add(id: ExecutionId, location: string, sentAtMs: number): void {
@@ -35,9 +41,10 @@ export class AnsweredRequests {
   }
 
   /** Whether the request, or a later one of the same execution and location, was answered; in doubt, yes. */
-  includes(id: ExecutionId, location: string, sentAtMs: number): boolean {
+  includes(id: ExecutionId, location: string, sentAtMs: number, nowMs: number): boolean {
+    this.#startedAtMs = Math.min(this.#startedAtMs, nowMs);
     const known = this.#answered.get(`${id} ${location}`);
     if (known !== undefined) return sentAtMs <= known.sentAtMs;
-    return sentAtMs <= (this.#forgottenMs.get(location) ?? Number.NEGATIVE_INFINITY);
+    return sentAtMs < this.#startedAtMs || sentAtMs <= (this.#forgottenMs.get(location) ?? Number.NEGATIVE_INFINITY);
   }
 }

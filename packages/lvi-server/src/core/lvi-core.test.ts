@@ -696,6 +696,26 @@ describe("followups", () => {
     story.completed();
     expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
   });
+
+  test("who waits for it too long is told that it is pending, not that nothing was done", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", { deadlineMs: 1_000 }, "A again");
+    story.passes(1_000);
+    expect(story.said).toEqual(["run declared on x=1", "A again ← refused pending"]);
+  });
+});
+
+describe("clocks", () => {
+  test("a clock that jumped ahead and was set right again makes nobody wait longer", () => {
+    const story = new Story({ x: "1" });
+    story.passes(3_600_000);
+    story.passes(-3_600_000);
+    story.request("A", "!x");
+    story.stored();
+    expect(story.said).toEqual(["intent A 2.1 x:write", "A ← valid 2.1"]);
+    story.passes(5_000);
+    expect(story.said).toEqual(["run declared on"]);
+  });
 });
 
 describe("idempotency", () => {
@@ -764,6 +784,27 @@ describe("idempotency", () => {
     story.ran(did("x"));
     story.request("A", "x=0", {}, "overtaken", START_MS + 1);
     expect(story.said).toEqual(["A again ← executed stale ok repairs x=1@1.1", "overtaken ← refused busy"]);
+  });
+
+  test("a duplicate from before a restart does nothing; what is signed afterwards runs", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", {}, "A", START_MS + 1);
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    story.passes(5);
+    story.restart();
+    story.request("A", "x=0", {}, "duplicate", START_MS + 1);
+    expect(story.said).toEqual(["duplicate ← refused busy"]);
+    story.request("A", "x=0", {}, "A again", START_MS + 5);
+    expect(story.said).toEqual(["load x"]);
+  });
+
+  test("a server that started with its clock ahead takes requests when the clock is right", () => {
+    const story = new Story({ x: "1" });
+    story.passes(-60_000);
+    story.request("A", "x=1", {}, "A", START_MS - 60_000);
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
   });
 
   test("what memory has forgotten is looked up, even if the repeat would write nothing any more", () => {

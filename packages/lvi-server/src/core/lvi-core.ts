@@ -243,7 +243,7 @@ export class LviCore {
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds);
-    this.#answered = new AnsweredRequests(options.answeredIds);
+    this.#answered = new AnsweredRequests(options.answeredIds, nowMs);
     for (const done of recovered.done) this.#finished.add(done);
     // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
     const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
@@ -268,7 +268,8 @@ export class LviCore {
   }
 
   step(nowMs: number, event: Event): readonly Effect[] {
-    this.#nowMs = Math.max(this.#nowMs, nowMs);
+    // As it is, also when the clock was set back: with the latest time ever seen, a jump ahead would last.
+    this.#nowMs = nowMs;
     this.#effects = [];
     this.#handle(event);
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
@@ -332,7 +333,7 @@ export class LviCore {
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, null);
-    if (this.#answered.includes(executionId, location, sentAtMs)) {
+    if (this.#answered.includes(executionId, location, sentAtMs, this.#nowMs)) {
       return refuse("busy", "the request, or a later one of the same execution, was answered before", 0);
     }
 
@@ -558,7 +559,7 @@ export class LviCore {
     for (const { id } of callers) {
       this.#reply(
         id,
-        { kind: "refused", code: "busy", message: "the execution is pending", retryAfterMs: 1_000 },
+        { kind: "refused", code: "pending", message: "the execution is pending", retryAfterMs: 1_000 },
         null,
       );
     }
@@ -1054,7 +1055,7 @@ export class LviCore {
       if (id === execution.speculator) continue;
       this.#reply(
         id,
-        { kind: "refused", code: "busy", message: "the execution is still pending", retryAfterMs: 1_000 },
+        { kind: "refused", code: "pending", message: "the execution is still pending", retryAfterMs: 1_000 },
         null,
       );
     }

@@ -38,6 +38,9 @@ interface Slot {
 /** Pause before a thread is replaced that ended before it did anything. */
 const RESTART_MS = 200;
 
+/** Most modules that a worker keeps compiled: during development every build is one. */
+const MAX_MODULES = 16;
+
 // The sources run as TypeScript, the published package as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
@@ -89,6 +92,7 @@ export class WorkerPool implements Executor {
   async #send(slot: Slot, task: ExecutionTask): Promise<void> {
     const { module } = task.invocation;
     let content: Uint8Array | null = null;
+    let forget = false;
     if (!slot.modules.has(module)) {
       try {
         content = await this.#options.moduleContent(module);
@@ -97,10 +101,12 @@ export class WorkerPool implements Executor {
         this.#finish(slot, { kind: "killed", reason: String(error) });
         return;
       }
+      forget = slot.modules.size >= MAX_MODULES;
+      if (forget) slot.modules.clear();
       slot.modules.add(module);
     }
     if (!this.#slots.has(slot)) return;
-    const message: WorkerTask = { task, content };
+    const message: WorkerTask = { task, content, forget };
     slot.worker.postMessage(message);
   }
 

@@ -9,11 +9,14 @@ export interface WorkerTask {
   readonly task: ExecutionTask;
   /** Of the task's module, if this worker was not sent it before. */
   readonly content: Uint8Array | null;
+  /** Whether to forget the modules that it was sent before. */
+  readonly forget: boolean;
 }
 
 const hosts = new Map<ModuleHash, Host>();
 
-parentPort!.on("message", ({ task, content }: WorkerTask) => {
+parentPort!.on("message", ({ task, content, forget }: WorkerTask) => {
+  if (forget) hosts.clear();
   const answer = run(task, content);
   parentPort!.postMessage(answer);
 });

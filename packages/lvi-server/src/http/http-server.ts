@@ -17,11 +17,11 @@ import {
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import type { Log } from "../log.ts";
-import { authenticate, type Keys } from "./authentication.ts";
+import { authenticate, type PreparedKeys } from "./authentication.ts";
 
 export interface HttpOptions {
   readonly engine: Engine;
-  readonly keys: Keys;
+  readonly keys: PreparedKeys;
   readonly log: Log;
   readonly now: () => number;
   readonly isReady: () => boolean;
@@ -30,8 +30,8 @@ export interface HttpOptions {
   readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
 }
 
-/** Largest bodies, in bytes. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 
 /** Locations keep their connections; an idle one closed by us would cost their next request a round trip. */
@@ -57,6 +57,10 @@ async function handle(options: HttpOptions, request: IncomingMessage, response: 
   try {
     answer = await route(options, request);
   } catch (error) {
+    if (request.errored !== null) {
+      log.debug("request_broken_off", { method: request.method, path: request.url, reason: request.errored.message });
+      return;
+    }
     answer = errorAnswer(error, log);
   }
   const body = answer.body ?? "";
@@ -126,9 +130,12 @@ async function signedBody(
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > limit) throw tooLarge();
-    chunks.push(chunk);
+    // Read on, within bounds: who is still sending would see the connection break instead of the answer.
+    if (length > 2 * limit) break;
+    if (length > limit) chunks.length = 0;
+    else chunks.push(chunk);
   }
+  if (length > limit) throw tooLarge();
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   const sentAtMs = authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
   return { body, sentAtMs };

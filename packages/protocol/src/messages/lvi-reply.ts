@@ -31,7 +31,7 @@ export type LviReply =
       readonly repairs: readonly Repair[];
       readonly times: ServerTimes;
     }
-  /** Nothing was done and nothing is held. */
+  /** Nothing was done and nothing is held, unless the code is `pending`: then the execution goes on. */
   | {
       readonly kind: "refused";
       readonly code: RefusalCode;
@@ -51,6 +51,7 @@ export type ExecutedCause = (typeof EXECUTED_CAUSES)[number];
 
 export const REFUSAL_CODES = [
   "busy",
+  "pending",
   "draining",
   "unknown_module",
   "unknown_handler",

@@ -414,6 +414,20 @@ describe("the primary does not answer", () => {
     });
   });
 
+  test("still pending at the primary: asked again, and in the end nobody can tell whether it happened", () => {
+    const execution = speculating();
+    const pending = replied({ kind: "refused", code: "pending", message: "still pending", retryAfterMs: 1_000 });
+    let effects = execution.step(pending);
+    expect(effects).toEqual([{ kind: "wait", before: "lvi", ms: 1_000 }]);
+    for (let attempt = 1; attempt < DEFAULT_BOUNDS.attempts; attempt++) {
+      play(execution, waited("lvi"));
+      effects = execution.step(pending);
+    }
+    const { answer } = only(effects, "answer");
+    expect(answer).toMatchObject({ kind: "failed", code: "primary_unreachable", retryAfterMs: 1_000 });
+    expect((answer as Extract<Answer, { kind: "failed" }>).hint).toContain(INPUT.executionId);
+  });
+
   test.each([
     ["unknown_module", "unknown_module"],
     ["unknown_handler", "unknown_handler"],

@@ -295,12 +295,16 @@ export class Execution {
   // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
 
   #onUnanswered(reason: string, atMs: number): readonly Effect[] {
+    return [warn("primary_unanswered", reason), ...this.#again(atMs, 0, this.#unknown(reason))];
+  }
+
+  /** Nobody here can tell whether the execution has happened or will. */
+  #unknown(reason: string): Answer {
     const { executionId } = this.#input;
-    const failure = this.#failure("primary_unreachable", `the primary did not answer: ${reason}`, {
+    return this.#failure("primary_unreachable", `the primary did not answer: ${reason}`, {
       hint: `nothing is held; repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
       retryAfterMs: DEFAULT_RETRY_AFTER_MS,
     });
-    return [warn("primary_unanswered", reason), ...this.#again(atMs, 0, failure)];
   }
 
   #onRefused(code: RefusalCode, message: string, retryAfterMs: number | null, atMs: number): readonly Effect[] {
@@ -314,6 +318,8 @@ export class Execution {
         });
         return this.#again(atMs, retryAfterMs ?? 0, failure);
       }
+      case "pending":
+        return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));
       case "unknown_module": {
         const hint =
           "nothing was done: register this build at the primary before its locations serve it, then repeat the request";

@@ -19,8 +19,10 @@ export function renderText(text: string): string {
   for (let i = 0; i < words.length; i++) {
     const word = words[i];
     const escaped = escapeHtml(word);
-    if (word.length > 1 && word.startsWith("#")) html.push(`<a href="/tags/${escapeHtml(word.substring(1))}">${escaped}</a>`);
-    else if (word.length > 1 && word.startsWith("@")) html.push(`<a href="/people/${escapeHtml(word.substring(1))}">${escaped}</a>`);
+    if (word.length > 1 && word.startsWith("#"))
+      html.push(`<a href="/tags/${escapeHtml(word.substring(1))}">${escaped}</a>`);
+    else if (word.length > 1 && word.startsWith("@"))
+      html.push(`<a href="/people/${escapeHtml(word.substring(1))}">${escaped}</a>`);
     else html.push(escaped);
   }
   return "<p>" + html.join(" ") + "</p>";

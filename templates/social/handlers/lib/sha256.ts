@@ -67,7 +67,7 @@ function compress(state: StaticArray<u32>, schedule: StaticArray<u32>): void {
 function finish(state: StaticArray<u32>, bytes: Uint8Array, before: i32): void {
   const schedule = new StaticArray<u32>(SCHEDULE_WORDS);
   const blocks = (bytes.length + 9 + BLOCK_BYTES - 1) / BLOCK_BYTES;
-  const bits: u64 = (<u64>(before + bytes.length)) * 8;
+  const bits: u64 = <u64>(before + bytes.length) * 8;
   for (let block = 0; block < blocks; block++) {
     for (let word = 0; word < 16; word++) {
       let value: u32 = 0;

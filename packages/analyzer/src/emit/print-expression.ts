@@ -15,6 +15,7 @@ export interface Printer {
 const LOOSEST = 0;
 const ASSIGNMENT = 1;
 const CONDITIONAL = 2;
+const SHIFT = 10;
 const UNARY = 14;
 const POSTFIX = 15;
 const PRIMARY = 16;
@@ -63,7 +64,7 @@ function at(expression: Expression, strength: number, printer: Printer): string 
 }
 
 function print(expression: Expression, printer: Printer): [text: string, strength: number] {
-  const list = (parts: readonly Expression[]): string => parts.map((part) => at(part, ASSIGNMENT, printer)).join(", ");
+  const list = (parts: readonly Expression[]): string => printList(parts, ASSIGNMENT, printer);
   const type = (inner: Type): string => printType(inner, (declaration) => printer.className(declaration));
   switch (expression.kind) {
     case "constant":
@@ -92,7 +93,11 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
         BINARY["instanceof"]!,
       ];
     case "cast":
-      return [`<${type(expression.type)}>${at(expression.operand, POSTFIX, printer)}`, UNARY];
+      // AssemblyScript's parser takes `<T>x++` for `(<T>x)++`.
+      return [
+        `<${type(expression.type)}>${at(expression.operand, expression.operand.kind === "constant" ? POSTFIX : PRIMARY, printer)}`,
+        UNARY,
+      ];
     case "non-null":
       return [`${at(expression.operand, PRIMARY, printer)}!`, PRIMARY];
     case "template":
@@ -101,7 +106,8 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
         PRIMARY,
       ];
     case "sequence":
-      return [list(expression.operands), LOOSEST];
+      // AssemblyScript's parser takes `a ? b : c, d` for `a ? b : (c, d)`.
+      return [printList(expression.operands, CONDITIONAL + 1, printer), LOOSEST];
     case "conditional": {
       const parts = [
         at(expression.condition, CONDITIONAL + 1, printer),
@@ -165,11 +171,26 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
   }
 }
 
+/** Operands between commas. */
+function printList(parts: readonly Expression[], strength: number, printer: Printer): string {
+  const texts = parts.map((part, index) => {
+    const text = at(part, strength, printer);
+    // AssemblyScript's parser takes `name < a, (` for the start of type arguments.
+    return index < parts.length - 1 && text.includes(" < ") ? `(${text})` : text;
+  });
+  return texts.join(", ");
+}
+
 function binary(operator: string, left: Expression, right: Expression, printer: Printer): [string, number] {
   const strength = BINARY[operator];
   if (strength === undefined) throw new Error(`unknown operator ${operator}`);
   // `**` binds to the right and takes no unary operator on its left: always in parentheses.
-  const first = at(left, operator === "**" ? POSTFIX : strength, printer);
+  // AssemblyScript's parser takes `name < a | (` and `name < a > (` for type arguments: no comparison unwrapped there.
+  const first = at(
+    left,
+    operator === "**" ? POSTFIX : operator === "|" || operator === ">" ? SHIFT : strength,
+    printer,
+  );
   const second = at(right, operator === "**" ? POSTFIX : strength + 1, printer);
   // AssemblyScript's parser takes `name < (` for the start of type arguments.
   if (operator === "<" && second.startsWith("(")) return [`(${first}) < ${second}`, strength];
@@ -192,7 +213,7 @@ function assignmentTarget(target: AssignmentTarget, printer: Printer): string {
 function call(expression: Extract<Expression, { kind: "call" }>, printer: Printer): [string, number] {
   const [callee] = expression.callees;
   if (callee === undefined) throw new Error("a call has callees");
-  const args = expression.arguments.map((argument) => at(argument, ASSIGNMENT, printer)).join(", ");
+  const args = printList(expression.arguments, ASSIGNMENT, printer);
   if (callee.kind === "constructor") return [`super(${args})`, PRIMARY];
   if (expression.receiver === null && callee.owner === null)
     return [`${printer.functionName(callee)}(${args})`, PRIMARY];

@@ -13,6 +13,7 @@ import {
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses, type Facts } from "../parse/facts.ts";
+import { readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
@@ -405,16 +406,11 @@ function changesSomething(expression: Expression, owner: FunctionDeclaration | n
 // ---------------------------------------------------------------------------------------------------------------- names
 
 function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
-  const base = name.replace(/[^A-Za-z0-9_$]+/g, "_");
+  // The compiler calls accessors `get:name` and `set:name`.
+  const base = name.replace(/^[gs]et:/, "").replace(/[^A-Za-z0-9_$]+/g, "_");
   if (typeArguments === null || typeArguments.length === 0) return base;
-  return `${base}_${typeArguments
-    .map((argument) =>
-      argument
-        .toString()
-        .replace(/~lib\/[\w/]*\//g, "")
-        .replace(/[^A-Za-z0-9]+/g, "_"),
-    )
-    .join("_")}`.replace(/_+$/, "");
+  const suffix = typeArguments.map((argument) => readableTypes(argument.toString()).replace(/[^A-Za-z0-9]+/g, "_"));
+  return `${base}_${suffix.join("_")}`.replace(/_+$/, "");
 }
 
 function functionKind(source: as.Function): FunctionDeclaration["kind"] {

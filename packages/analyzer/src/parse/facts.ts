@@ -55,9 +55,14 @@ export class Facts {
     let facts = nodes.get(node);
     if (facts === undefined) {
       nodes.set(node, (facts = {}));
-      this.anywhere.set(node, facts);
+      if (!this.anywhere.has(node)) this.anywhere.set(node, facts);
     }
     return facts;
+  }
+
+  /** Notes facts of a node that was compiled to the end: others only mention it, as the cause of a call. */
+  complete(node: as.Node, facts: NodeFacts): void {
+    this.anywhere.set(node, facts);
   }
 }
 
@@ -224,6 +229,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     const result = original.compileExpression(node, context, constraints);
     open.pop();
     known.type = frame.type ?? compiler.currentType;
+    facts.complete(node, known);
     return result;
   };
 

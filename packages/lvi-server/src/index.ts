@@ -5,6 +5,7 @@ export { type RunningServer, type ServerOptions, startServer } from "./server.ts
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
 export { type Storage, StorageError } from "./storage/storage.ts";
 // What drives the core in the simulation.
+export { Deadlines } from "./core/deadlines.ts";
 export type * from "./core/events.ts";
 export type * from "./core/execution-task.ts";
 export type * from "./core/intent.ts";

@@ -20,15 +20,15 @@ async function write(files: Readonly<Record<string, string>>): Promise<void> {
 
 test("handler files are those directly in the folder; imports are followed, cycles too", async () => {
   await write({
-    "handlers/b.ts": `import { x } from "./lib/x";\nexport * from '../shared/index.ts'`,
-    "handlers/a.ts": `import "../shared";`,
+    "handlers/b.ts": `import { x } from "./lib/x";\nexport * from '../models/index.ts'`,
+    "handlers/a.ts": `import "../models";`,
     "handlers/a.test.ts": "",
     "handlers/types.d.ts": "",
     "handlers/readme.md": "",
     "handlers/lib/x.ts": `import { y } from "./y"; // from "./nowhere"`,
     "handlers/lib/y.ts": `import { x } from "./x";`,
     "handlers/lib/unused.ts": "",
-    "shared/index.ts": "",
+    "models/index.ts": "",
   });
   const { handlerFiles, sources, folders } = await discoverSources(root, "handlers");
   expect(handlerFiles).toEqual(["handlers/a.ts", "handlers/b.ts"]);
@@ -37,9 +37,9 @@ test("handler files are those directly in the folder; imports are followed, cycl
     "handlers/b.ts",
     "handlers/lib/x.ts",
     "handlers/lib/y.ts",
-    "shared/index.ts",
+    "models/index.ts",
   ]);
-  expect(folders).toEqual(["handlers", "handlers/lib", "shared"]);
+  expect(folders).toEqual(["handlers", "handlers/lib", "models"]);
 });
 
 test("nothing outside the project is read", async () => {

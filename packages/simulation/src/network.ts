@@ -6,8 +6,10 @@ export type ToPrimary =
   | {
       readonly kind: "lvi-request";
       readonly from: number;
-      readonly attempt: number;
-      readonly sentAtMs: number;
+      /** Names the sending: its reply comes back on the same connection. */
+      readonly sending: number;
+      /** By the location's clock. */
+      readonly signedAtMs: number;
       readonly request: LviRequest;
     }
   | { readonly kind: "followup"; readonly followup: Followup };
@@ -17,7 +19,7 @@ export interface ToLocation {
   readonly to: number;
   readonly executionId: ExecutionId;
   /** Which of the location's sendings it answers. */
-  readonly attempt: number;
+  readonly sending: number;
   readonly reply: LviReply;
 }
 

@@ -29,6 +29,14 @@ export interface BuildInput {
   readonly optimize?: boolean;
 }
 
+/** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
+export type PlanReport =
+  | { readonly kind: "sliced" }
+  /** It could not be sliced. */
+  | { readonly kind: "recorded"; readonly reason: Diagnostic }
+  | { readonly kind: "given" }
+  | { readonly kind: "near-storage" };
+
 export interface HandlerReport {
   readonly name: string;
   readonly file: string;
@@ -36,7 +44,7 @@ export interface HandlerReport {
   readonly parameters: readonly Parameter[];
   /** Null: the handler returns nothing. */
   readonly result: ValueType | null;
-  readonly plan: { readonly kind: "sliced" } | { readonly kind: "near-storage"; readonly reason: Diagnostic };
+  readonly plan: PlanReport;
   /** No path of the handler writes. */
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
@@ -153,7 +161,7 @@ const NOTHING: BuildResult = {
   rwWasm: new Uint8Array(),
 };
 
-/** The verdicts by handler; should the slicer fail at one, all run near storage: never an outage. */
+/** The verdicts by handler; should the slicer fail at one, none is sliced: never an outage. */
 function derive<Compiler extends RadicalCompiler>(
   slicer: Slicer<Compiler>,
   front: FrontEnd<Compiler>,
@@ -167,18 +175,16 @@ function derive<Compiler extends RadicalCompiler>(
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
-  return new Map(
-    schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? nearStorage(handler, words)]),
-  );
+  return new Map(schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? refused(handler, words)]));
 }
 
-function nearStorage(handler: HandlerSchema, words: string): Derived {
+function refused(handler: HandlerSchema, words: string): Derived {
   const reason = diagnostic("analyzer_crash", {
-    message: `${handler.name} runs near storage: ${words}`,
+    message: `${handler.name} runs in record mode: ${words}`,
     primary: nameSpan(handler),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  return { kind: "near-storage", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+  return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
 }
 
 function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
@@ -196,7 +202,7 @@ function report(handler: HandlerSchema, derived: Derived): HandlerReport {
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
-    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "near-storage", reason: derived.reason },
+    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "recorded", reason: derived.reason },
     readOnly: derived.readOnly,
     reads: derived.reads,
     writes: derived.writes,

@@ -49,7 +49,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
   } catch (thrown) {
     if (thrown instanceof Refusal)
       return {
-        kind: "near-storage",
+        kind: "refused",
         handler: handler.name,
         reason: thrown.diagnostic,
         readOnly: false,

@@ -3,7 +3,7 @@
  * added to a copy of the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
  * diagnostics, in run-time assertions and for the slicer.
  */
-import { as, NodeKind } from "./assemblyscript.ts";
+import { type as, NodeKind } from "./assemblyscript.ts";
 import type { SyntaxTrees } from "./syntax-trees.ts";
 
 /** Code added to a file that the developer wrote. */

@@ -73,8 +73,9 @@ class FrozenTrees extends SyntaxTrees {
       return;
     }
     if ("currentlyResolving" in value) {
-      let current = value.currentlyResolving;
-      Object.defineProperty(value, "currentlyResolving", { get: () => current, set: (next) => (current = next) });
+      let current = false;
+      const set = (next: boolean): void => void (current = next);
+      Object.defineProperty(value, "currentlyResolving", { get: () => current, set });
     }
     Object.freeze(value);
   }

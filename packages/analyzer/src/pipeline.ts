@@ -13,6 +13,7 @@ import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler 
 import type { as } from "./parse/assemblyscript.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
+import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 
@@ -80,12 +81,19 @@ export interface Slicer<Compiler extends RadicalCompiler> {
   readonly deriveReadWriteSets: (front: FrontEnd<Compiler>) => readonly Derived[];
 }
 
-export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, slicer: Slicer<Compiler>): BuildResult {
+/** Of all builds in this process. */
+const SHARED_TREES = new SyntaxTrees();
+
+export function buildWith<Compiler extends RadicalCompiler>(
+  input: BuildInput,
+  slicer: Slicer<Compiler>,
+  trees: SyntaxTrees = SHARED_TREES,
+): BuildResult {
   const diagnostics: Diagnostic[] = [];
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
 
-  diagnostics.push(...checkSources(input.sources, input.handlerFiles));
+  diagnostics.push(...checkSources(input.sources, input.handlerFiles, trees));
   if (hasErrors()) return failed();
 
   const fallback = startOf(input);
@@ -100,6 +108,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
     runtime: "incremental",
     optimizeLevel: input.optimize === false ? 0 : 2,
     memoryPages: DEFAULT_LIMITS.memoryPages,
+    trees,
   };
   const loaded = loadProgram(request);
   if (loaded.crash !== null) diagnostics.push(fromCrash(loaded.crash, fallback));
@@ -134,9 +143,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
   if (f.wasm === null || compiler === null || hasErrors()) return failed();
 
-  // The slicer works on the program that was compiled: its declarations, not those of the first one.
-  const compiled = extractSchema(f.program, input.handlerFiles, { uniqueNames: true });
-  const front = { sources: input.sources, program: f.program, compiler, ...declarations(compiled) };
+  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema) };
   const derived = derive(slicer, front, schema);
   const rw = compileReadWriteSets(derived, schema, request);
   diagnostics.push(...rw.diagnostics);

@@ -36,8 +36,8 @@ export function transmit(clock: Clock, faults: NetworkFaults, deliver: () => voi
   const { random } = clock;
   const copies = random.chance(faults.drop) ? 0 : random.chance(faults.duplicate) ? 2 : 1;
   for (let i = 0; i < copies; i++) {
-    // Now and then one is very late.
-    const late = random.chance(0.02) ? random.between(500, 8_000) : 0;
+    // Now and then one is very late, a second copy more often.
+    const late = random.chance(i === 0 ? 0.02 : 0.2) ? random.between(500, 8_000) : 0;
     clock.after(random.between(faults.minDelayMs, faults.maxDelayMs) + late, deliver);
   }
 }

@@ -96,8 +96,11 @@ test("golden bytes of version 1", () => {
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
     outcomes: outcomes.map((outcome) => hex(encodeOutcome(outcome))),
-    module: hex(encodeModuleContent(module)),
   }).toMatchSnapshot();
+});
+
+test("golden bytes of a module of ABI version 2", () => {
+  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(`"8602190400192710a26161f56162f444636162634101"`);
 });
 
 test("what is encoded is decoded", () => {

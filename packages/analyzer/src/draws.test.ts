@@ -95,7 +95,9 @@ describe("a draw that is left out changes those of its own call site only", () =
     }).map((labels) => [...new Set(labels)].join(", "));
     expect(changed.toSorted()).toEqual(
       [
-        ..."condition default generic helper inlined lambda loop namespace parameter template template twice twice".split(" "),
+        ..."condition default generic helper inlined lambda loop namespace parameter template template twice twice".split(
+          " ",
+        ),
         // Never reached, and the constructor and getter of two classes.
         ...["", "in made, in derived, made", "made"],
       ].toSorted(),

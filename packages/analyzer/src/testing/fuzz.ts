@@ -99,12 +99,13 @@ function explorations(
   }
   for (const { name, plan } of build.handlers) {
     if (only !== null && name !== only) continue;
-    if (plan.kind !== "sliced") {
+    if (plan.kind === "recorded") {
       const { code, message, primary } = plan.reason;
       const place = `${primary.file}:${primary.line}:${primary.column}`;
       failures.push({ seed, handler: name, mistake: code, message: `${code} at ${place}: ${message}` });
       continue;
     }
+    if (plan.kind !== "sliced") throw new Error(`${name} is ${plan.kind}`);
     counts.sliced++;
     try {
       const found = explore(build, {

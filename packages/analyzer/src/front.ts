@@ -59,7 +59,8 @@ export type Derived =
       readonly diagnostics: readonly Diagnostic[];
     }
   | {
-      readonly kind: "near-storage";
+      /** It can't be sliced: the handler itself has to be recorded. */
+      readonly kind: "refused";
       readonly handler: string;
       readonly reason: Diagnostic;
       /** Whether the handler certainly never writes. */

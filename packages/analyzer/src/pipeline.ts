@@ -13,6 +13,7 @@ import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler 
 import type { as } from "./parse/assemblyscript.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
+import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 
@@ -29,6 +30,14 @@ export interface BuildInput {
   readonly optimize?: boolean;
 }
 
+/** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
+export type PlanReport =
+  | { readonly kind: "sliced" }
+  /** It could not be sliced. */
+  | { readonly kind: "recorded"; readonly reason: Diagnostic }
+  | { readonly kind: "given" }
+  | { readonly kind: "near-storage" };
+
 export interface HandlerReport {
   readonly name: string;
   readonly file: string;
@@ -36,7 +45,7 @@ export interface HandlerReport {
   readonly parameters: readonly Parameter[];
   /** Null: the handler returns nothing. */
   readonly result: ValueType | null;
-  readonly plan: { readonly kind: "sliced" } | { readonly kind: "near-storage"; readonly reason: Diagnostic };
+  readonly plan: PlanReport;
   /** No path of the handler writes. */
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
@@ -72,12 +81,19 @@ export interface Slicer<Compiler extends RadicalCompiler> {
   readonly deriveReadWriteSets: (front: FrontEnd<Compiler>) => readonly Derived[];
 }
 
-export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, slicer: Slicer<Compiler>): BuildResult {
+/** Of all builds in this process. */
+const SHARED_TREES = new SyntaxTrees();
+
+export function buildWith<Compiler extends RadicalCompiler>(
+  input: BuildInput,
+  slicer: Slicer<Compiler>,
+  trees: SyntaxTrees = SHARED_TREES,
+): BuildResult {
   const diagnostics: Diagnostic[] = [];
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
 
-  diagnostics.push(...checkSources(input.sources, input.handlerFiles));
+  diagnostics.push(...checkSources(input.sources, input.handlerFiles, trees));
   if (hasErrors()) return failed();
 
   const fallback = startOf(input);
@@ -92,6 +108,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
     runtime: "incremental",
     optimizeLevel: input.optimize === false ? 0 : 2,
     memoryPages: DEFAULT_LIMITS.memoryPages,
+    trees,
   };
   const loaded = loadProgram(request);
   if (loaded.crash !== null) diagnostics.push(fromCrash(loaded.crash, fallback));
@@ -126,9 +143,7 @@ export function buildWith<Compiler extends RadicalCompiler>(input: BuildInput, s
   if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
   if (f.wasm === null || compiler === null || hasErrors()) return failed();
 
-  // The slicer works on the program that was compiled: its declarations, not those of the first one.
-  const compiled = extractSchema(f.program, input.handlerFiles, { uniqueNames: true });
-  const front = { sources: input.sources, program: f.program, compiler, ...declarations(compiled) };
+  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema) };
   const derived = derive(slicer, front, schema);
   const rw = compileReadWriteSets(derived, schema, request);
   diagnostics.push(...rw.diagnostics);
@@ -153,7 +168,7 @@ const NOTHING: BuildResult = {
   rwWasm: new Uint8Array(),
 };
 
-/** The verdicts by handler; should the slicer fail at one, all run near storage: never an outage. */
+/** The verdicts by handler; should the slicer fail at one, none is sliced: never an outage. */
 function derive<Compiler extends RadicalCompiler>(
   slicer: Slicer<Compiler>,
   front: FrontEnd<Compiler>,
@@ -167,18 +182,16 @@ function derive<Compiler extends RadicalCompiler>(
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
-  return new Map(
-    schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? nearStorage(handler, words)]),
-  );
+  return new Map(schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? refused(handler, words)]));
 }
 
-function nearStorage(handler: HandlerSchema, words: string): Derived {
+function refused(handler: HandlerSchema, words: string): Derived {
   const reason = diagnostic("analyzer_crash", {
-    message: `${handler.name} runs near storage: ${words}`,
+    message: `${handler.name} runs in record mode: ${words}`,
     primary: nameSpan(handler),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  return { kind: "near-storage", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+  return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
 }
 
 function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
@@ -196,7 +209,7 @@ function report(handler: HandlerSchema, derived: Derived): HandlerReport {
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
-    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "near-storage", reason: derived.reason },
+    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "recorded", reason: derived.reason },
     readOnly: derived.readOnly,
     reads: derived.reads,
     writes: derived.writes,

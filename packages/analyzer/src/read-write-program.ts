@@ -87,10 +87,10 @@ function problemOf(crash: unknown, messages: readonly as.DiagnosticMessage[]): s
 function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived {
   const handler = schema.handlers.find(({ name }) => name === verdict.handler)!;
   const reason = diagnostic("read_write_set_not_compiled", {
-    message: `${verdict.handler} runs near storage: its read/write-set function does not compile: ${problem}`,
+    message: `${verdict.handler} runs in record mode: its read/write-set function does not compile: ${problem}`,
     primary: spanOfRange(handler.declaration.name.range),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
   const { readOnly, reads, writes } = verdict;
-  return { kind: "near-storage", handler: verdict.handler, reason, readOnly, reads, writes };
+  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes };
 }

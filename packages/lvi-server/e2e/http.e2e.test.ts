@@ -112,8 +112,10 @@ describe("executions over HTTP", () => {
     expect(await client.read("e")).toBe(1);
     expect(await client.lvi(client.requestOf("incrementUndeclared", "f", null))).toMatchObject({ kind: "executed" });
     expect([await client.read("f"), await client.read("f-shadow")]).toEqual([1, 1]);
-    expect(await client.lvi(client.requestOf("incrementRecorded", "g", null))).toMatchObject({ kind: "executed" });
+    expect(await client.lvi(client.requestOf("incrementNearStorage", "g", null))).toMatchObject({ kind: "executed" });
     expect(await client.read("g")).toBe(1);
+    expect(await client.lvi(client.requestOf("incrementRecorded", "d", null))).toMatchObject({ kind: "executed" });
+    expect(await client.read("e")).toBe(2);
   });
 
   test("aborts and traps are outcomes", async () => {
@@ -274,7 +276,7 @@ describe("bad input", () => {
     const { content } = await testModule();
     const wrong: ModuleContent[] = [
       { ...content, plans: { ...content.plans, nobody: "near-storage" } },
-      { ...content, plans: { increment: "speculative" }, rwWasm: EMPTY_MODULE },
+      { ...content, plans: { increment: "sliced" }, rwWasm: EMPTY_MODULE },
       { ...content, wasm: MODULE_WITH_FOREIGN_IMPORT },
     ];
     for (const one of wrong) {

@@ -7,7 +7,7 @@
  */
 
 /** Version of the boundary between handlers and hosts. It is part of the module hash. */
-export const ABI_VERSION = 1;
+export const ABI_VERSION = 2;
 
 /** Most bytes that the values written by one execution may take together, and most bytes of its result. */
 export const MAX_WRITTEN_BYTES = 4 * 1024 * 1024;

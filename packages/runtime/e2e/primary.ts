@@ -31,7 +31,7 @@ import {
   sameVersion,
   signedBytes,
 } from "@radical/protocol";
-import { type HandlerModule, type HandlerRun, compileModule, runHandler } from "@radical/wasm-host";
+import { type HandlerModule, type CompletedRun, compileModule, recordHandler } from "@radical/wasm-host";
 import { EventLog } from "./event-log.ts";
 import type { Application } from "./fixture/application.ts";
 
@@ -221,9 +221,9 @@ export class TestPrimary {
     return { outcome, touched: [...reads, ...writes.map(({ unit }) => unit)] };
   }
 
-  #run(request: LviRequest): Extract<HandlerRun, { kind: "completed" }> {
-    const run = runHandler(this.#module, request, (unit) => this.entry(unit), null);
-    if (run.kind !== "completed") throw new Error(`the primary's run ended as ${run.kind}`);
+  #run(request: LviRequest): CompletedRun {
+    const { run } = recordHandler(this.#module, request, (unit) => this.entry(unit), { guess: false });
+    if (run === null) throw new Error("the primary's run did not end");
     return run;
   }
 

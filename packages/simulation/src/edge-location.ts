@@ -2,13 +2,15 @@
  * A location whose executions are those of the real edge core, over a modelled cache: the driver of
  * `packages/runtime`, in virtual time.
  */
-import type { ExecutionId } from "@radical/protocol";
-import { type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
+import type { Entry, ExecutionId, UnitId } from "@radical/protocol";
+import { type CapturedSnapshot, type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { MODULE } from "./primary.ts";
-import { encodeArgs, locationHost, PLANS } from "./programs.ts";
+import { encodeArgs, KEYS, locationHost, PLANS, unitOf } from "./programs.ts";
+
+type Snapshot = Parameters<typeof locationHost.recordHandler>[1];
 
 interface Running {
   readonly invocation: Invocation;
@@ -53,6 +55,7 @@ export class EdgeLocation implements Location {
       },
       {
         fetchRounds: 8,
+        recordRuns: 4,
         attempts: 6,
         totalMs: 10_000,
         attemptMs: 1_500,
@@ -79,8 +82,22 @@ export class EdgeLocation implements Location {
       clock.after(random.between(0, maxMs), () => this.#advance(running, event()));
     switch (effect.kind) {
       case "derive": {
-        const derivation = locationHost.deriveAccessSet(running.call, (unit) => effect.snapshot.get(unit));
-        return this.#advance(running, { kind: "derived", derivation, atMs: clock.nowMs });
+        const { snapshot, captured } = this.#beside(effect.snapshot);
+        const derivation = locationHost.deriveAccessSet(running.call, snapshot);
+        return this.#advance(running, {
+          kind: "derived",
+          derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null },
+          atMs: clock.nowMs,
+        });
+      }
+      case "record": {
+        const { snapshot, captured } = this.#beside(effect.snapshot);
+        const recorded = locationHost.recordHandler(running.call, snapshot, { guess: true });
+        return later(60, () => ({
+          kind: "derived",
+          derivation: { kind: "derived", ...recorded, captured },
+          atMs: clock.nowMs,
+        }));
       }
       case "fetch":
         return later(3, () => ({ kind: "fetched", entries: this.#cache.read(effect.units), atMs: clock.nowMs }));
@@ -122,6 +139,19 @@ export class EdgeLocation implements Location {
         return;
       case "warn":
     }
+  }
+
+  /** The snapshot, and where it lacks an item some of what the cache holds: that is in memory. */
+  #beside(known: CapturedSnapshot): { readonly snapshot: Snapshot; readonly captured: CapturedSnapshot } {
+    const { random } = this.#options.clock;
+    const inMemory = this.#cache.read(KEYS.map(unitOf).filter(() => random.chance(0.5)));
+    const captured = new Map<UnitId, Entry>();
+    const snapshot: Snapshot = (unit) => {
+      const entry = known.get(unit) ?? inMemory.get(unit);
+      if (entry !== undefined && !known.has(unit)) captured.set(unit, entry);
+      return entry;
+    };
+    return { snapshot, captured };
   }
 
   #speculate(

@@ -98,7 +98,7 @@ export class ModelLocation implements Location {
       attempt: 0,
     };
     this.#running.set(invocation.executionId, running);
-    if (PLANS.get(invocation.program) === "speculative") this.#speculate(running);
+    if (PLANS.get(invocation.program) !== "near-storage") this.#speculate(running);
     this.#send(running);
   }
 
@@ -112,8 +112,10 @@ export class ModelLocation implements Location {
     // One captured snapshot: the set and the run see the values whose versions are sent.
     const captured = this.#cache.read(KEYS.map(unitOf));
     const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
-    const derived = locationHost.deriveAccessSet(call, snapshot);
-    if (derived.kind === "failed") return;
+    const recorded =
+      PLANS.get(call.handler) === "recorded" ? locationHost.recordHandler(call, snapshot, { guess: true }) : null;
+    const derived = recorded ?? locationHost.deriveAccessSet(call, snapshot);
+    if ("kind" in derived && derived.kind === "failed") return;
     const { reads, writes } = derived.set;
     const units: AccessedUnit[] = [];
     for (const unit of reads) {
@@ -126,8 +128,8 @@ export class ModelLocation implements Location {
     for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
     running.units = units;
     if ([...reads].some((unit) => !captured.has(unit))) return;
-    const run = locationHost.runHandler(call, snapshot, derived.set);
-    const speculation: Speculation = { result: run.kind === "completed" ? run : null, done: false };
+    const run = recorded === null ? locationHost.runHandler(call, snapshot, derived.set) : recorded.run;
+    const speculation: Speculation = { result: run?.kind === "completed" ? run : null, done: false };
     running.speculation = speculation;
     clock.after(clock.random.between(0, 60), () => {
       speculation.done = true;

@@ -134,7 +134,7 @@ export function simulate({
         invokedAt,
         answeredAt: outcome === null ? null : ++position,
         outcome,
-        mustBeApplied: !["read", "trace", "claim"].includes(program),
+        mustBeApplied: !["read", "trace", "claim", "watched"].includes(program),
       });
       const again = invocation.retained && repeats < 3 && (outcome === null || random.chance(0.3));
       if (again) clock.after(random.between(0, 500), () => ask(invocation, repeats + 1, done));

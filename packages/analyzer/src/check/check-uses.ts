@@ -184,23 +184,18 @@ function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): 
     if (view.endsWith(".dataStart")) refuse(RAW_MEMORY, site);
     else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
   }
-  // The schema is that of the program before code was generated: other nodes, the same places.
-  const declared = new Set(tables.map((table) => placeOf(table.declaration.initializer!)));
+  const declared = new Set<as.Node>(tables.map((table) => table.declaration.initializer!));
   for (const [called, sites] of compiler.calls) {
     const isTable = isTableConstructor(called);
     const refusal = LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
     for (const site of sites) {
-      if (isTable && !declared.has(placeOf(site.node))) refuse(TABLE, site);
+      if (isTable && !declared.has(site.node)) refuse(TABLE, site);
       else if (refusal !== undefined) refuse(refusal, site);
       else if (called.declaration.range.source.isLibrary && RUNTIME_CALL.test(textOf(site.node)))
         refuse(RAW_MEMORY, site);
     }
   }
   return found;
-}
-
-function placeOf({ range }: as.Node): string {
-  return `${range.source.normalizedPath}:${range.start}`;
 }
 
 function isTableConstructor(called: as.Function): boolean {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostic } from "../diagnostics/render.ts";
+import { SyntaxTrees } from "../parse/syntax-trees.ts";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { annotations, findings } from "../testing/annotated.ts";
 import { buildInput } from "../testing/library.ts";
@@ -15,7 +16,7 @@ type Files = Readonly<Record<string, string>>;
 
 function checked(files: Files): Diagnostic[] {
   const { sources, handlerFiles } = buildInput(files);
-  return checkSources(sources, handlerFiles);
+  return checkSources(sources, handlerFiles, new SyntaxTrees());
 }
 
 function built(files: Files): BuildResult {

@@ -49,7 +49,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
   } catch (thrown) {
     if (thrown instanceof Refusal)
       return {
-        kind: "near-storage",
+        kind: "refused",
         handler: handler.name,
         reason: thrown.diagnostic,
         readOnly: false,
@@ -60,17 +60,14 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
   }
 }
 
-/** The declaration may come from another load of the same sources, so the place decides. */
-function handlerInstance(program: as.Program, handler: HandlerDeclaration): as.Function {
-  const { range } = handler.declaration;
-  for (const element of program.elementsByDeclaration.values()) {
-    const declared = element.declaration.range;
-    if (element.kind !== ElementKind.FunctionPrototype || declared.start !== range.start) continue;
-    if (declared.source.normalizedPath !== range.source.normalizedPath) continue;
-    const instance = program.resolver.resolveFunction(element as as.FunctionPrototype, null);
-    if (instance !== null) return instance;
-  }
-  throw new Error(`${handler.name} is not a function of the program`);
+function handlerInstance(program: as.Program, { name, declaration }: HandlerDeclaration): as.Function {
+  const element = program.elementsByDeclaration.get(declaration);
+  const instance =
+    element?.kind === ElementKind.FunctionPrototype
+      ? program.resolver.resolveFunction(element as as.FunctionPrototype, null)
+      : null;
+  if (instance === null) throw new Error(`${name} is not a function of the program`);
+  return instance;
 }
 
 function bySpan(a: AccessPattern, b: AccessPattern): number {

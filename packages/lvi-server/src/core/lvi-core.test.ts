@@ -27,7 +27,8 @@ import type { StoredItem } from "./version-table.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
 const PLANS = new Map([
-  ["f", "speculative"],
+  ["f", "sliced"],
+  ["recorded", "recorded"],
   ["opaque", "near-storage"],
 ] as const);
 const START_MS = 1_000_000;
@@ -323,6 +324,7 @@ function showReply(reply: LviReply): string {
 }
 
 function showAccess(access: TaskAccess): string {
+  if (access.kind === "record") return access.guess ? "record" : "record strictly";
   if (access.kind !== "derive") return access.kind;
   return `derive writing ${access.writable === null ? "all" : [...access.writable].map(shown).join(" ") || "nothing"}`;
 }
@@ -902,7 +904,7 @@ describe("near-storage execution", () => {
   test("not analyzable: runs recording, loads what it misses, locks what it touched, validates, applies", () => {
     const story = new Story({ x: "1" });
     story.request("A", null, { handler: "opaque" });
-    story.ran({ kind: "missing", unit: unit("x") });
+    story.ran({ kind: "missing", units: [unit("x")] });
     story.loaded();
     story.ran(did("x x:=2"));
     expect(story.said).toEqual(["run record on", "load x", "run record on x=1", "complete A 2.1 new x:=2"]);
@@ -913,7 +915,7 @@ describe("near-storage execution", () => {
   test("not analyzable, and what it read has changed: once more; after three rounds under the gate", () => {
     const story = new Story({ x: "1" });
     story.request("A", null, { handler: "opaque" });
-    story.ran({ kind: "missing", unit: unit("x") });
+    story.ran({ kind: "missing", units: [unit("x")] });
     story.loaded();
     // While it runs, others write x.
     story.request("B", "!x");
@@ -950,6 +952,48 @@ describe("near-storage execution", () => {
       "A ← executed stale ok repairs x=3@2.2 y=3@2.2 z=3@2.2",
       "intent N 2.3 z:write",
     ]);
+  });
+
+  test("record mode: the location's set is validated like any other", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=1", { handler: "recorded" });
+    story.loaded();
+    story.stored();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said).toEqual([
+      "load x",
+      "intent A 2.1 x:read-write",
+      "A ← valid 2.1",
+      "complete A 2.1 pending x:=2",
+      "followup A ← applied",
+    ]);
+  });
+
+  test("record mode on stale values: recorded here under the locks held, and what else it touches is locked", () => {
+    const story = new Story({ x: "1", y: "1", z: "1" });
+    story.request("A", "+x=0 y=1", { handler: "recorded" });
+    story.loaded();
+    expect(story.said.slice(-1)).toEqual(["run record on x=1 y=1"]);
+    story.ran({ kind: "missing", units: [unit("z")] });
+    story.loaded();
+    expect(story.said).toEqual(["load z", "run record on x=1 y=1 z=1"]);
+    story.ran(did("x z x:=2 z:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 new x:=2 z:=2", "A ← executed stale ok repairs x=2@2.1 z=2@2.1"]);
+  });
+
+  test("record mode that did not end on guessed absences: once more on what is there, then refused", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", null, { handler: "opaque" });
+    expect(story.said).toEqual(["run record on"]);
+    story.ran({ kind: "killed", reason: "too long" });
+    expect(story.said).toEqual(["run record strictly on"]);
+    story.ran({ kind: "missing", units: [unit("x")] });
+    story.loaded();
+    story.ran({ kind: "killed", reason: "too long" });
+    expect(story.said.slice(-2)).toEqual(["run record strictly on x=1", "A ← refused execution_failed"]);
+    expect(story.isIdle).toBe(true);
   });
 
   test("an access that f^rw did not name: f runs recording", () => {

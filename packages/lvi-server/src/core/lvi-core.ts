@@ -152,10 +152,12 @@ type Phase =
 
 interface NearStorage {
   cause: ExecutedCause;
-  /** Not analyzable, or its set proved wrong: f runs without a set and its accesses are recorded. */
+  /** The handler has no f^rw, or its set proved wrong: f runs in record mode. */
   recording: boolean;
+  /** Whether record mode takes what is missing for absent, until a run on such values has not ended. */
+  guessing: boolean;
   /** Units to capture. */
-  readonly wanted: Set<UnitId>;
+  wanted: Set<UnitId>;
   snapshot: ReadonlyMap<UnitId, Entry>;
   result: { readonly outcome: Outcome; readonly reads: readonly UnitId[]; readonly writes: readonly Write[] } | null;
   runs: number;
@@ -694,11 +696,12 @@ export class LviCore {
   #runNearStorage(execution: Execution, cause: ExecutedCause): void {
     this.#note("near_storage", execution, cause);
     const { module, handler } = execution.invocation;
-    const declared = execution.declared ?? execution.intent?.units ?? [];
+    const plan = this.#modules.get(module)?.get(handler);
     execution.near = {
       cause,
-      recording: this.#modules.get(module)?.get(handler) === "near-storage",
-      wanted: new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit)),
+      recording: plan === "recorded" || plan === "near-storage",
+      guessing: true,
+      wanted: this.#declaredReads(execution),
       snapshot: new Map(),
       result: null,
       runs: 0,
@@ -716,6 +719,7 @@ export class LviCore {
     const near = execution.near!;
     const wanted = [...near.wanted];
     if (wanted.length > this.#options.maxUnits || near.runs > this.#options.maxUnits) {
+      if (near.recording && near.guessing) return this.#captureStrictly(execution);
       return this.#fail(execution, "too_many_units", `the handler accesses more than ${this.#options.maxUnits} units`);
     }
     if (!this.#settled(execution, wanted, "capture")) return;
@@ -729,9 +733,16 @@ export class LviCore {
     this.#run(
       execution,
       snapshot,
-      near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) },
+      near.recording
+        ? { kind: "record", guess: near.guessing }
+        : { kind: "derive", writable: this.#writable(execution) },
       false,
     );
+  }
+
+  #declaredReads(execution: Execution): Set<UnitId> {
+    const declared = execution.declared ?? execution.intent?.units ?? [];
+    return new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit));
   }
 
   /** The units that the execution may write as of now; null: all. */
@@ -745,7 +756,7 @@ export class LviCore {
     const near = execution.near!;
     switch (result.kind) {
       case "missing":
-        near.wanted.add(result.unit);
+        for (const unit of result.units) near.wanted.add(unit);
         return this.#capture(execution);
       case "needs": {
         const { reads, writes } = result.set;
@@ -768,8 +779,17 @@ export class LviCore {
         near.recording = true;
         return this.#capture(execution);
       case "killed":
+        if (near.recording && near.guessing) return this.#captureStrictly(execution);
         return this.#fail(execution, "execution_failed", result.reason);
     }
+  }
+
+  /** On values that never were there together a handler may run for ever: once more, on nothing but what is there. */
+  #captureStrictly(execution: Execution): void {
+    const near = execution.near!;
+    near.guessing = false;
+    near.wanted = this.#declaredReads(execution);
+    this.#capture(execution);
   }
 
   /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */

@@ -220,7 +220,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("modules are kept, with the plans of their handlers", async (storage) => {
     const plans = new Map([
-      ["f", "speculative"],
+      ["f", "sliced"],
       ["g", "near-storage"],
     ] as const);
     await storage.storeModule({ hash: MODULE, plans }, encode("content"));

@@ -73,7 +73,7 @@ const followup: Followup = {
 
 const module = {
   limits: DEFAULT_LIMITS,
-  plans: { b: "near-storage", a: "speculative" },
+  plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
   wasm: value,
   rwWasm: Uint8Array.of(1),
 } as const;
@@ -96,8 +96,11 @@ test("golden bytes of version 1", () => {
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
     outcomes: outcomes.map((outcome) => hex(encodeOutcome(outcome))),
-    module: hex(encodeModuleContent(module)),
   }).toMatchSnapshot();
+});
+
+test("golden bytes of a module of ABI version 2", () => {
+  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(`"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`);
 });
 
 test("what is encoded is decoded", () => {

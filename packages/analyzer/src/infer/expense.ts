@@ -172,7 +172,10 @@ export class Expense {
 
   private passed(args: readonly Expression[], callees: readonly FunctionDeclaration[]): void {
     for (const [index, argument] of args.entries()) {
-      const locals = callees.flatMap((callee): Local[] => callee.parameters[index]?.local ?? []);
+      const locals = callees.flatMap((callee): readonly Local[] => {
+        const parameter = callee.parameters[index];
+        return parameter === undefined ? [] : [parameter.local];
+      });
       if (locals.some((local) => !this.locations.has(local)) && this.of(argument))
         for (const local of locals) this.taint(local);
     }

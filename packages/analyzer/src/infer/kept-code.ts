@@ -34,18 +34,22 @@ export class KeptCode {
   private readonly loops: LoopStatement[] = [];
   private breakable = 0;
   private continuable = 0;
-  private returnable = false;
 
-  constructor(inferred: Inferred, code: readonly (Statement | Expression)[]) {
+  /** `around`: the loops that the code stands in. */
+  constructor(inferred: Inferred, code: readonly (Statement | Expression)[], around: readonly LoopStatement[] = []) {
     this.inferred = inferred;
+    this.loops.push(...around);
     this.defines = definitionsOf(code, inferred);
     for (const part of code) {
       if (isStatement(part)) this.statement(part);
       else this.expression(part);
     }
     // Callees are taken whole; the set grows while they are walked.
-    this.returnable = true;
+    const { length } = this.leaving;
+    this.loops.length = 0;
     for (const callee of this.callees) this.statements([...callee.initializers, ...callee.body]);
+    // Their own returns leave nothing but themselves.
+    this.leaving.length = length;
   }
 
   private statements(statements: readonly Statement[]): void {
@@ -61,7 +65,7 @@ export class KeptCode {
         if (statement.initializer !== null) this.expression(statement.initializer);
         return;
       case "return":
-        if (!this.returnable && relevance.jumps.has(statement)) this.leaving.push(statement);
+        if (relevance.jumps.has(statement)) this.leaving.push(statement);
         if (statement.value !== null) this.expression(statement.value);
         return;
       case "throw":

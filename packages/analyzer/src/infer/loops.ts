@@ -15,7 +15,7 @@ import { definitionsOf, type Inferred } from "./definitions.ts";
 import type { Location } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 
-export interface Counting {
+interface Counting {
   readonly counter: Local;
   /** What is added in each round. */
   readonly step: number;
@@ -25,7 +25,7 @@ export interface Counting {
 }
 
 /** How a loop counts, from its syntax alone: `counter < bound` among its conditions, `counter++` in every round. */
-export function countingOf(loop: LoopStatement): Counting | null {
+function countingOf(loop: LoopStatement): Counting | null {
   const { condition, update } = loop;
   if (loop.form === "do" || condition === null) return null;
   const conjuncts = conjunctsOf(condition);
@@ -106,7 +106,12 @@ export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
 }
 
 /** `list[i]` somewhere in `for (let i = 0; i < list.length; i++)`. */
-export function isWithinBounds(container: Expression, index: Expression, loop: LoopStatement, inferred: Inferred): boolean {
+export function isWithinBounds(
+  container: Expression,
+  index: Expression,
+  loop: LoopStatement,
+  inferred: Inferred,
+): boolean {
   const counting = countingOf(loop);
   if (counting === null || index.kind !== "local" || counting.counter !== index.local) return false;
   const { counter, operator, bound, step } = counting;
@@ -130,7 +135,7 @@ export function isWithinBounds(container: Expression, index: Expression, loop: L
 }
 
 /** The same variable, or the same fields of it. */
-export function isSamePath(a: Expression, b: Expression): boolean {
+function isSamePath(a: Expression, b: Expression): boolean {
   if (a.kind === "non-null") return isSamePath(a.operand, b);
   if (b.kind === "non-null") return isSamePath(a, b.operand);
   if (a.kind === "local" && b.kind === "local") return a.local === b.local;

@@ -8,6 +8,7 @@
  */
 import {
   walkExpression,
+  walkStatements,
   statementExpressions,
   type BlockStatement,
   type Conditional,
@@ -110,9 +111,7 @@ export class Abandoning {
       case "continue": {
         const frame = this.frames.findLast(({ acceptsContinue }) => acceptsContinue || statement.kind === "break");
         if (frame === undefined) throw new Error(`${statement.kind} outside of a loop`);
-        return frame.depth === this.around.length
-          ? { ...statement }
-          : this.drop(statement.kind, statement, [], frame);
+        return frame.depth === this.around.length ? { ...statement } : this.drop(statement.kind, statement, [], frame);
       }
     }
   }
@@ -183,7 +182,10 @@ export class Abandoning {
     this.around.push(made);
     made.sides = makeSides();
     this.around.pop();
-    const body: Statement[] = [{ kind: "expression", expression: condition, span: condition.span }, ...made.sides.filter((side) => side.kind === "block")];
+    const body: Statement[] = [
+      { kind: "expression", expression: condition, span: condition.span },
+      ...made.sides.filter((side) => side.kind === "block"),
+    ];
     return (made.whole = { ...whole, body });
   }
 
@@ -240,14 +242,18 @@ export class Abandoning {
 
 /** Whether a side ends the execution in the middle of an expression, where that can't be dropped. */
 export function stopsInside(statements: readonly Statement[]): boolean {
-  const inExpression = (expression: Expression, isWhole: boolean): boolean => {
-    let found = false;
-    walkExpression(expression, (inner) => {
-      if (inner.kind === "abort" && !(isWhole && inner === expression)) found = true;
-    });
-    return found;
-  };
-  return statements.some((statement) =>
-    statementExpressions(statement).some((own) => inExpression(own, statement.kind === "expression")),
-  );
+  let found = false;
+  walkStatements(statements, (statement) => {
+    const dropped = statement.kind === "expression" && statement.expression.kind === "abort";
+    if (!dropped && statementExpressions(statement).some((own) => abortsIn(own))) found = true;
+  });
+  return found;
+}
+
+export function abortsIn(expression: Expression): boolean {
+  let found = false;
+  walkExpression(expression, (inner) => {
+    if (inner.kind === "abort") found = true;
+  });
+  return found;
 }

@@ -21,11 +21,11 @@ import { Expense } from "../infer/expense.ts";
 import { KeptCode, recursiveFunctions } from "../infer/kept-code.ts";
 import type { PointsTo } from "../infer/points-to.ts";
 import { computeRelevance, type Relevance } from "../infer/relevance.ts";
-import { Abandoning, stopsInside, type Abandoned, type Branch } from "./abandon.ts";
+import { abortsIn, Abandoning, stopsInside, type Abandoned, type Branch } from "./abandon.ts";
 import { Copier } from "./copy.ts";
 import { buildResidual, type Residual } from "./residual.ts";
 import { Separation } from "./separate.ts";
-import { brokenRule, placesOf, type Candidate } from "./unions.ts";
+import { brokenRule, makesWriter, placesOf, type Candidate } from "./unions.ts";
 
 export interface Slice {
   readonly residual: Residual;
@@ -41,11 +41,7 @@ export interface Slices {
   readonly transformed: Slice | null;
 }
 
-export function sliceProgram(
-  program: Program,
-  pointsTo: PointsTo,
-  refused: ReadonlySet<TransformationKind>,
-): Slices {
+export function sliceProgram(program: Program, pointsTo: PointsTo, refused: ReadonlySet<TransformationKind>): Slices {
   return new Slicing(program, pointsTo, refused).run();
 }
 
@@ -125,8 +121,9 @@ class Slicing {
       walkStatements(declaration.body, (statement) => {
         for (const own of statementExpressions(statement))
           walkExpression(own, (inner) => {
-            if (inner.kind === "logical" && expense.of(inner.left)) branches.add(inner);
-            if (inner.kind === "conditional" && expense.of(inner.condition)) branches.add(inner);
+            if (inner.kind !== "logical" && inner.kind !== "conditional") return;
+            if (expense.of(inner.kind === "logical" ? inner.left : inner.condition) && !abortsIn(inner))
+              branches.add(inner);
           });
         if (statement.kind === "if" && expense.of(statement.condition)) {
           if (!stopsInside([...statement.consequent, ...statement.alternative])) branches.add(statement);
@@ -171,12 +168,13 @@ class Slicing {
   private describe(union: Abandoned, candidate: Candidate, steps: number): Transformation {
     const kind = kindOf(union, candidate);
     const { branch } = union;
-    const { span } = branch.kind === "switch" ? branch.discriminant : branch.kind === "logical" ? branch.left : branch.condition;
+    const { span } =
+      branch.kind === "switch" ? branch.discriminant : branch.kind === "logical" ? branch.left : branch.condition;
     const what =
       kind === "dropped-guard"
         ? "an early end is left out: its condition is expensive"
         : "the accesses of both sides are made: the condition is expensive";
-    return { kind, span, words: what, steps, makesWriter: false };
+    return { kind, span, words: what, steps, makesWriter: makesWriter(union, candidate) };
   }
 }
 

@@ -9,13 +9,16 @@
  */
 import {
   nestedStatements,
+  statementExpressions,
+  walkExpression,
   walkStatements,
   type Expression,
   type FunctionDeclaration,
+  type LoopStatement,
   type Program,
   type Statement,
 } from "../lower/ir.ts";
-import type { Inferred } from "../infer/definitions.ts";
+import { isStatement, type Inferred } from "../infer/definitions.ts";
 import { KeptCode } from "../infer/kept-code.ts";
 import type { Point } from "../infer/relevance.ts";
 import type { Abandoned, DroppedJump } from "./abandon.ts";
@@ -24,7 +27,7 @@ import type { Abandoned, DroppedJump } from "./abandon.ts";
 interface Extra {
   readonly code: KeptCode;
   /** What matters when both agree; null: f has ended, nothing matters. */
-  readonly then: Point | null;
+  readonly rejoin: Point | null;
   /** Whether accesses of f come after it. */
   readonly accessFollows: boolean;
   /** A jump of it that ends there too is no deviation. */
@@ -72,20 +75,20 @@ function valueIsNotNeeded(union: Abandoned, { relevance, program }: Candidate): 
 }
 
 /** A location that extra code defines would have another value than f's where it is used next. */
-function definesNothingLive({ code, then }: Extra): boolean {
-  if (then === null) return true;
-  for (const location of code.defines) if (then.live.has(location)) return false;
+function definesNothingLive({ code, rejoin }: Extra): boolean {
+  if (rejoin === null) return true;
+  for (const location of code.defines) if (rejoin.live.has(location)) return false;
   return true;
 }
 
 /** If extra code ended the execution, or jumped past the point from where on both agree, f's next accesses would be missed. */
-function doesNotLeave({ code, then, mayLeave }: Extra): boolean {
-  return then === null || (!code.stops && code.leaving.every((jump) => mayLeave(jump)));
+function doesNotLeave({ code, rejoin, mayLeave }: Extra): boolean {
+  return rejoin === null || (!code.stops && code.leaving.every((jump) => mayLeave(jump)));
 }
 
 /** Nor may it trap before f's next accesses. */
-function doesNotTrap({ code, then, accessFollows }: Extra): boolean {
-  return then === null || !accessFollows || !code.traps;
+function doesNotTrap({ code, rejoin, accessFollows }: Extra): boolean {
+  return rejoin === null || !accessFollows || !code.traps;
 }
 
 /** What ends a loop of extra code in f may be the very condition that was given up. */
@@ -99,21 +102,47 @@ function doesNotRecur({ code }: Extra, { recursive }: Candidate): boolean {
   return true;
 }
 
+/** Whether some execution that writes nothing is said to write: it is not certain that one of the other path does. */
+export function makesWriter(union: Abandoned, candidate: Candidate): boolean {
+  const { owner } = union;
+  const isHandler = owner === candidate.program.handler;
+  const sides = union.sides.map((side) => new KeptCode(candidate, [side]).writes);
+  const behind = union.dropped.some(({ place, target }) => {
+    const code = target === null ? (codeBehind(owner.body, place) ?? []) : [];
+    return new KeptCode(candidate, code).writes || (target === null && !isHandler);
+  });
+  if (!behind && !sides.includes(true)) return false;
+  if (!behind && union.sides.every((side) => isStatement(side) && alwaysWrites([side]))) return false;
+  const before = isHandler ? owner.body.findIndex((statement) => contains(statement, union.whole)) : 0;
+  return !alwaysWrites(owner.body.slice(0, before));
+}
+
+/** Whether a write stands in plain sight. */
+function alwaysWrites(statements: readonly Statement[]): boolean {
+  return statements.some((statement) => {
+    if (statement.kind === "block") return alwaysWrites(statement.body);
+    if (statement.kind !== "expression" || statement.expression.kind !== "access") return false;
+    const { operation } = statement.expression;
+    return operation === "put" || operation === "delete";
+  });
+}
+
 function* extrasOf(union: Abandoned, candidate: Candidate): Iterable<Extra> {
   const { relevance } = candidate;
   const behind = relevance.observed(union.whole)?.behind;
   // Not reached by anything that matters.
   if (behind === undefined) return;
+  const around = loopsAround(union.owner.body, union.whole);
   const sides = union.sides.map((side) => ({
-    code: new KeptCode(candidate, [side]),
+    code: new KeptCode(candidate, [side], around),
     ahead: relevance.observed(side)?.ahead ?? behind,
   }));
   for (const [index, { code }] of sides.entries()) {
     const later = sides.slice(index + 1);
     // Each side runs before the later ones, whichever of them f takes.
-    for (const { ahead } of later) yield { code, then: ahead, accessFollows: true, mayLeave: never };
+    for (const { ahead } of later) yield { code, rejoin: ahead, accessFollows: true, mayLeave: never };
     const accessFollows = behind.accessFollows || later.some((side) => side.code.accesses);
-    yield { code, then: behind, accessFollows, mayLeave: never };
+    yield { code, rejoin: behind, accessFollows, mayLeave: never };
   }
   for (const jump of union.dropped) yield* behindJump(jump, union.owner, candidate);
 }
@@ -124,30 +153,36 @@ const never = (): boolean => false;
 function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: Candidate): Iterable<Extra> {
   const { relevance, program, pointsTo } = candidate;
   const { target } = jump;
+  const around = loopsAround(owner.body, jump.place);
   if (target !== null) {
     const { statement } = target;
     if (statement === null) throw new Error("the target of a dropped jump was not rewritten");
     const observation = relevance.observed(statement);
-    const then = jump.kind === "continue" ? observation?.continuing : observation?.behind;
+    const rejoin = jump.kind === "continue" ? observation?.continuing : observation?.behind;
     const inside = statement.kind === "loop" ? statement.body : [statement];
     const behind = codeBehind(inside, jump.place) ?? [];
     const code = jump.kind === "break" && statement.kind === "loop" ? [statement] : behind;
     const sameTarget = (left: Statement): boolean => left.kind === jump.kind && isDirectlyIn(statement, left);
-    if (then !== undefined)
-      yield { code: new KeptCode(candidate, code), then, accessFollows: then.accessFollows, mayLeave: sameTarget };
+    if (rejoin !== undefined)
+      yield {
+        code: new KeptCode(candidate, code, around),
+        then,
+        accessFollows: rejoin.accessFollows,
+        mayLeave: sameTarget,
+      };
     return;
   }
-  const code = new KeptCode(candidate, codeBehind(owner.body, jump.place) ?? []);
+  const code = new KeptCode(candidate, codeBehind(owner.body, jump.place) ?? [], around);
   if (jump.kind === "return" && owner !== program.handler) {
-    const then = relevance.exitOf(owner);
-    yield { code, then, accessFollows: then.accessFollows, mayLeave: (left) => left.kind === "return" };
+    const rejoin = relevance.exitOf(owner);
+    yield { code, rejoin, accessFollows: rejoin.accessFollows, mayLeave: (left) => left.kind === "return" };
     return;
   }
-  yield { code, then: null, accessFollows: false, mayLeave: never };
+  yield { code, rejoin: null, accessFollows: false, mayLeave: never };
   if (owner === program.handler) return;
   // It ends in a callee: whatever comes after the call is behind the jump too.
   for (const declaration of pointsTo.reached)
-    yield { code: new KeptCode(candidate, declaration.body), then: null, accessFollows: false, mayLeave: never };
+    yield { code: new KeptCode(candidate, declaration.body), rejoin: null, accessFollows: false, mayLeave: never };
 }
 
 /** The statements that may run after a place, as far as the list goes: with all of a loop around it. Null: not inside. */
@@ -168,12 +203,25 @@ function codeBehind(statements: readonly Statement[], place: Statement): Stateme
   return null;
 }
 
-function contains(statement: Statement, place: Statement): boolean {
+function contains(statement: Statement, place: Statement | Expression): boolean {
   let found = false;
   walkStatements([statement], (inner) => {
     if (inner === place) found = true;
+    if (isStatement(place)) return;
+    for (const own of statementExpressions(inner))
+      walkExpression(own, (part) => {
+        if (part === place) found = true;
+      });
   });
   return found;
+}
+
+/** The loops that a statement or expression stands in. */
+function loopsAround(statements: readonly Statement[], place: Statement | Expression): LoopStatement[] {
+  const inside = statements.find((statement) => contains(statement, place));
+  if (inside === undefined || inside === place) return [];
+  const inner = loopsAround(nestedStatements(inside), place);
+  return inside.kind === "loop" ? [inside, ...inner] : inner;
 }
 
 /** Whether a `break` or `continue` belongs to the loop or to what stands for the switch. */

@@ -3,7 +3,7 @@
  * phases in order.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -13,8 +13,7 @@ import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
 import { spanOfRange } from "../parse/span.ts";
-import { relevanceWithGuards } from "./guards.ts";
-import { buildResidual } from "./residual.ts";
+import { sliceProgram, type Slice } from "./transform.ts";
 
 export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
@@ -22,36 +21,27 @@ export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
 
 function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler, sources } = front;
+    const { program, compiler } = front;
     const instance = handlerInstance(program, handler);
     const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
     verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
-    const relevance = relevanceWithGuards(lowered, pointsTo);
-    const residual = buildResidual(lowered, relevance);
-    verifyProgram(residual.program, "sliced");
-    const reads: AccessPattern[] = [];
-    const writes: AccessPattern[] = [];
-    for (const [access, { dependent }] of residual.accesses) {
-      const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
-      const key = text.slice(access.key.span.start, access.key.span.end);
-      const isRead = access.operation === "get" || access.operation === "has";
-      for (const { name } of pointsTo.tablesOf(access.table)) {
-        (isRead ? reads : writes).push({ table: name, key, dependent: isRead && dependent, span: access.span });
-      }
-    }
-    return {
+    const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+    for (const slice of [plain, transformed]) if (slice !== null) verifyProgram(slice.residual.program, "sliced");
+    const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
-      source: emitProgram(residual.program, {
-        fields: residual.fields,
+      source: emitProgram(slice.residual.program, {
+        fields: slice.residual.fields,
         comment: `What ${handler.name} (${handler.file}) reads and writes.`,
       }),
-      readOnly: writes.length === 0,
-      reads: reads.toSorted(bySpan),
-      writes: writes.toSorted(bySpan),
+      ...patternsOf(slice, pointsTo, front.sources),
+      transformations: slice.transformations,
+      explanations: [],
+      plain: other,
       diagnostics: [],
-    };
+    });
+    return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
@@ -66,6 +56,33 @@ function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
     primary: spanOfRange(handler.declaration.name.range),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
+}
+
+function patternsOf(
+  { residual }: Slice,
+  pointsTo: PointsTo,
+  sources: readonly SourceFile[],
+): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
+  const reads = new Map<string, AccessPattern>();
+  const writes = new Map<string, AccessPattern>();
+  for (const [access, { dependent }] of residual.accesses) {
+    const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
+    const key = text.slice(access.key.span.start, access.key.span.end);
+    const isRead = access.operation === "get" || access.operation === "has";
+    const patterns = isRead ? reads : writes;
+    const { file, start } = access.span;
+    for (const { name } of pointsTo.tablesOf(access.table)) {
+      // The slice may have several copies of an access.
+      const place = `${file}:${start}:${name}`;
+      const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
+      patterns.set(place, { table: name, key, dependent: isDependent, span: access.span });
+    }
+  }
+  return {
+    readOnly: writes.size === 0,
+    reads: [...reads.values()].toSorted(bySpan),
+    writes: [...writes.values()].toSorted(bySpan),
+  };
 }
 
 function handlerInstance(program: as.Program, { name, declaration }: HandlerDeclaration): as.Function {

@@ -100,7 +100,9 @@ test("golden bytes of version 1", () => {
 });
 
 test("golden bytes of a module of ABI version 2", () => {
-  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(`"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`);
+  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
+    `"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+  );
 });
 
 test("what is encoded is decoded", () => {

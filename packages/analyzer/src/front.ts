@@ -10,6 +10,8 @@ export interface HandlerDeclaration {
   /** Path of its file. */
   readonly file: string;
   readonly declaration: as.FunctionDeclaration;
+  /** Transformations that its slice must do without. */
+  readonly refused: ReadonlySet<TransformationKind>;
 }
 
 /** A `const users = new Table<User>("users")`. */
@@ -41,6 +43,14 @@ export interface AccessPattern {
   readonly dependent: boolean;
   readonly span: Span;
 }
+
+/**
+ * How a slice comes to say more than the handler touches. `union`: the accesses of both sides of a branch whose
+ * condition is expensive. `dropped-guard`: an early end left out because its condition is expensive. `widening`: the
+ * accesses of all candidates instead of the best ones.
+ */
+export const TRANSFORMATIONS = ["union", "dropped-guard", "widening"] as const;
+export type TransformationKind = (typeof TRANSFORMATIONS)[number];
 
 /** The slicer's verdict on one handler. */
 export type Derived =

@@ -8,7 +8,7 @@ import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
-import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
+import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
 import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
 import type { as } from "./parse/assemblyscript.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
@@ -54,6 +54,8 @@ export interface HandlerReport {
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
+  readonly transformations: readonly Transformation[];
+  readonly explanations: readonly Explanation[];
   /** Source of the read/write-set function; null if there is none. */
   readonly rwSource: string | null;
 }
@@ -216,7 +218,7 @@ function refused(handler: HandlerSchema, words: string): Derived {
 /** What the slicer gets to see: no handlers whose sets come from elsewhere. */
 function declarations(
   schema: Schema,
-  { given, nearStorage, refused }: Directions,
+  { given, nearStorage, refused: transformations }: Directions,
 ): Pick<FrontEnd, "handlers" | "tables"> {
   return {
     handlers: schema.handlers
@@ -225,7 +227,7 @@ function declarations(
         name,
         file: declaredIn,
         declaration,
-        refused: refused.get(name) ?? new Set(),
+        refused: transformations.get(name) ?? new Set(),
       })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
   };
@@ -247,8 +249,15 @@ function planOf(
   { name }: HandlerSchema,
   { given, nearStorage }: Directions,
   derived: Derived | undefined,
-): Pick<HandlerReport, "plan" | "readOnly" | "reads" | "writes" | "rwSource"> {
-  const unknown = { readOnly: false, reads: [], writes: [], rwSource: null };
+): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
+  const unknown = {
+    readOnly: false,
+    reads: [],
+    writes: [],
+    transformations: [],
+    explanations: [],
+    rwSource: null,
+  } as const;
   const set = given.get(name);
   if (set !== undefined)
     return { ...unknown, plan: { kind: "given", function: { name: set.name, span: set.span } }, rwSource: set.source };
@@ -256,9 +265,10 @@ function planOf(
   if (chosen !== undefined) return { ...unknown, plan: { kind: "near-storage", span: chosen } };
   if (derived === undefined) throw new Error(`${name} has no plan`);
   const { readOnly, reads, writes } = derived;
-  return derived.kind === "sliced"
-    ? { plan: { kind: "sliced" }, readOnly, reads, writes, rwSource: derived.source }
-    : { plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes, rwSource: null };
+  if (derived.kind === "refused")
+    return { ...unknown, plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes };
+  const { transformations, explanations, source } = derived;
+  return { plan: { kind: "sliced" }, readOnly, reads, writes, transformations, explanations, rwSource: source };
 }
 
 function nameSpan(handler: HandlerSchema): Span {

@@ -2,8 +2,9 @@
  * The second program of a module: the read/write-set functions. Each slice is a file of its own; given sets stay in the
  * developer's files, which are part of the program if there are any.
  *
- * A slice that does not compile is a mistake of the analyzer's. It costs its handler the speed of its location, never
- * the build: the others are compiled without it. A given set that does not compile is the developer's mistake.
+ * A slice that does not compile is a mistake of the analyzer's. It is replaced step by step: by the slice without
+ * transformations, then by none. That costs its handler the speed of its location, never the build. A given set that
+ * does not compile is the developer's mistake.
  */
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
@@ -53,10 +54,9 @@ export function compileReadWriteSets(
   let attempt = compile(sliced);
   if (attempt.wasm === null) {
     for (const verdict of sliced) {
-      const alone = compileTogether([verdict], [], base);
-      if (alone.wasm === null) derived.set(verdict.handler, notCompiled(verdict, schema, alone.problem));
+      derived.set(verdict.handler, compiling(verdict, schema, base));
     }
-    sliced = sliced.filter((verdict) => derived.get(verdict.handler) === verdict);
+    sliced = [...derived.values()].filter((verdict) => verdict.kind === "sliced");
     attempt = compile(sliced);
   }
   if (attempt.wasm === null) {
@@ -70,6 +70,14 @@ export function compileReadWriteSets(
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
   );
   return { wasm: attempt.wasm, derived, diagnostics: [...wrong, ...diagnostics] };
+}
+
+/** The verdict, or the first of what it falls back to that compiles by itself. */
+function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Derived {
+  const { wasm, problem } = compileTogether([verdict], [], base);
+  if (wasm !== null) return verdict;
+  const { plain } = verdict;
+  return plain?.kind === "sliced" ? compiling(plain, schema, base) : notCompiled(verdict, schema, problem);
 }
 
 type Attempt = { readonly compiled: Pick<CompiledProgram, "program" | "messages" | "crash" | "compiler"> } & (

@@ -98,7 +98,7 @@ function second(found: GivenSet, other: GivenSet): Diagnostic {
 function givenSet(
   program: as.Program,
   schema: Schema,
-  { file, name, span, tags: _ }: TaggedFunction,
+  { file, name, span }: TaggedFunction,
   tag: Extract<Tag, { kind: "readwrite" }>,
 ): GivenSet | Diagnostic {
   const element = program.filesByName.get(file.replace(/\.ts$/, ""))?.members?.get(name);

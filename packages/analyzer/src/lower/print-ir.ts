@@ -68,7 +68,9 @@ class IrPrinter {
 
   private function(declaration: FunctionDeclaration): string {
     const { kind, parameters, result, initializers, body } = declaration;
-    const traits = (["implicit", "overridable", "escapes", "isAbstract"] as const).filter((trait) => declaration[trait]);
+    const traits = (["implicit", "overridable", "escapes", "isAbstract"] as const).filter(
+      (trait) => declaration[trait],
+    );
     const list = parameters.map(({ local, defaultValue }) => {
       const initial = defaultValue === null ? "" : ` = ${this.expression(defaultValue)}`;
       return `${this.local(local)}${initial}`;

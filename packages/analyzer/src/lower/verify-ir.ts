@@ -250,7 +250,11 @@ class Verifier {
         );
         break;
       case "template":
-        this.demand(expression.parts.length === expression.operands.length + 1, "parts of a template are missing", span);
+        this.demand(
+          expression.parts.length === expression.operands.length + 1,
+          "parts of a template are missing",
+          span,
+        );
         break;
       case "assignment":
         this.assignment(expression);
@@ -316,7 +320,10 @@ class Verifier {
   /** Operands have values, but for those that are dropped. */
   private operand(operand: Expression, parent: Expression): void {
     const mayBeVoid =
-      parent.kind === "sequence" || parent.kind === "conditional" || parent.kind === "cast" || parent.kind === "logical";
+      parent.kind === "sequence" ||
+      parent.kind === "conditional" ||
+      parent.kind === "cast" ||
+      parent.kind === "logical";
     if (mayBeVoid) this.expression(operand);
     else this.value(operand);
   }
@@ -328,16 +335,19 @@ class Verifier {
     switch (target.kind) {
       case "local":
         this.known(target.local, span);
-        if (value !== null && operator === "") this.fits(value.type, target.local.type, `value of ${target.local.name}`, span);
+        if (value !== null && operator === "")
+          this.fits(value.type, target.local.type, `value of ${target.local.name}`, span);
         break;
       case "global":
         this.globalKnown(target.global, span);
         this.demand(target.global.mutable, `the constant ${target.global.name} is assigned`, span);
-        if (value !== null && operator === "") this.fits(value.type, target.global.type, `value of ${target.global.name}`, span);
+        if (value !== null && operator === "")
+          this.fits(value.type, target.global.type, `value of ${target.global.name}`, span);
         break;
       case "field":
         this.member(target.object, target.field.owner, target.field.name, span);
-        if (value !== null && operator === "") this.fits(value.type, target.field.type, `value of ${target.field.name}`, span);
+        if (value !== null && operator === "")
+          this.fits(value.type, target.field.type, `value of ${target.field.name}`, span);
         break;
       case "element":
         this.demand(nonNullable(target.container.type).kind === "library", "an element of no container", span);

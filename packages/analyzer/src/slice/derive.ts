@@ -14,6 +14,7 @@ import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
 import { spanOfRange } from "../parse/span.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
+import { verifySlice } from "./verify-slice.ts";
 
 export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
@@ -27,7 +28,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
-    for (const slice of [plain, transformed]) if (slice !== null) verifyProgram(slice.residual.program, "sliced");
+    for (const slice of [plain, transformed]) if (slice !== null) verifySlice(lowered, slice.residual, slice.relevance);
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,

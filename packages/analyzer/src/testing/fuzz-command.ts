@@ -95,13 +95,17 @@ function command(): void {
     if (values.features) for (const [feature, percent] of shares) say(`${String(percent).padStart(5)} % ${feature}`);
     const seconds = Math.round((performance.now() - started) / 1000);
     if (values.json)
-      console.log(JSON.stringify({ from, to: next, runs, seconds, ...counts, features: Object.fromEntries(shares), failures }));
+      console.log(
+        JSON.stringify({ from, to: next, runs, seconds, ...counts, features: Object.fromEntries(shares), failures }),
+      );
     else console.log(JSON.stringify({ from, to: next, seconds, ...counts, failures: failures.length }));
     process.exitCode = failures.length === 0 ? 0 : 1;
   };
 
   const startWorker = (): void => {
-    const child = fork(fileURLToPath(import.meta.url), { execArgv: ["--conditions=source", "--max-semi-space-size=64"] });
+    const child = fork(fileURLToPath(import.meta.url), {
+      execArgv: ["--conditions=source", "--max-semi-space-size=64"],
+    });
     running.add(child);
     let left = PROGRAMS_PER_PROCESS;
     let seed = 0;

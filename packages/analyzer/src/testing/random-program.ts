@@ -107,8 +107,12 @@ export function randomProgram(seed: number): RandomProgram {
 
 /** Two classes of which one derives from the other, with bodies of their own in every program. */
 function classes(context: Context): string[] {
-  const method = (head: string, result: TypeName | "void", parameters: readonly Variable[], overrides: boolean): string =>
-    new FunctionWriter(context, result, false).method(head, parameters, overrides);
+  const method = (
+    head: string,
+    result: TypeName | "void",
+    parameters: readonly Variable[],
+    overrides: boolean,
+  ): string => new FunctionWriter(context, result, false).method(head, parameters, overrides);
   const text: Variable = { name: "text", type: "string", constant: false };
   const n: Variable = { name: "n", type: "i32", constant: false };
   const work = "work(text: string, n: i32): string";
@@ -387,7 +391,8 @@ class FunctionWriter {
           "guarded-helper": () => (random.chance(0.4) ? `check(${text()})` : null),
           generic: () => `same<i32>(${int()})`,
           "map-size": () => `${this.value("Map<string, i32>", depth)}.size`,
-          "map-get-trap": () => (random.chance(0.12) ? `${this.value("Map<string, i32>", depth)}.get(${text()})` : null),
+          "map-get-trap": () =>
+            random.chance(0.12) ? `${this.value("Map<string, i32>", depth)}.get(${text()})` : null,
           "typed-array-read": () => `${this.value("Int32Array", depth)}[${random.pick(["0", "1", "2"])}]`,
           "byte-array": () => `<i32>${this.value("Uint8Array", depth)}.length`,
           "static-call": () => "Holder.tick()",
@@ -395,9 +400,10 @@ class FunctionWriter {
           "override-call": () => `${this.value("Shape", depth)}.area()`,
           "random-method": () =>
             this.inClass ? null : this.on("Base", (object) => `${object}.${random.pick(["step()", "size", "total"])}`),
-          "nested-record": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.part.weight : ${int()})`),
+          "nested-record": () =>
+            this.on("Item | null", (item) => `(${item} != null ? ${item}!.part.weight : ${int()})`),
           "null-trap": () => (random.chance(0.12) ? this.on("Item | null", (item) => `${item}!.n`) : null),
-"stored-number": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.n : ${int()})`),
+          "stored-number": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.n : ${int()})`),
           "increment-inside": () => integer((name) => random.pick([`(${name}++)`, `(--${name})`])),
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
           "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
@@ -419,7 +425,10 @@ class FunctionWriter {
                 `(${item} != null ? ${item}!.${random.pick(["id", "part.label", "list.join()", "n.toString()"])} : ${text()})`,
             ),
           "nullable-in-record": () =>
-            this.on("Item | null", (item) => `(${item} != null && ${item}!.other != null ? ${item}!.other!.label : "u")`),
+            this.on(
+              "Item | null",
+              (item) => `(${item} != null && ${item}!.other != null ? ${item}!.other!.label : "u")`,
+            ),
           "records-in-record": () =>
             this.on(
               "Item | null",
@@ -442,7 +451,7 @@ class FunctionWriter {
           uuid: () => "uuid()",
           now: () => "now().toString()",
           "bytes-to-text": () => this.on("Uint8Array", (name) => `String.UTF8.decode(${name}.buffer)`),
-"stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
+          "stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
           "alias-in-map": () => `${this.value("Holder", depth)}.named(${text()}).s`,
           "boxed-text": () => `new Box<string>(${text()}).swap(${text()})`,
         };
@@ -506,7 +515,10 @@ class FunctionWriter {
       case "Base":
         return { "random-object": () => (this.inClass ? null : `base(${text()}, ${int()})`) };
       case "Holder":
-        return { "keeping-alias": () => `new Holder().keep(${node()})`, "kept-alias": () => this.on("Holder", (name) => `${name}.keep(${node()})`) };
+        return {
+          "keeping-alias": () => `new Holder().keep(${node()})`,
+          "kept-alias": () => this.on("Holder", (name) => `${name}.keep(${node()})`),
+        };
       case "Box<Node>":
         return { boxing: () => `new Box<Node>(${node()})` };
       case "i32[]":
@@ -516,7 +528,7 @@ class FunctionWriter {
           "map-callback": () => `${numbers()}.map<i32>((x) => x + 1)`,
           "map-with-effects": () => `few<i32>(${numbers()}).map<i32>((x) => { count += x; B.has(near(x)); return x; })`,
           "array-slice": () => `${numbers()}.slice(1)`,
-"function-as-callback": () => `few<i32>(${numbers()}).map<i32>(${random.pick(["counted", "noted"])})`,
+          "function-as-callback": () => `few<i32>(${numbers()}).map<i32>(${random.pick(["counted", "noted"])})`,
         };
       case "string[]":
         return {
@@ -541,13 +553,19 @@ class FunctionWriter {
       case "Int32Array":
         return { "typed-view": () => this.on("Int32Array", (name) => `${name}.subarray(0, 3)`) };
       case "Uint8Array":
-        return { "text-to-bytes": () => `Uint8Array.wrap(String.UTF8.encode(${text()}))`, "byte-view": () => this.on("Uint8Array", (name) => `${name}.subarray(0, ${name}.length)`) };
+        return {
+          "text-to-bytes": () => `Uint8Array.wrap(String.UTF8.encode(${text()}))`,
+          "byte-view": () => this.on("Uint8Array", (name) => `${name}.subarray(0, ${name}.length)`),
+        };
       case "Map<string, i32>":
       case "Map<string, Node>":
       case "Set<string>":
         return { "new-container": () => this.base(type) };
       case "Table<Item>":
-        return { "table-choice": () => `where(${int()})`, "table-identity": () => `same<Table<Item>>(${this.table()})` };
+        return {
+          "table-choice": () => `where(${int()})`,
+          "table-identity": () => `same<Table<Item>>(${this.table()})`,
+        };
       case "(text: string) => string":
         return {
           "named-function": () => this.base(type),
@@ -646,7 +664,8 @@ class FunctionWriter {
       put: () => `${this.table()}.put(${this.keyOf()}, ${record()});`,
       delete: () => `${this.table()}.delete(${this.keyOf()});`,
       "put-text": () => `T.put(${this.keyOf()}, ${text()});`,
-      "table-value-access": () => `${this.value("Table<Item>")}.${random.pick(["get", "has", "delete"])}(${this.keyOf()});`,
+      "table-value-access": () =>
+        `${this.value("Table<Item>")}.${random.pick(["get", "has", "delete"])}(${this.keyOf()});`,
       "wrapped-put": () => `save<Item>(${this.value("Table<Item>")}, ${text()}, ${record()});`,
       "read-your-write": () => {
         const table = this.table();
@@ -662,8 +681,12 @@ class FunctionWriter {
         return `const ${name} = ${this.keyOf()};\n${table}.delete(${name});\nif (!${table}.has(${name})) ${this.table()}.get(${this.keyOf()});`;
       },
       "dependent-read": () =>
-        this.on("Item | null", (item) => `if (${item} != null) ${this.table()}.get(${random.pick(["key", "wide"])}(${item}!.id));`),
-      "put-back": () => this.on("Item | null", (item) => `if (${item} != null) ${this.table()}.put(${this.keyOf()}, ${item}!);`),
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null) ${this.table()}.get(${random.pick(["key", "wide"])}(${item}!.id));`,
+        ),
+      "put-back": () =>
+        this.on("Item | null", (item) => `if (${item} != null) ${this.table()}.put(${this.keyOf()}, ${item}!);`),
       "reads-in-loop": () =>
         this.on(
           "Item | null",
@@ -671,7 +694,10 @@ class FunctionWriter {
             `if (${item} != null) for (let i = 0; i < ${item}!.list.length && i < 4; i++) ${this.table()}.get(key(${item}!.list[i]));`,
         ),
       "accesses-over-texts": () =>
-        this.on("string[]", (name) => `for (let i = 0; i < ${name}.length && i < 4; i++) { ${this.table()}.get(key(${name}[i])); }`),
+        this.on(
+          "string[]",
+          (name) => `for (let i = 0; i < ${name}.length && i < 4; i++) { ${this.table()}.get(key(${name}[i])); }`,
+        ),
       "rank-then-access": () =>
         this.on(
           "Node[]",
@@ -692,8 +718,10 @@ class FunctionWriter {
           `if (slow(${text()}) > 128) { ${this.table()}.delete(${this.keyOf()}); }`,
           `if (slow(${text()}) == 5) ${this.exit()}\n${this.table()}.get(${this.keyOf()});`,
         ]),
-      "map-then-access": () => this.on("Map<string, i32>", (name) => `if (${name}.has("a")) A.get(wide(${name}.get("a").toString()));`),
-      "callback-access": () => this.on("string[]", (name) => `few<string>(${name}).forEach((x) => { C.has(key(x)); });`),
+      "map-then-access": () =>
+        this.on("Map<string, i32>", (name) => `if (${name}.has("a")) A.get(wide(${name}.get("a").toString()));`),
+      "callback-access": () =>
+        this.on("string[]", (name) => `few<string>(${name}).forEach((x) => { C.has(key(x)); });`),
       "typed-array-key": () => this.on("Int32Array", (name) => `B.get(wide(${name}[1].toString()));`),
       "side-effect-method": () => `${this.value("Shape")}.side();`,
     };
@@ -712,12 +740,26 @@ class FunctionWriter {
       "global-array": () => `if (texts.length < 5) texts.push(clip(${text()}));`,
       "global-container-alias": () => `if (register.length < 4) register.unshift(${node()});`,
       "global-field": () => `shared.s = clip(${text()});`,
-      "static-field": () => random.pick([`Holder.hits = ${int()};`, `Holder.held = ${node()};`, `Holder.held.s = clip(${text()});`]),
+      "static-field": () =>
+        random.pick([`Holder.hits = ${int()};`, `Holder.held = ${node()};`, `Holder.held.s = clip(${text()});`]),
       "record-number": () => this.on("Item | null", (item) => `if (${item} != null) ${item}!.n = ${int()};`),
-      "record-list": () => this.on("Item | null", (item) => `if (${item} != null && ${item}!.list.length < 5) ${item}!.list.push(clip(${text()}));`),
-      "record-part": () => this.on("Item | null", (item) => `if (${item} != null) ${item}!.part.label = clip(${text()});`),
-      "record-parts": () => this.on("Item | null", (item) => `if (${item} != null && ${item}!.parts.length < 3) ${item}!.parts.push(${item}!.part);`),
-      "record-nullable": () => this.on("Item | null", (item) => `if (${item} != null) ${item}!.other = ${random.pick(["new Part()", `${item}!.part`, "null"])};`),
+      "record-list": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null && ${item}!.list.length < 5) ${item}!.list.push(clip(${text()}));`,
+        ),
+      "record-part": () =>
+        this.on("Item | null", (item) => `if (${item} != null) ${item}!.part.label = clip(${text()});`),
+      "record-parts": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null && ${item}!.parts.length < 3) ${item}!.parts.push(${item}!.part);`,
+        ),
+      "record-nullable": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null) ${item}!.other = ${random.pick(["new Part()", `${item}!.part`, "null"])};`,
+        ),
       "field-number": () => this.on("Node", (name) => `${name}.x = ${int()};`),
       "field-text": () => this.on("Node", (name) => `${name}.s = clip(${text()});`),
       "field-array": () => this.on("Node", (name) => `if (${name}.numbers.length < 6) ${name}.numbers.push(${int()});`),
@@ -726,19 +768,37 @@ class FunctionWriter {
       "setter-access": () => this.on("Node", (name) => `${name}.mark = clip(${text()});`),
       "field-compound": () => this.on("Node", (name) => `${name}.x ${random.pick(["+=", "-=", "*="])} ${int()};`),
       "method-effect": () => this.on("Node", (name) => `${name}.bump(${int()});`),
-      "field-of-container": () => this.on("Node[]", (name) => `if (${name}.length > 0) ${name}[${name}.length - 1].s = clip(${text()});`),
+      "field-of-container": () =>
+        this.on("Node[]", (name) => `if (${name}.length > 0) ${name}[${name}.length - 1].s = clip(${text()});`),
       "holder-node": () => this.on("Holder", (name) => `${name}.node = ${node()};`),
       "holder-keep": () => this.on("Holder", (name) => `if (${name}.nodes.length < 4) ${name}.keep(${node()});`),
       "holder-change": () => this.on("Holder", (name) => `${name}.named(${text()}).s = clip(${text()});`),
-      "box-change": () => this.on("Box<Node>", (name) => random.pick([`${name}.value = ${node()};`, `${name}.get().bump(2);`])),
-      "random-object-change": () => (this.inClass ? null : this.on("Base", (name) => random.pick([`${name}.total = ${int()};`, `${name}.size = ${int()};`, `${name}.node = ${node()};`, `if (${name}.list.length < 4) ${name}.list.push(clip(${text()}));`]))),
+      "box-change": () =>
+        this.on("Box<Node>", (name) => random.pick([`${name}.value = ${node()};`, `${name}.get().bump(2);`])),
+      "random-object-change": () =>
+        this.inClass
+          ? null
+          : this.on("Base", (name) =>
+              random.pick([
+                `${name}.total = ${int()};`,
+                `${name}.size = ${int()};`,
+                `${name}.node = ${node()};`,
+                `if (${name}.list.length < 4) ${name}.list.push(clip(${text()}));`,
+              ]),
+            ),
       "array-push": () => this.on("string[]", (name) => `if (${name}.length < 5) ${name}.push(clip(${text()}));`),
       "array-pop": () => this.on("string[]", (name) => `if (${name}.length > 1) ${name}.pop();`),
       "pop-trap": () => (random.chance(0.12) ? this.on("string[]", (name) => `${name}.pop();`) : null),
       "element-write": () => this.on("string[]", (name) => `if (${name}.length > 0) ${name}[0] = clip(${text()});`),
       "element-write-ordered": () => {
         const index = this.variable("i32", true);
-        return index === null ? null : this.on("string[]", (name) => `if (${index} >= 0 && ${index} < ${name}.length) ${name}[${index}++] = clip(${text()} + ${index}.toString());`);
+        return index === null
+          ? null
+          : this.on(
+              "string[]",
+              (name) =>
+                `if (${index} >= 0 && ${index} < ${name}.length) ${name}[${index}++] = clip(${text()} + ${index}.toString());`,
+            );
       },
       reverse: () => this.on("string[]", (name) => `${name}.reverse();`),
       sort: () => this.on("string[]", (name) => `${name}.sort();`),
@@ -750,13 +810,23 @@ class FunctionWriter {
       "object-push": () => this.on("Node[]", (name) => `if (${name}.length < 4) ${name}.push(${node()});`),
       "object-sort": () => this.on("Node[]", (name) => `${name}.sort((p, q) => p.x - q.x);`),
       "callback-change": () => this.on("Node[]", (name) => `${name}.forEach((x) => { x.s = word; x.x++; });`),
-      "map-set": () => this.on("Map<string, i32>", (name) => `if (${name}.size < 5) ${name}.set(clip(${text()}), ${int()});`),
+      "map-set": () =>
+        this.on("Map<string, i32>", (name) => `if (${name}.size < 5) ${name}.set(clip(${text()}), ${int()});`),
       "map-delete": () => this.on("Map<string, i32>", (name) => `${name}.delete(${text()});`),
-      "object-map-set": () => this.on("Map<string, Node>", (name) => `if (${name}.size < 4) ${name}.set(${random.pick(['"a"', `clip(${text()})`])}, ${node()});`),
+      "object-map-set": () =>
+        this.on(
+          "Map<string, Node>",
+          (name) => `if (${name}.size < 4) ${name}.set(${random.pick(['"a"', `clip(${text()})`])}, ${node()});`,
+        ),
       "set-add": () => this.on("Set<string>", (name) => `if (${name}.size < 5) ${name}.add(clip(${text()}));`),
       "set-clear": () => this.on("Set<string>", (name) => `${name}.clear();`),
-      "typed-array-write": () => this.on("Int32Array", (name) => `${name}[${random.pick(["0", "1", "2"])}] ${random.pick(["=", "+="])} ${int()};`),
-      "byte-write": () => this.on("Uint8Array", (name) => `if (${name}.length > 0) ${name}[0] = <u8>(97 + (${int()} & 3));`),
+      "typed-array-write": () =>
+        this.on(
+          "Int32Array",
+          (name) => `${name}[${random.pick(["0", "1", "2"])}] ${random.pick(["=", "+="])} ${int()};`,
+        ),
+      "byte-write": () =>
+        this.on("Uint8Array", (name) => `if (${name}.length > 0) ${name}[0] = <u8>(97 + (${int()} & 3));`),
       "typed-array-fill": () => this.on("Int32Array", (name) => `${name}.fill(${int()});`),
       "draw-dropped": () => random.pick(["random();", "uuid();"]),
       "function-value-effect": () => this.on("(text: string) => string", (f) => `${f}(${text()});`),
@@ -768,9 +838,14 @@ class FunctionWriter {
     const bool = (): string => this.value("bool");
     const loops = this.loops < 2 ? (): string => this.loop() : (): null => null;
     return {
-      "if-else": () => `${this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1)}${this.braced("} else", 1 + random.below(3))}`,
+      "if-else": () =>
+        `${this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1)}${this.braced("} else", 1 + random.below(3))}`,
       if: () => this.braced(`if (${bool()})`, 1 + random.below(3)),
-      "slow-if": () => this.braced(`if (slow(${this.value("string")}) ${random.pick(["> 128", "== 5", "< 250"])})`, 1 + random.below(3)),
+      "slow-if": () =>
+        this.braced(
+          `if (slow(${this.value("string")}) ${random.pick(["> 128", "== 5", "< 250"])})`,
+          1 + random.below(3),
+        ),
       "slow-if-else": () =>
         `${this.braced(`if (slow(${this.value("string")}) > 128)`, 1 + random.below(2)).slice(0, -1)}${this.braced("} else", 1 + random.below(2))}`,
       "slow-loop": () => {
@@ -791,8 +866,7 @@ class FunctionWriter {
       },
       "early-end": () => (random.chance(0.5) ? `if (${bool()}) ${this.exit()}` : null),
       assert: () => (random.chance(0.2) ? `assert(${bool()}, "asserted");` : null),
-      "cast-trap": () =>
-        random.chance(0.12) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null,
+      "cast-trap": () => (random.chance(0.12) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
       jump: () => (this.jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),
       "slow-jump": () =>
         this.jumps > 0 ? `if (slow(${this.value("string")}) > 128) ${random.pick(["break;", "continue;"])}` : null,
@@ -869,7 +943,9 @@ class FunctionWriter {
     // `continue` in a switch belongs to the loop around it; `break` is written below.
     this.jumps = 0;
     const lines = labels.map((label) => {
-      const body = `  ${label} {\n${this.body(1 + random.below(2)).replaceAll(/^/gm, "  ").trimEnd()}\n  }`;
+      const body = `  ${label} {\n${this.body(1 + random.below(2))
+        .replaceAll(/^/gm, "  ")
+        .trimEnd()}\n  }`;
       if (!random.chance(0.6)) {
         this.features.add("fall-through");
         return body;
@@ -912,8 +988,7 @@ class FunctionWriter {
       while: () => `let ${counter} = 0;\nwhile (${counter}++ < ${bound} && ${condition}) {\n${inside()}}`,
       "do-while": () =>
         `let ${counter} = 0;\ndo {\n  if (${counter}++ > ${bound}) break;\n${inside()}} while (${condition});`,
-      "endless-loop": () =>
-        `let ${counter} = 0;\nwhile (true) {\n  if (${counter}++ >= ${bound}) break;\n${inside()}}`,
+      "endless-loop": () => `let ${counter} = 0;\nwhile (true) {\n  if (${counter}++ >= ${bound}) break;\n${inside()}}`,
       "bound-from-slow": () =>
         `for (let ${counter} = 0; ${counter} < (slow(${this.value("string")}) & 3); ${counter}++) {\n${inside()}}`,
     });

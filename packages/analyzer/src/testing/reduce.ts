@@ -48,7 +48,7 @@ function removeParts(source: () => string, attempt: (edits: readonly Edit[]) => 
     const length = lists(source())[list]?.length;
     if (length === undefined) return;
     for (let size = length; size > 0; size = Math.floor(size / 2)) {
-      for (let at = 0; ; ) {
+      for (let at = 0; ;) {
         const parts = lists(source())[list] ?? [];
         const run = parts.slice(at, at + size);
         const first = run[0];
@@ -68,7 +68,7 @@ function apply(text: string, edits: readonly Edit[]): string {
 }
 
 function parse(text: string): Node {
-  return parseSync("program.ts", text, { lang: "ts" }).program as unknown as Node;
+  return parseSync("program.ts", text, { lang: "ts" }).program;
 }
 
 function isNode(value: unknown): value is Node {

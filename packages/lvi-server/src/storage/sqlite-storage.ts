@@ -20,7 +20,7 @@ import {
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import { type Lease, type Recovery, type Storage, StorageError, type StoredModule } from "./storage.ts";
+import { type Lease, type Storage, StorageError, type StoredModule } from "./storage.ts";
 
 const SCHEMA_VERSION = 1;
 
@@ -132,15 +132,11 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  recover(epoch: number, doneSinceMs: number): Promise<Recovery> {
+  recover(epoch: number): Promise<readonly Intent[]> {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");
       const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
-      const done = this.#all<IntentRow>(
-        "SELECT * FROM intents WHERE state = 'done' AND done_at_ms >= ? ORDER BY done_at_ms",
-        doneSinceMs,
-      );
-      return { pending: pending.map(intentOf), done: done.map(doneOf) };
+      return pending.map(intentOf);
     });
   }
 

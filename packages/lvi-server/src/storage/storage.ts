@@ -12,7 +12,7 @@
  */
 import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import type { Completion, DoneIntent, Intent, IntentRecord } from "../core/intent.ts";
+import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
@@ -25,8 +25,8 @@ export interface Storage {
   acquireLease(seen: Lease, termMs: number): Promise<Lease | null>;
   /** For another term from when this was sent; 0 gives it up. False: another server has the lease. */
   renewLease(epoch: number, termMs: number): Promise<boolean>;
-  /** What earlier servers left: all pending intents, which are this server's from then on, and those done since a time. */
-  recover(epoch: number, doneSinceMs: number): Promise<Recovery>;
+  /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */
+  recover(epoch: number): Promise<readonly Intent[]>;
 
   /** The intent of an execution; strongly consistent. */
   lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null>;
@@ -59,11 +59,6 @@ export interface Lease {
   readonly beat: number;
   /** For how long after a renewal its holder may serve; 0: nobody holds it. */
   readonly termMs: number;
-}
-
-export interface Recovery {
-  readonly pending: readonly Intent[];
-  readonly done: readonly DoneIntent[];
 }
 
 export interface StoredModule {

@@ -23,9 +23,9 @@ import {
   type Write,
 } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../../core/events.ts";
-import type { Completion, DoneIntent, Intent, IntentRecord } from "../../core/intent.ts";
+import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
-import { type Lease, type Recovery, type Storage, StorageError, type StoredModule } from "../storage.ts";
+import { type Lease, type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
@@ -45,7 +45,7 @@ import {
   positionOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
-import { allShards, BY_STATUS, ensureTables, EXPIRY, type Tables, tablesOf } from "./tables.ts";
+import { allShards, ensureTables, EXPIRY, OPEN, OPEN_SINCE, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -175,21 +175,17 @@ export class DynamoStorage implements Storage {
     return failed === null;
   }
 
-  async recover(epoch: number, doneSinceMs: number): Promise<Recovery> {
+  async recover(epoch: number): Promise<readonly Intent[]> {
     const lease = await this.#dynamo.get(this.#tables.meta, LEASE);
     const served = Number(lease?.["served"]?.N ?? 0);
-    const keys = (await atOnce(allShards(), (shard) => this.#recentKeys(shard, doneSinceMs))).flat();
+    const keys = (await atOnce(allShards(), (shard) => this.#openKeys(shard))).flat();
     const pending: Intent[] = [];
-    const done: DoneIntent[] = [];
     await atOnce(await this.#dynamo.batchGet(this.#tables.intents, keys), async (found) => {
       const record = await this.#adopt(epoch, served, found);
       if (record === null) return;
       const known = await this.#known(epoch, record);
       if (known === "fenced") throw new StorageError("none", OVERTAKEN);
-      if (known.state === "done") {
-        done.push(known.done);
-        return;
-      }
+      if (known.state === "done") return;
       pending.push(known.intent);
       if (positionOf(record).overflowParts > 0) this.#withParts.set(known.intent.executionId, positionOf(record));
     });
@@ -203,20 +199,17 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
     });
     if (fenced !== null) throw new StorageError("none", OVERTAKEN);
-    return {
-      pending: pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1)),
-      done: done.toSorted((a, b) => a.doneAtMs - b.doneAtMs),
-    };
+    return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
   }
 
-  /** Of what is pending in a shard, partly applied, or was done since a time. */
-  async #recentKeys(shard: string, doneSinceMs: number): Promise<readonly Item[]> {
+  /** Of the records of a shard that are pending or partly applied. */
+  async #openKeys(shard: string): Promise<readonly Item[]> {
     const found = await this.#dynamo.query({
       TableName: this.#tables.intents,
-      IndexName: BY_STATUS,
-      KeyConditionExpression: "#shard = :shard AND #status >= :since",
-      ExpressionAttributeNames: { "#shard": "shard", "#status": "status" },
-      ExpressionAttributeValues: { ":shard": { S: shard }, ":since": { S: doneStatus(doneSinceMs) } },
+      IndexName: OPEN,
+      KeyConditionExpression: "#shard = :shard",
+      ExpressionAttributeNames: { "#shard": "shard" },
+      ExpressionAttributeValues: { ":shard": { S: shard } },
     });
     return found.map((item) => keyOf(text(item, "execution_id") as ExecutionId));
   }
@@ -346,7 +339,7 @@ export class DynamoStorage implements Storage {
     const applied = await atOnce(inTransactions(actions), (some) => this.#transactFenced(epoch, some), PARTS_AT_ONCE);
     if (applied.includes("fenced")) return null;
 
-    const { write_parts: _, will_expire_at: expiresAt, ...rest } = record;
+    const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
     const done: Item = { ...rest, status: { S: doneStatus(number(record, "done_at_ms")) }, [EXPIRY]: expiresAt! };
     const failed = await this.#dynamo.put({
       TableName: this.#tables.intents,

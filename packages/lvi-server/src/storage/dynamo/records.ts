@@ -23,11 +23,10 @@ import type { Completion, DoneIntent, Intent, IntentUnit } from "../../core/inte
 import { bytes, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { type Item, MAX_ITEM_BYTES, sizeOfItem } from "./limits.ts";
 import { countParts } from "./parts.ts";
-import { EXPIRY, shardOf } from "./tables.ts";
+import { EXPIRY, OPEN_SINCE, shardOf } from "./tables.ts";
 
 export const PENDING = "pending";
 export const PARTLY_APPLIED = "partly applied";
-/** Sorts before the two above, and by time. */
 const DONE = "done ";
 
 /** For what a record gets besides when it is completed. */
@@ -86,6 +85,7 @@ export function pendingRecord(epoch: number, intent: Intent): Stored {
     time_ms: { N: String(environment.timeMs) },
     seed: { B: environment.seed },
     created_at_ms: { N: String(createdAtMs) },
+    [OPEN_SINCE]: { S: new Date(createdAtMs).toISOString() },
   };
   const whole: Item = { ...common, ...nativeAttributes("args", args), units: { S: unitsText } };
   if (sizeOfItem(whole) <= MAX_RECORD_BYTES) return { item: whole, overflow: null };
@@ -135,7 +135,9 @@ export function doneRecord(epoch: number, completion: Completion, writeParts: nu
     done_at_ms: { N: String(doneAtMs) },
     // Not before all writes are in their items.
     [writeParts > 0 ? "will_expire_at" : EXPIRY]: { N: String(Math.ceil(expiresAtMs / 1_000)) },
-    ...(writeParts > 0 ? { write_parts: { N: String(writeParts) } } : {}),
+    ...(writeParts > 0
+      ? { write_parts: { N: String(writeParts) }, [OPEN_SINCE]: { S: new Date(doneAtMs).toISOString() } }
+      : {}),
   };
   const whole: Item = { ...common, ...nativeAttributes("args", args), outcome: outcomeAttribute(outcome) };
   if (sizeOfItem(whole) <= MAX_RECORD_BYTES) return { item: whole, overflow: null };

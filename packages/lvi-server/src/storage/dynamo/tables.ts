@@ -7,7 +7,7 @@
  *   <prefix>-blobs     id, part → bytes                       modules; outcomes beyond an item's size
  *   <prefix>-meta      kind, name → …                         the lease, its fences, the list of modules
  *
- * An index of the intents by status lets a starting server find the pending ones. It is a local one, because those of
+ * An index of the open intents lets a starting server find them. It is a local one, because those of
  * DynamoDB that are global lag behind their table; its price is a partition key, of which a shard of the execution id
  * makes enough.
  */
@@ -34,7 +34,9 @@ export interface Tables {
   readonly meta: string;
 }
 
-export const BY_STATUS = "by_status";
+/** The index of the records that are pending or partly applied, and its sort key, which only these have. */
+export const OPEN = "open";
+export const OPEN_SINCE = "open_since";
 
 /** When an item may go, in seconds. */
 export const EXPIRY = "expires_at";
@@ -78,7 +80,7 @@ interface TableDefinition {
 function definitionsOf({ items, intents, parts, blobs, meta }: Tables): readonly TableDefinition[] {
   return [
     { name: items, key: ["unit"], expires: false },
-    { name: intents, key: ["shard", "execution_id"], indexed: "status", expires: true },
+    { name: intents, key: ["shard", "execution_id"], indexed: OPEN_SINCE, expires: true },
     { name: parts, key: ["id", "part"], expires: false },
     { name: blobs, key: ["id", "part"], expires: true },
     { name: meta, key: ["kind", "name"], expires: false },
@@ -130,7 +132,7 @@ async function describe(
   return requests.read(async (abortSignal) => {
     try {
       const { Table } = await client.send(new DescribeTableCommand({ TableName: name }), { abortSignal });
-      const index = Table?.LocalSecondaryIndexes?.find(({ IndexName }) => IndexName === BY_STATUS);
+      const index = Table?.LocalSecondaryIndexes?.find(({ IndexName }) => IndexName === OPEN);
       const keys = [...(Table?.KeySchema ?? []), ...(index?.KeySchema?.slice(1) ?? [])];
       return { status: Table?.TableStatus ?? "", keys: keys.map(({ AttributeName }) => AttributeName).join(", ") };
     } catch (error) {
@@ -164,7 +166,7 @@ async function create(
       : {
           LocalSecondaryIndexes: [
             {
-              IndexName: BY_STATUS,
+              IndexName: OPEN,
               KeySchema: schema(partition, indexed),
               Projection: { ProjectionType: "KEYS_ONLY" },
             },

@@ -82,7 +82,6 @@ export const CATALOGUE = {
 
   // Read/write sets
   read_write_set_not_derived: NEAR_STORAGE,
-  not_sliced_interface: NEAR_STORAGE,
   not_sliced_library: NEAR_STORAGE,
   not_sliced_method_value: NEAR_STORAGE,
   not_sliced_module_code: NEAR_STORAGE,

@@ -64,6 +64,9 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer<RadicalComp
           readOnly: name === "friends",
           reads: [],
           writes: [],
+          transformations: [],
+          explanations: [],
+          plain: null,
           diagnostics: [],
         })),
   };
@@ -71,7 +74,7 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer<RadicalComp
 
 function plans(build: BuildResult): Record<string, string> {
   return Object.fromEntries(
-    build.handlers.map(({ name, plan }) => [name, plan.kind === "sliced" ? "sliced" : plan.reason.code]),
+    build.handlers.map(({ name, plan }) => [name, plan.kind === "recorded" ? plan.reason.code : plan.kind]),
   );
 }
 

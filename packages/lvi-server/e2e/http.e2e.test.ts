@@ -112,8 +112,10 @@ describe("executions over HTTP", () => {
     expect(await client.read("e")).toBe(1);
     expect(await client.lvi(client.requestOf("incrementUndeclared", "f", null))).toMatchObject({ kind: "executed" });
     expect([await client.read("f"), await client.read("f-shadow")]).toEqual([1, 1]);
-    expect(await client.lvi(client.requestOf("incrementRecorded", "g", null))).toMatchObject({ kind: "executed" });
+    expect(await client.lvi(client.requestOf("incrementNearStorage", "g", null))).toMatchObject({ kind: "executed" });
     expect(await client.read("g")).toBe(1);
+    expect(await client.lvi(client.requestOf("incrementRecorded", "d", null))).toMatchObject({ kind: "executed" });
+    expect(await client.read("e")).toBe(2);
   });
 
   test("aborts and traps are outcomes", async () => {
@@ -132,9 +134,9 @@ describe("executions over HTTP", () => {
   test("unknown modules and handlers, clocks far off", async () => {
     const request = client.requestOf("increment", "j", null);
     expect(await client.lvi({ ...request, module: "0".repeat(64) as never })).toMatchObject({ code: "unknown_module" });
-    expect(await client.lvi({ ...request, handler: "nothing" })).toMatchObject({ code: "unknown_handler" });
+    expect(await client.lvi({ ...request, handler: "nothing", attempt: 2 })).toMatchObject({ code: "unknown_handler" });
     const environment = { ...request.environment, timeMs: request.environment.timeMs - 3_600_000 };
-    expect(await client.lvi({ ...request, environment })).toMatchObject({ code: "clock_skew" });
+    expect(await client.lvi({ ...request, environment, attempt: 3 })).toMatchObject({ code: "clock_skew" });
   });
 });
 
@@ -274,7 +276,7 @@ describe("bad input", () => {
     const { content } = await testModule();
     const wrong: ModuleContent[] = [
       { ...content, plans: { ...content.plans, nobody: "near-storage" } },
-      { ...content, plans: { increment: "speculative" }, rwWasm: EMPTY_MODULE },
+      { ...content, plans: { increment: "sliced" }, rwWasm: EMPTY_MODULE },
       { ...content, wasm: MODULE_WITH_FOREIGN_IMPORT },
     ];
     for (const one of wrong) {

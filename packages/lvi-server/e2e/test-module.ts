@@ -59,7 +59,8 @@ export function link(): void {
   put("links", parts[0], changetype<usize>(bytes), bytes.byteLength);
 }
 export function incrementUndeclared(): void { const key = argument(); add(key); add(key + "-shadow"); }
-export function incrementRecorded(): void { add(argument()); }
+export function incrementRecorded(): void { add(linked(argument())); }
+export function incrementNearStorage(): void { add(argument()); }
 export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
 export function trap(): void { counter(argument()); assert(false, "it had to be"); }
 export function spin(): void { counter(argument()); for (;;) {} }
@@ -93,7 +94,7 @@ async function build(): Promise<TestModule> {
   const plans = Object.fromEntries(
     [...HANDLERS.matchAll(/export function (\w+)/g)].map(([, name]) => [
       name!,
-      name === "incrementRecorded" ? "near-storage" : "speculative",
+      name === "incrementNearStorage" ? "near-storage" : name === "incrementRecorded" ? "recorded" : "sliced",
     ]),
   ) as ModuleContent["plans"];
   const content = {

@@ -5,8 +5,21 @@
 import { CborReader, CborWriter, MalformedError } from "./cbor.ts";
 import { ABI_VERSION } from "./host-functions.ts";
 
-/** Whether a handler runs speculatively at a location, or near storage only because it can't be analyzed. */
-export type HandlerPlan = "speculative" | "near-storage";
+/**
+ * How the accesses of a handler are known before its LVI request leaves:
+ *
+ * - `sliced`: by its read/write-set function f^rw, derived from its source.
+ * - `recorded`: by running f itself at the location, on the snapshot, while the host records what it touches.
+ * - `given`: by a function that the developer wrote, compiled as its f^rw.
+ * - `near-storage`: not at all. The primary runs f.
+ */
+export const HANDLER_PLANS = ["sliced", "recorded", "given", "near-storage"] as const;
+export type HandlerPlan = (typeof HANDLER_PLANS)[number];
+
+/** Whether a handler of that plan has a function in the program of read/write-set functions. */
+export function hasReadWriteSetFunction(plan: HandlerPlan): boolean {
+  return plan === "sliced" || plan === "given";
+}
 
 /** Bounds that an execution meets at the same point everywhere. */
 export interface Limits {
@@ -24,7 +37,7 @@ export interface ModuleContent {
   readonly plans: Readonly<Record<string, HandlerPlan>>;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
-  /** The read/write-set functions, f^rw, of the handlers planned as speculative. */
+  /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
   readonly rwWasm: Uint8Array;
 }
 
@@ -38,7 +51,7 @@ export function encodeModuleContent(content: ModuleContent): Uint8Array {
     .integer(content.limits.memoryPages)
     .integer(content.limits.accesses)
     .map(names.length);
-  for (const name of names) writer.text(name).boolean(content.plans[name] === "speculative");
+  for (const name of names) writer.text(name).text(content.plans[name]!);
   writer.bytes(content.wasm).bytes(content.rwWasm);
   return writer.finish();
 }
@@ -53,7 +66,10 @@ export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
   const plans: Record<string, HandlerPlan> = {};
   for (let i = reader.map(); i > 0; i--) {
     const name = reader.text();
-    plans[name] = reader.boolean() ? "speculative" : "near-storage";
+    const words = reader.text();
+    const plan = HANDLER_PLANS.find((candidate) => candidate === words);
+    if (plan === undefined) throw new MalformedError(`unknown plan ${words}`);
+    plans[name] = plan;
   }
   const content = { limits, plans, wasm: reader.bytes().slice(), rwWasm: reader.bytes().slice() };
   reader.end();

@@ -26,6 +26,11 @@ export const TRAP_CODES = [
 
 export type TrapCode = (typeof TRAP_CODES)[number];
 
+/** Whether a trap says that a host's resources ran out, which another program or another host may meet elsewhere. */
+export function isExhaustion(code: TrapCode): boolean {
+  return code === "out_of_memory" || code === "stack_overflow" || code === "unreachable";
+}
+
 const RESULT = 0;
 const ABORT = 1;
 const TRAP = 2;

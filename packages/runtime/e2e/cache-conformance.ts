@@ -44,6 +44,13 @@ export function describeCache(name: string, open: () => Promise<OpenCache> | Ope
       expect(await cache.getMany([])).toEqual(new Map());
     });
 
+    test("in memory is what it holds, or nothing", async () => {
+      const cache = await opened.fresh();
+      await cache.putMany([{ unit: a, entry: item(1, "one") }]);
+      expect([item(1, "one"), undefined]).toContainEqual(cache.peek(a));
+      expect(cache.peek(b)).toBeUndefined();
+    });
+
     test("an absence is an entry", async () => {
       const look = await after([{ unit: a, entry: absent(3) }]);
       expect(await look(a)).toEqual(absent(3));

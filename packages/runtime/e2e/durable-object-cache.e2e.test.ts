@@ -59,6 +59,10 @@ class RemoteCache implements Cache {
     this.#which = { tiers, application, location: name };
   }
 
+  peek(): undefined {
+    return undefined;
+  }
+
   async getMany(units: readonly UnitId[]): ReturnType<Cache["getMany"]> {
     const { found } = await this.#post({ units });
     return new Map(

@@ -14,6 +14,7 @@ import {
   type FollowupResult,
   KEY_HEADER,
   LVI_PATH,
+  type LviAnswer,
   type LviReply,
   type LviRequest,
   NO_COMMIT,
@@ -31,7 +32,7 @@ import {
   sameVersion,
   signedBytes,
 } from "@radical/protocol";
-import { type HandlerModule, type HandlerRun, compileModule, runHandler } from "@radical/wasm-host";
+import { type HandlerModule, type CompletedRun, compileModule, recordHandler } from "@radical/wasm-host";
 import { EventLog } from "./event-log.ts";
 import type { Application } from "./fixture/application.ts";
 
@@ -186,6 +187,10 @@ export class TestPrimary {
 
   /** The reply of a correct primary; every step is synchronous, so it needs no locks. */
   reply(request: LviRequest): LviReply {
+    return { ...this.#answer(request), asOf: commitId(1, this.#sequence) };
+  }
+
+  #answer(request: LviRequest): LviAnswer {
     const times = { receivedAtMs: 0, sentAtMs: 0 };
     // Asked again, or somebody wants what a pending intent holds: re-execution at once.
     for (const pending of this.#pending.values()) {
@@ -221,9 +226,9 @@ export class TestPrimary {
     return { outcome, touched: [...reads, ...writes.map(({ unit }) => unit)] };
   }
 
-  #run(request: LviRequest): Extract<HandlerRun, { kind: "completed" }> {
-    const run = runHandler(this.#module, request, (unit) => this.entry(unit), null);
-    if (run.kind !== "completed") throw new Error(`the primary's run ended as ${run.kind}`);
+  #run(request: LviRequest): CompletedRun {
+    const { run } = recordHandler(this.#module, request, (unit) => this.entry(unit), { guess: false });
+    if (run === null) throw new Error("the primary's run did not end");
     return run;
   }
 

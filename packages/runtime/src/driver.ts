@@ -2,9 +2,25 @@
  * Performs the effects of an execution and brings back their events. It decides nothing: what happens, and in which
  * order, is in `core/execution.ts`.
  */
-import { deriveAccessSet, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
+import {
+  deriveAccessSet,
+  recordHandler,
+  runHandler,
+  type HandlerModule,
+  type Invocation,
+  type Snapshot,
+} from "@radical/wasm-host";
+import type { Entry, UnitId } from "@radical/protocol";
 import type { Cache } from "./cache/cache.ts";
-import type { Answer, Derivation, Effect, ExecutionEvent, Speculation, WarningCode } from "./core/effects.ts";
+import type {
+  Answer,
+  CapturedSnapshot,
+  Derivation,
+  Effect,
+  ExecutionEvent,
+  Speculation,
+  WarningCode,
+} from "./core/effects.ts";
 import type { Execution } from "./core/execution.ts";
 import type { Primary } from "./lvi/primary.ts";
 import { type SpeculationLane, turns } from "./speculation-lane.ts";
@@ -59,9 +75,23 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
     const sinceMs = now();
     switch (effect.kind) {
       case "derive": {
-        const derivation = derive(module, invocation, effect.snapshot);
+        const derivation = find(effect.snapshot, cache, (snapshot) => ({
+          run: null,
+          ...deriveAccessSet(module, invocation, snapshot),
+        }));
         timings.add("rw", sinceMs);
         return { kind: "derived", derivation, atMs: now() };
+      }
+      case "record": {
+        await lane.enter();
+        const startedAtMs = now();
+        const derivation = find(effect.snapshot, cache, (snapshot) => ({
+          kind: "derived",
+          ...recordHandler(module, invocation, snapshot, { guess: true }),
+        }));
+        timings.add("f", startedAtMs);
+        await Promise.all([advance({ kind: "derived", derivation, atMs: now() }), lane.leave()]);
+        return null;
       }
       case "fetch": {
         const entries = await cache.getMany(effect.units);
@@ -115,14 +145,24 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
   return { answered: answer.promise, finished: advance({ kind: "started", atMs: now() }) };
 }
 
-/** What the host throws (an instance that does not fit into memory, say) is a failed derivation: the primary runs f. */
-function derive(
-  module: HandlerModule,
-  invocation: Invocation,
-  snapshot: Extract<Effect, { kind: "derive" }>["snapshot"],
-): Derivation {
+type Finding = Omit<Extract<Derivation, { kind: "derived" }>, "captured"> | Extract<Derivation, { kind: "failed" }>;
+
+/**
+ * Finds the set on what was captured and on what is in memory. What the host throws (an instance that does not fit into
+ * memory, say) is a failed derivation: the primary runs f.
+ */
+function find(captured: CapturedSnapshot, cache: Cache, run: (snapshot: Snapshot) => Finding): Derivation {
+  const taken = new Map<UnitId, Entry>();
+  const snapshot: Snapshot = (unit) => {
+    const known = captured.get(unit) ?? taken.get(unit);
+    if (known !== undefined) return known;
+    const entry = cache.peek(unit);
+    if (entry !== undefined) taken.set(unit, entry);
+    return entry;
+  };
   try {
-    return deriveAccessSet(module, invocation, (unit) => snapshot.get(unit));
+    const found = run(snapshot);
+    return found.kind === "failed" ? found : { ...found, captured: taken };
   } catch (error) {
     return { kind: "failed", reason: messageOf(error) };
   }

@@ -5,6 +5,7 @@
  * transaction over everything it reads and writes through tables.
  */
 import { Reader, Writer, decodeValue, encodeValue } from "./codec";
+import { randomAt, uuidAt } from "./draws";
 import * as host from "./host";
 
 /**
@@ -50,17 +51,20 @@ export class Table<T> {
     return host.has(this.name, key) != 0;
   }
 
-  /** Only in read/write-set functions: records a read whose value they don't need. */
+  /**
+   * Only in read/write-set functions, those with the tag `@readwrite <handler>`: the handler reads the item under
+   * `key`, and its value is not needed here. An item whose value *is* needed to find others is read with `get` or `has`.
+   */
   touch(key: string): void {
     host.touch(this.name, key);
   }
 
-  /** Only in read/write-set functions: records a put whose value they don't know. */
+  /** Only in read/write-set functions: the handler puts an item under `key`. */
   willPut(key: string): void {
     host.will_write(this.name, key);
   }
 
-  /** Only in read/write-set functions: records a delete. */
+  /** Only in read/write-set functions: the handler deletes the item under `key`. */
   willDelete(key: string): void {
     host.will_write(this.name, key);
   }
@@ -73,14 +77,13 @@ export function now(): i64 {
 
 /** A random number from 0 (inclusive) to 1 (exclusive). */
 export function random(): f64 {
-  return host.random();
+  // A call is compiled as one of `randomAt` with its place: this runs for function values only.
+  return randomAt("");
 }
 
 /** A random version 4 UUID: `"3f2b8c1e-…"`. */
 export function uuid(): string {
-  const bytes = new StaticArray<u8>(36);
-  host.uuid(changetype<usize>(bytes));
-  return String.UTF8.decodeUnsafe(changetype<usize>(bytes), 36);
+  return uuidAt("");
 }
 
 /**

@@ -2,13 +2,15 @@
  * A location whose executions are those of the real edge core, over a modelled cache: the driver of
  * `packages/runtime`, in virtual time.
  */
-import type { ExecutionId } from "@radical/protocol";
-import { type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
+import type { CommitId, Entry, ExecutionId, UnitId } from "@radical/protocol";
+import { type CapturedSnapshot, type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { MODULE } from "./primary.ts";
-import { encodeArgs, locationHost, PLANS } from "./programs.ts";
+import { encodeArgs, KEYS, locationHost, PLANS, unitOf } from "./programs.ts";
+
+type Snapshot = Parameters<typeof locationHost.recordHandler>[1];
 
 interface Running {
   readonly invocation: Invocation;
@@ -17,7 +19,7 @@ interface Running {
   /** Of everybody who asked for the execution here. */
   readonly answers: ((answer: Answer) => void)[];
   /** The sending whose reply is waited for. */
-  attempt: number | null;
+  sending: number | null;
 }
 
 export class EdgeLocation implements Location {
@@ -25,6 +27,7 @@ export class EdgeLocation implements Location {
   readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
+  #seen: CommitId | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
@@ -36,8 +39,8 @@ export class EdgeLocation implements Location {
       same.answers.push(answer);
       return;
     }
-    const { clock, index } = this.#options;
-    const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
+    const { clock, index, skewMs } = this.#options;
+    const environment = { timeMs: clock.nowMs + skewMs, seed: clock.random.bytes(16) };
     const args = encodeArgs(invocation.args);
     const execution = new Execution(
       {
@@ -49,10 +52,12 @@ export class EdgeLocation implements Location {
         location: `location ${index}`,
         plan: PLANS.get(invocation.program)!,
         retained: invocation.retained,
+        seen: this.#seen,
         undeclaredTables: [],
       },
       {
         fetchRounds: 8,
+        recordRuns: 4,
         attempts: 6,
         totalMs: 10_000,
         attemptMs: 1_500,
@@ -61,7 +66,7 @@ export class EdgeLocation implements Location {
       },
     );
     const call = { handler: invocation.program, args, environment };
-    const running: Running = { invocation, execution, call, answers: [answer], attempt: null };
+    const running: Running = { invocation, execution, call, answers: [answer], sending: null };
     this.#running.set(invocation.executionId, running);
     this.#advance(running, { kind: "started", atMs: clock.nowMs });
   }
@@ -73,24 +78,39 @@ export class EdgeLocation implements Location {
   }
 
   #perform(running: Running, effect: Effect): void {
-    const { clock, index, send } = this.#options;
+    const { clock, index, skewMs, send } = this.#options;
     const { random } = clock;
     const later = (maxMs: number, event: () => ExecutionEvent): void =>
       clock.after(random.between(0, maxMs), () => this.#advance(running, event()));
     switch (effect.kind) {
       case "derive": {
-        const derivation = locationHost.deriveAccessSet(running.call, (unit) => effect.snapshot.get(unit));
-        return this.#advance(running, { kind: "derived", derivation, atMs: clock.nowMs });
+        const { snapshot, captured } = this.#beside(effect.snapshot);
+        const derivation = locationHost.deriveAccessSet(running.call, snapshot);
+        return this.#advance(running, {
+          kind: "derived",
+          derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null },
+          atMs: clock.nowMs,
+        });
+      }
+      case "record": {
+        const { snapshot, captured } = this.#beside(effect.snapshot);
+        const recorded = locationHost.recordHandler(running.call, snapshot, { guess: true });
+        return later(60, () => ({
+          kind: "derived",
+          derivation: { kind: "derived", ...recorded, captured },
+          atMs: clock.nowMs,
+        }));
       }
       case "fetch":
         return later(3, () => ({ kind: "fetched", entries: this.#cache.read(effect.units), atMs: clock.nowMs }));
       case "send": {
-        const attempt = ++this.#sent;
-        running.attempt = attempt;
-        send({ kind: "lvi-request", from: index, attempt, sentAtMs: clock.nowMs, request: effect.request });
+        const sending = ++this.#sent;
+        running.sending = sending;
+        const signedAtMs = clock.nowMs + skewMs;
+        send({ kind: "lvi-request", from: index, sending, signedAtMs, request: effect.request });
         clock.after(effect.timeoutMs, () => {
-          if (running.attempt !== attempt) return;
-          running.attempt = null;
+          if (running.sending !== sending) return;
+          running.sending = null;
           this.#advance(running, { kind: "unanswered", reason: "too late", atMs: clock.nowMs });
         });
         return;
@@ -124,6 +144,19 @@ export class EdgeLocation implements Location {
     }
   }
 
+  /** The snapshot, and where it lacks an item some of what the cache holds: that is in memory. */
+  #beside(known: CapturedSnapshot): { readonly snapshot: Snapshot; readonly captured: CapturedSnapshot } {
+    const { random } = this.#options.clock;
+    const inMemory = this.#cache.read(KEYS.map(unitOf).filter(() => random.chance(0.5)));
+    const captured = new Map<UnitId, Entry>();
+    const snapshot: Snapshot = (unit) => {
+      const entry = known.get(unit) ?? inMemory.get(unit);
+      if (entry !== undefined && !known.has(unit)) captured.set(unit, entry);
+      return entry;
+    };
+    return { snapshot, captured };
+  }
+
   #speculate(
     running: Running,
     { snapshot, set }: Extract<Effect, { kind: "speculate" }>,
@@ -132,14 +165,16 @@ export class EdgeLocation implements Location {
     return run.kind === "completed" ? run : { kind: "stopped", reason: run.kind };
   }
 
-  receive({ executionId, attempt, reply }: ToLocation): void {
+  receive({ executionId, sending, reply }: ToLocation): void {
+    this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
-    if (running === undefined || running.attempt !== attempt) return;
-    running.attempt = null;
+    if (running === undefined || running.sending !== sending) return;
+    running.sending = null;
     this.#advance(running, { kind: "replied", reply, atMs: this.#options.clock.nowMs });
   }
 
   crash(): void {
+    this.#seen = null;
     for (const running of this.#running.values()) {
       this.#running.delete(running.invocation.executionId);
       for (const tell of running.answers.splice(0)) tell(null);

@@ -62,7 +62,17 @@ const PROGRAMS = {
     items.put(keys[0]!);
     items.read(keys[1] ?? keys[0]!);
   },
-  /** Not analyzable: the same as `follow`. */
+  /** In record mode: a chain of dependent reads, a write that hangs on it, and one that hangs on nothing. */
+  recorded: (items, { keys }) => {
+    const next = target(items.look(keys[0]!));
+    if (items.look(next) === null) items.abort();
+    items.put(next);
+    items.read(keys.at(-1)!);
+    items.put(keys.at(-1)!);
+  },
+  /** In record mode, without a write. */
+  watched: (items, { keys }) => void items.read(target(items.look(target(items.look(keys[0]!))))),
+  /** Near storage by choice: the same as `follow`. */
   opaque: (items, { keys }) => {
     const next = target(items.look(keys[0]!));
     items.read(next);
@@ -86,9 +96,12 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
 
-export const PLANS: ReadonlyMap<string, HandlerPlan> = new Map(
-  PROGRAM_NAMES.map((name) => [name, name === "opaque" ? "near-storage" : "speculative"]),
-);
+export const PLANS: ReadonlyMap<string, HandlerPlan> = new Map(PROGRAM_NAMES.map((name) => [name, planOf(name)]));
+
+function planOf(name: ProgramName): HandlerPlan {
+  if (name === "opaque") return "near-storage";
+  return name === "recorded" || name === "watched" ? "recorded" : "sliced";
+}
 
 /** What an execution read, as its outcome tells it: writer's operation by key, null for absent. */
 export type Seen = Readonly<Record<string, string | null>>;
@@ -115,6 +128,8 @@ export function seenIn(outcome: Outcome): Seen {
   const text = outcome.kind === "result" ? decoder.decode(outcome.value) : outcome.message;
   return JSON.parse(text) as Seen;
 }
+
+type CompletedRun = NonNullable<ReturnType<Host["recordHandler"]>["run"]>;
 
 class Stopped extends Error {}
 
@@ -147,54 +162,88 @@ const truthfulHost: Host = {
   },
 
   runHandler(invocation, snapshot, access) {
-    const { handler, args } = invocation;
-    const { operation } = decodeArgs(args);
-    const seen: Record<string, string | null> = {};
-    const reads = new Set<UnitId>();
-    const writes = new Map<UnitId, Uint8Array | null>();
     type Stop = Extract<ReturnType<Host["runHandler"]>, { kind: "missing" | "undeclared" }>;
-    const ending: { stop: Stop | null; aborted: boolean } = { stop: null, aborted: false };
+    let stop: Stop | null = null;
     const end = (why: Stop): never => {
-      ending.stop = why;
+      stop = why;
       throw new Stopped();
     };
-    const look = (key: string): string | null => {
-      const unit = unitOf(key);
-      const written = writes.get(unit);
-      if (written !== undefined) return writerOf(written);
-      if (access !== null && !access.reads.has(unit)) end({ kind: "undeclared", unit, mode: "read" });
-      const entry: Entry | undefined = snapshot(unit);
-      if (entry === undefined) return end({ kind: "missing", unit });
-      reads.add(unit);
-      return (seen[key] = writerOf(entry.value));
-    };
-    const write = (key: string, value: Uint8Array | null): void => {
-      const unit = unitOf(key);
-      if (access !== null && !access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
-      writes.set(unit, value);
-    };
-    run(handler, args, {
-      read: look,
-      look,
-      put: (key) => write(key, encoder.encode(operation)),
-      remove: (key) => write(key, null),
-      abort: () => {
-        ending.aborted = true;
-        throw new Stopped();
+    const ran = runProgram(invocation, {
+      read(unit) {
+        if (!access.reads.has(unit)) end({ kind: "undeclared", unit, mode: "read" });
+        return snapshot(unit) ?? end({ kind: "missing", unit });
+      },
+      write(unit) {
+        if (!access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
       },
     });
-    if (ending.stop !== null) return ending.stop;
-    const { aborted } = ending;
-    const told = JSON.stringify(seen);
-    const outcome: Outcome = aborted
-      ? { kind: "abort", status: 409, code: "there", message: told }
-      : { kind: "result", value: encoder.encode(told) };
-    const sorted: Write[] = [...writes]
-      .map(([unit, value]) => ({ unit, value }))
-      .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
-    return { kind: "completed", outcome, reads: [...reads], writes: aborted ? [] : sorted };
+    return stop ?? ran;
+  },
+
+  recordHandler(invocation, snapshot, { guess }) {
+    const reads = new Set<UnitId>();
+    const writes = new Set<UnitId>();
+    const missing = new Set<UnitId>();
+    const ran = runProgram(invocation, {
+      read(unit) {
+        reads.add(unit);
+        const entry = snapshot(unit);
+        if (entry !== undefined) return entry;
+        missing.add(unit);
+        if (!guess) throw new Stopped();
+        return null;
+      },
+      write: (unit) => void writes.add(unit),
+    });
+    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? ran : null };
   },
 };
+
+interface Storage {
+  /** Null: taken for absent. */
+  read(unit: UnitId): Entry | null;
+  write(unit: UnitId): void;
+}
+
+/** One run; whoever stops it throws `Stopped` and does not look at what comes back. */
+function runProgram({ handler, args }: Parameters<Host["runHandler"]>[0], storage: Storage): CompletedRun {
+  const { operation } = decodeArgs(args);
+  const seen: Record<string, string | null> = {};
+  const reads = new Set<UnitId>();
+  const writes = new Map<UnitId, Uint8Array | null>();
+  let aborted = false;
+  const look = (key: string): string | null => {
+    const unit = unitOf(key);
+    const written = writes.get(unit);
+    if (written !== undefined) return writerOf(written);
+    const entry = storage.read(unit);
+    reads.add(unit);
+    return (seen[key] = writerOf(entry?.value ?? null));
+  };
+  const write = (key: string, value: Uint8Array | null): void => {
+    const unit = unitOf(key);
+    storage.write(unit);
+    writes.set(unit, value);
+  };
+  run(handler, args, {
+    read: look,
+    look,
+    put: (key) => write(key, encoder.encode(operation)),
+    remove: (key) => write(key, null),
+    abort: () => {
+      aborted = true;
+      throw new Stopped();
+    },
+  });
+  const told = JSON.stringify(seen);
+  const outcome: Outcome = aborted
+    ? { kind: "abort", status: 409, code: "there", message: told }
+    : { kind: "result", value: encoder.encode(told) };
+  const sorted: Write[] = [...writes]
+    .map(([unit, value]) => ({ unit, value }))
+    .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
+  return { kind: "completed", outcome, reads: [...reads], writes: aborted ? [] : sorted };
+}
 
 function decodeArgs(args: Uint8Array): ProgramArguments {
   return JSON.parse(decoder.decode(args)) as ProgramArguments;
@@ -213,6 +262,7 @@ function wrongFor(programs: readonly ProgramName[]): Host {
   const first = (units: ReadonlySet<UnitId>): ReadonlySet<UnitId> => new Set([...units].slice(0, 1));
   return {
     runHandler: truthfulHost.runHandler,
+    recordHandler: truthfulHost.recordHandler,
     deriveAccessSet(invocation, snapshot) {
       const derived = truthfulHost.deriveAccessSet(invocation, snapshot);
       const wrong = programs.some((name) => name === invocation.handler);

@@ -1,4 +1,14 @@
 export type { Invocation } from "./execution.ts";
 export { compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
-export { deriveAccessSet, runHandler, type AccessSet, type DerivedSet, type HandlerRun, type Snapshot } from "./run.ts";
+export {
+  deriveAccessSet,
+  recordHandler,
+  runHandler,
+  type AccessSet,
+  type CompletedRun,
+  type DerivedSet,
+  type HandlerRun,
+  type RecordedRun,
+  type Snapshot,
+} from "./run.ts";
 export type { CompiledModule } from "./web-assembly.ts";

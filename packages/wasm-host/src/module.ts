@@ -9,6 +9,7 @@ import {
   HOST_FUNCTIONS,
   HOST_NAMESPACE,
   type Limits,
+  hasReadWriteSetFunction,
   type ModuleContent,
   type ModuleHash,
 } from "@radical/protocol";
@@ -50,7 +51,7 @@ export function faultOf(module: HandlerModule, plans: ModuleContent["plans"]): s
     faultOfProgram(
       "the read/write-set functions",
       module.rw,
-      handlers.filter((name) => plans[name] === "speculative"),
+      handlers.filter((name) => hasReadWriteSetFunction(plans[name]!)),
     )
   );
 }

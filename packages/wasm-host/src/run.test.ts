@@ -2,7 +2,15 @@ import { commitId, entryOf, unitId, type Entry, type Outcome, type UnitId } from
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Invocation } from "./execution.ts";
 import { moduleHash, type HandlerModule } from "./module.ts";
-import { deriveAccessSet, runHandler, type AccessSet, type HandlerRun } from "./run.ts";
+import {
+  deriveAccessSet,
+  recordHandler,
+  runHandler,
+  type AccessSet,
+  type CompletedRun,
+  type HandlerRun,
+  type Snapshot,
+} from "./run.ts";
 import { contentOf, programs } from "./testing/programs.ts";
 
 const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1));
@@ -25,6 +33,13 @@ function access(reads: readonly string[], writes: readonly string[]): AccessSet 
   return { reads: new Set(reads.map(unit)), writes: new Set(writes.map(unit)) };
 }
 
+/** In record mode on a snapshot that has everything. */
+function record(module: HandlerModule, invocation: Invocation, items: Snapshot): CompletedRun {
+  const { run } = recordHandler(module, invocation, items, { guess: false });
+  if (run === null) throw new Error("the handler did not end");
+  return run;
+}
+
 function outcomeOf(run: HandlerRun): Outcome {
   if (run.kind !== "completed") throw new Error(`the handler ended as ${run.kind}`);
   return run.outcome;
@@ -33,7 +48,7 @@ function outcomeOf(run: HandlerRun): Outcome {
 describe("host functions", () => {
   let module: HandlerModule;
   const run = (handler: string, items: Readonly<Record<string, number | null>> = {}, args?: Uint8Array): HandlerRun =>
-    runHandler(module, invoke(handler, args), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), null);
+    record(module, invoke(handler, args), (wanted) => snapshot(items)(wanted) ?? everythingAbsent());
 
   beforeAll(async () => {
     module = await programs({
@@ -44,7 +59,7 @@ describe("host functions", () => {
         export function draws(): void {
           const b = new ArrayBuffer(88);
           const p = changetype<usize>(b);
-          store<f64>(p, host_random()); host_uuid(p + 8); store<f64>(p + 44, host_random()); host_uuid(p + 52);
+          store<f64>(p, host_random("a.ts:1:2")); host_uuid("é", p + 8); store<f64>(p + 44, host_random("a.ts:1:2")); host_uuid("a.ts:1:2", p + 52);
           host_result(p, 88);
         }
         export function lookUp(): void { respond(get("t", "a")); }
@@ -98,23 +113,23 @@ describe("host functions", () => {
     // Golden: draws are part of the protocol, and re-executions by another version must repeat them.
     expect(numbers).toMatchInlineSnapshot(`
       [
-        0.23801143723450835,
-        0.10752184841838985,
+        0.4514650217225916,
+        0.726043340168979,
       ]
     `);
     expect(uuids).toMatchInlineSnapshot(`
       [
-        "03f9b03b-9cf8-4645-932f-0b385e65dda2",
-        "c966987c-0310-4dc7-a1a5-b6237ff9bdac",
+        "1951af82-a08a-46ee-8dee-d255b224a97b",
+        "6e3ca69c-6fba-476d-b193-d6d36ca91c91",
       ]
     `);
-    const other = runHandler(module, invoke("draws", new Uint8Array(), 8), everythingAbsent, null);
+    const other = record(module, invoke("draws", new Uint8Array(), 8), everythingAbsent);
     expect(outcomeOf(other)).not.toEqual(first);
   });
 
   test("a seed of another length is refused", () => {
     const invocation = { ...invoke("draws"), environment: { timeMs: 0, seed: new Uint8Array(15) } };
-    expect(() => runHandler(module, invocation, everythingAbsent, null)).toThrow(RangeError);
+    expect(() => record(module, invocation, everythingAbsent)).toThrow(RangeError);
   });
 
   test("reads are recorded", () => {
@@ -218,7 +233,7 @@ describe("traps", () => {
     export function many(): void { for (let i = 0; ; i++) put("t", i.toString(), 1); }
   `;
   let module: HandlerModule;
-  const trap = (handler: string): Outcome => outcomeOf(runHandler(module, invoke(handler), everythingAbsent, null));
+  const trap = (handler: string): Outcome => outcomeOf(record(module, invoke(handler), everythingAbsent));
 
   beforeAll(async () => {
     module = await programs({ f: source, rw: source, limits: { accesses: 100 } });
@@ -271,7 +286,7 @@ describe("traps", () => {
     const broken = (): never => {
       throw new TypeError("broken snapshot");
     };
-    expect(() => runHandler(module, invoke("loops"), broken, null)).toThrow("broken snapshot");
+    expect(() => record(module, invoke("loops"), broken)).toThrow("broken snapshot");
     expect(() => deriveAccessSet(module, invoke("loops"), broken)).toThrow("broken snapshot");
   });
 });
@@ -292,7 +307,7 @@ describe("sets", () => {
         export function started(): void {}
         let count = get("start", "up");
         export function refuses(): void { if (get("t", "a") != 1) host_abort(404, "no", ""); host_touch("t", "b"); }
-        export function random(): void { host_touch("t", host_random().toString()); const b = new ArrayBuffer(36); host_uuid(changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
+        export function random(): void { host_touch("t", host_random("a.ts:1:2").toString()); const b = new ArrayBuffer(36); host_uuid("b.ts:1:2", changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
       `,
     });
   });
@@ -335,7 +350,7 @@ describe("sets", () => {
   });
 
   test("module-level code runs first and may read", () => {
-    const run = runHandler(module, invoke("started"), snapshot({ "start/up": 42 }), null);
+    const run = record(module, invoke("started"), snapshot({ "start/up": 42 }));
     expect(run).toMatchObject({ outcome: { kind: "result", value: Uint8Array.of(42) }, reads: ["start/up"] });
   });
 
@@ -345,8 +360,8 @@ describe("sets", () => {
     expect(derived.kind === "derived" && [...derived.set.reads]).toMatchInlineSnapshot(`
       [
         "start/up",
-        "t/0.23801143723450836",
-        "t/03f9b03b-9cf8-4645-932f-0b385e65dda2",
+        "t/0.4514650217225916",
+        "t/b3949310-fa2e-4a0c-ba81-b3bc05463c29",
       ]
     `);
   });
@@ -373,8 +388,81 @@ describe("sets", () => {
   });
 
   test("a unit outside the snapshot ends the run", () => {
-    const run = runHandler(module, invoke("chase"), snapshot({ "start/up": null, "t/a": null }), null);
+    const set = access(["start/up", "t/a", "t/b-1"], []);
+    const run = runHandler(module, invoke("chase"), snapshot({ "start/up": null, "t/a": null }), set);
     expect(run).toEqual({ kind: "missing", unit: "t/b-1" });
+  });
+});
+
+describe("record mode", () => {
+  let module: HandlerModule;
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        export function fan(): void { const n = get("t", "n"); for (let i = 0; i < n; i++) respond(get("t", i.toString())); put("t", "sum", n); get("t", "sum"); }
+        export function chase(): void { const a = get("t", "a"); put("t", "b" + a.toString(), get("t", "b" + a.toString())); }
+        export function refuses(): void { put("t", "w", 1); if (get("t", "a") != 1) host_abort(404, "no", ""); }
+        export function traps(): void { put("t", "w", 1); assert(get("t", "a") == 1); }
+        export function searches(): void { let i = 0; while (get("t", i.toString()) == -1) i++; respond(i); }
+      `,
+    });
+  });
+
+  test("with everything captured it is the run of the handler, and its set", () => {
+    const items = { "t/n": 2, "t/0": 5, "t/1": 6 };
+    const recorded = recordHandler(module, invoke("fan"), snapshot(items), { guess: true });
+    // A read of its own write is none.
+    expect(recorded).toEqual({
+      set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
+      missing: [],
+      run: runHandler(module, invoke("fan"), snapshot(items), recorded.set),
+    });
+    expect(recorded.run).toMatchObject({
+      kind: "completed",
+      reads: ["t/n", "t/0", "t/1"],
+      writes: [{ unit: "t/sum" }],
+    });
+  });
+
+  test("what is missing is collected in one run, guessing it absent, or ends the run", () => {
+    const items = { "t/n": 2 };
+    expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: true })).toEqual({
+      set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
+      missing: ["t/0", "t/1"],
+      run: null,
+    });
+    expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
+      set: access(["t/n", "t/0"], []),
+      missing: ["t/0"],
+      run: null,
+    });
+    expect(recordHandler(module, invoke("chase"), snapshot({}), { guess: true }).missing).toEqual(["t/a", "t/b-1"]);
+  });
+
+  test("an abort and a trap are outcomes; the writes that they undid are in the set", () => {
+    for (const [handler, kind] of [
+      ["refuses", "abort"],
+      ["traps", "trap"],
+    ] as const) {
+      const recorded = recordHandler(module, invoke(handler), snapshot({ "t/a": 2 }), { guess: true });
+      expect(recorded).toMatchObject({ set: access(["t/a"], ["t/w"]), run: { outcome: { kind }, writes: [] } });
+      // So the same set lets the primary run the handler again.
+      const again = runHandler(module, invoke(handler), snapshot({ "t/a": 2 }), recorded.set);
+      expect(again).toEqual(recorded.run);
+    }
+  });
+
+  test("a search among invented absences ends", () => {
+    const { missing, run } = recordHandler(module, invoke("searches"), snapshot({}), { guess: true });
+    expect(missing).toHaveLength(1_000);
+    expect(run).toBeNull();
+  });
+
+  test("a handler that is not there is a fault of ours", () => {
+    expect(() => recordHandler(module, invoke("nobody"), everythingAbsent, { guess: true })).toThrow(
+      /no handler nobody/,
+    );
   });
 });
 
@@ -384,7 +472,9 @@ test("the module hash covers everything that decides what an execution does", as
     content,
     { ...content, limits: { ...content.limits, accesses: 9 } },
     { ...content, plans: { a: "near-storage" as const } },
-    { ...content, plans: { a: "speculative" as const } },
+    { ...content, plans: { a: "sliced" as const } },
+    { ...content, plans: { a: "recorded" as const } },
+    { ...content, plans: { a: "given" as const } },
     { ...content, wasm: content.rwWasm },
     { ...content, rwWasm: content.wasm },
   ].map((one) => moduleHash(one));

@@ -1,9 +1,10 @@
 /**
- * The two runs that the protocol knows: the read/write-set function (which units will the handler access?) and the
- * handler itself, from one captured snapshot. The edge and the primary use the same.
+ * The runs that the protocol knows, each on one captured snapshot: the read/write-set function (which units will the
+ * handler access?), the handler under a declared set, and the handler in record mode, which is both at once. The edge
+ * and the primary use the same.
  */
-import type { Entry, Outcome, UnitId, Write } from "@radical/protocol";
-import { Execution, type Invocation, type Items } from "./execution.ts";
+import { isExhaustion, type Entry, type Outcome, type UnitId, type Write } from "@radical/protocol";
+import { Execution, type Ending, type Invocation, type Items } from "./execution.ts";
 import type { HandlerModule } from "./module.ts";
 
 /** A captured snapshot of items; undefined: not captured. */
@@ -30,19 +31,38 @@ export type DerivedSet =
   /** There is no set: the handler has to run near storage. */
   | { readonly kind: "failed"; readonly reason: string };
 
+/** A run of the handler that came to its end. */
+export interface CompletedRun {
+  readonly kind: "completed";
+  readonly outcome: Outcome;
+  /** In order of first read. */
+  readonly reads: readonly UnitId[];
+  /** Sorted by unit, the last write of each; none after an abort or a trap. */
+  readonly writes: readonly Write[];
+}
+
 export type HandlerRun =
-  | {
-      readonly kind: "completed";
-      readonly outcome: Outcome;
-      /** In order of first read. */
-      readonly reads: readonly UnitId[];
-      /** Sorted by unit, the last write of each; none after an abort or a trap. */
-      readonly writes: readonly Write[];
-    }
+  | CompletedRun
   /** The handler accessed a unit outside the declared set: the set was wrong. */
   | { readonly kind: "undeclared"; readonly unit: UnitId; readonly mode: "read" | "write" }
   /** The handler read a unit that was not captured. */
   | { readonly kind: "missing"; readonly unit: UnitId };
+
+/** A run of the handler in record mode. */
+export interface RecordedRun {
+  /** What the handler touched; also the writes that its abort or trap undid. */
+  readonly set: AccessSet;
+  /** Units that the snapshot lacks. If there are any, the set is provisional: capture them, then record again. */
+  readonly missing: readonly UnitId[];
+  /** Null while units are missing. */
+  readonly run: CompletedRun | null;
+}
+
+/**
+ * Most missing units that one run in record mode collects: what it sees is less and less what is there, and it might
+ * look for something for ever.
+ */
+const MAX_MISSING = 1_000;
 
 /**
  * Runs the read/write-set function. A read that the snapshot lacks is answered as if the item were absent, so that
@@ -73,28 +93,60 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     // Where f^rw fails an assertion or makes too many accesses, so does f, having accessed the same units. But the two
     // need different amounts of memory and stack.
     const { code, message } = ending.outcome;
-    if (code === "out_of_memory" || code === "stack_overflow" || code === "unreachable") {
-      return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
-    }
+    if (isExhaustion(code)) return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
   }
   return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [...dependent] };
 }
 
 /**
- * Runs the handler on the snapshot. With `access`, anything outside it ends the run as `undeclared`; null records
- * instead (near storage, for a handler without a set) and everything is allowed.
+ * Record mode: runs the handler itself on the snapshot; nothing is refused, all that it touches is written down. On a
+ * snapshot that has everything, this is the handler's run, and nothing has to run again.
+ *
+ * A read that the snapshot lacks ends the run, or, with `guess`, is answered as if the item were absent: one run then
+ * finds many missing units, but on values that may never have been there together.
  */
+export function recordHandler(
+  module: HandlerModule,
+  invocation: Invocation,
+  snapshot: Snapshot,
+  { guess }: { readonly guess: boolean },
+): RecordedRun {
+  const reads = new Set<UnitId>();
+  const writes = new Set<UnitId>();
+  const missing = new Set<UnitId>();
+  const items: Items<null> = {
+    read(unit, run) {
+      reads.add(unit);
+      const entry = snapshot(unit);
+      if (entry === undefined) {
+        missing.add(unit);
+        if (!guess || missing.size === MAX_MISSING) run.stop(null);
+      }
+      return entry?.value ?? null;
+    },
+    touch(unit, run) {
+      this.read(unit, run);
+    },
+    write: (unit) => void writes.add(unit),
+  };
+  const execution = new Execution(invocation, module.limits, items);
+  const ending = runOf(module, invocation, execution);
+  const run = missing.size > 0 || ending.kind === "stopped" ? null : completed(ending.outcome, reads, execution.writes);
+  return { set: { reads, writes }, missing: [...missing], run };
+}
+
+/** Runs the handler on the snapshot. Anything outside the declared set ends the run as `undeclared`. */
 export function runHandler(
   module: HandlerModule,
   invocation: Invocation,
   snapshot: Snapshot,
-  access: AccessSet | null,
+  access: AccessSet,
 ): HandlerRun {
   type Stop = Extract<HandlerRun, { kind: "undeclared" | "missing" }>;
   const reads = new Set<UnitId>();
   const items: Items<Stop> = {
     read(unit, run) {
-      if (access !== null && !access.reads.has(unit)) return run.stop({ kind: "undeclared", unit, mode: "read" });
+      if (!access.reads.has(unit)) return run.stop({ kind: "undeclared", unit, mode: "read" });
       const entry = snapshot(unit);
       if (entry === undefined) return run.stop({ kind: "missing", unit });
       reads.add(unit);
@@ -104,21 +156,27 @@ export function runHandler(
       this.read(unit, run);
     },
     write(unit, run) {
-      if (access !== null && !access.writes.has(unit)) run.stop({ kind: "undeclared", unit, mode: "write" });
+      if (!access.writes.has(unit)) run.stop({ kind: "undeclared", unit, mode: "write" });
     },
   };
   const execution = new Execution(invocation, module.limits, items);
-  const ending = execution.run(module.f);
-  if (ending === null) throw new Error(`the module has no handler ${invocation.handler}`);
-  if (ending.kind === "stopped") return ending.stop;
-  return {
-    kind: "completed",
-    outcome: ending.outcome,
-    reads: [...reads],
-    writes: ending.outcome.kind === "result" ? sortedWrites(execution.writes) : [],
-  };
+  const ending = runOf(module, invocation, execution);
+  return ending.kind === "stopped" ? ending.stop : completed(ending.outcome, reads, execution.writes);
 }
 
-function sortedWrites(writes: ReadonlyMap<UnitId, Uint8Array | null>): Write[] {
-  return Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
+function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: Execution<Stop>): Ending<Stop> {
+  const ending = execution.run(module.f);
+  if (ending === null) throw new Error(`the module has no handler ${handler}`);
+  return ending;
+}
+
+function completed(
+  outcome: Outcome,
+  reads: ReadonlySet<UnitId>,
+  writes: ReadonlyMap<UnitId, Uint8Array | null>,
+): CompletedRun {
+  const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted((a, b) =>
+    a.unit < b.unit ? -1 : 1,
+  );
+  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [] };
 }

@@ -5,16 +5,20 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
-import { parseFile } from "../parse/compile.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
+import type { SyntaxTrees } from "../parse/syntax-trees.ts";
 import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
 
 const SDK = "@radical/sdk";
 
 /** Checks the handler files and all that they import. */
-export function checkSources(sources: readonly SourceFile[], handlerFiles: readonly string[]): Diagnostic[] {
+export function checkSources(
+  sources: readonly SourceFile[],
+  handlerFiles: readonly string[],
+  trees: SyntaxTrees,
+): Diagnostic[] {
   const byPath = new Map(sources.map((file) => [file.path, file]));
   const waiting = [...handlerFiles];
   const seen = new Set(waiting);
@@ -23,7 +27,7 @@ export function checkSources(sources: readonly SourceFile[], handlerFiles: reado
     const file = byPath.get(path);
     if (file === undefined) continue;
     const forms = checkForms(file);
-    const { source, messages } = parseFile(file.path, file.text);
+    const { source, messages } = trees.get(file.path, file.text);
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
     diagnostics.push(...checkNames(source));
     for (const { specifier, internalPath } of importsOf(source)) {

@@ -319,7 +319,7 @@ describe("handlers of every parameter and result type", () => {
           },
         ],
         "plan": {
-          "kind": "near-storage",
+          "kind": "recorded",
           "reason": {
             "class": "unsupported",
             "code": "read_write_set_not_derived",

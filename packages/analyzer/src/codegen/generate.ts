@@ -2,10 +2,11 @@
  * The code that is added to the developer's: for each record class its encoding and decoding, for each handler a
  * wrapper that reads the arguments, calls it and hands over the result, and the entry file that exports the wrappers.
  *
- * It enters as grafts (see parse/compile.ts). Names are `__radical…`, which the developer's may not be.
+ * It enters as grafts (see parse/graft.ts). Names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
-import { GENERATED_SUFFIX, SDK_LIBRARY, type Graft } from "../parse/compile.ts";
+import { SDK_LIBRARY } from "../parse/compile.ts";
+import { GENERATED_SUFFIX, type Graft } from "../parse/graft.ts";
 import {
   RESERVED_PREFIX,
   type HandlerParameter,

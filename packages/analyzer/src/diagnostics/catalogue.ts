@@ -12,8 +12,8 @@ interface Kind {
 const INVALID: Kind = { severity: "error", class: "invalid" };
 /** Refused before the compiler: nothing runs. */
 const REFUSED: Kind = { severity: "error", class: "unsupported" };
-/** Runs, but near storage. */
-const NEAR_STORAGE: Kind = { severity: "warning", class: "unsupported" };
+/** Runs, in record mode. */
+const NOT_SLICED: Kind = { severity: "warning", class: "unsupported" };
 const INTERNAL: Kind = { severity: "error", class: "internal" };
 
 export const CATALOGUE = {
@@ -80,20 +80,29 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // What developers say about handlers in doc comments
+  unknown_tag: INVALID,
+  misplaced_tag: INVALID,
+  unknown_given_handler: INVALID,
+  duplicate_given_set: INVALID,
+  given_set_signature: INVALID,
+  given_set_effect: INVALID,
+  given_set_only: INVALID,
+
   // Read/write sets
-  read_write_set_not_derived: NEAR_STORAGE,
-  not_sliced_library: NEAR_STORAGE,
-  not_sliced_method_value: NEAR_STORAGE,
-  not_sliced_module_code: NEAR_STORAGE,
-  not_sliced_operator_overload: NEAR_STORAGE,
-  not_sliced_syntax: NEAR_STORAGE,
-  not_sliced_table_value: NEAR_STORAGE,
-  not_sliced_type: NEAR_STORAGE,
-  not_sliced_update_order: NEAR_STORAGE,
+  read_write_set_not_derived: NOT_SLICED,
+  not_sliced_library: NOT_SLICED,
+  not_sliced_method_value: NOT_SLICED,
+  not_sliced_module_code: NOT_SLICED,
+  not_sliced_operator_overload: NOT_SLICED,
+  not_sliced_syntax: NOT_SLICED,
+  not_sliced_table_value: NOT_SLICED,
+  not_sliced_type: NOT_SLICED,
+  not_sliced_update_order: NOT_SLICED,
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,
-  /** The handlers concerned run near storage. */
+  /** The handlers concerned run in record mode. */
   analyzer_crash: { severity: "warning", class: "internal" },
 } as const satisfies Readonly<Record<string, Kind>>;
 

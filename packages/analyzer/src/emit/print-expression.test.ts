@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Expression, Local, Type } from "../lower/ir.ts";
 import { LiteralKind, NodeKind, Token, type as } from "../parse/assemblyscript.ts";
-import { parseFile } from "../parse/compile.ts";
+import { SyntaxTrees } from "../parse/syntax-trees.ts";
 import { withoutParentheses } from "../parse/facts.ts";
 import { textOf } from "../parse/span.ts";
 import { printExpression, printOperand, type Printer } from "./print-expression.ts";
@@ -178,7 +178,7 @@ function parsedShape(node: as.Expression): string {
 }
 
 function parse(text: string): string {
-  const { source, messages } = parseFile("a.ts", text);
+  const { source, messages } = new SyntaxTrees().get("a.ts", text);
   expect(messages.map(({ message }) => message)).toEqual([]);
   const [statement] = source.statements;
   if (statement?.kind === NodeKind.Variable)

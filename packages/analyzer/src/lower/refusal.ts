@@ -1,4 +1,4 @@
-/** How a phase says "I have no rule for this": the handler then runs near storage. Caught at the phase's border. */
+/** How a phase says "I have no rule for this": the handler is then not sliced. Caught at the phase's border. */
 import { diagnostic, type DiagnosticCode, type DiagnosticDetails } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 

@@ -1,10 +1,7 @@
 /**
  * Drives the AssemblyScript compiler from memory: sources in, WebAssembly bytes and messages out.
- *
- * Generated code enters as *grafts*: it is parsed from a text of its own and its statements and class members are
- * added to the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
- * diagnostics, in run-time assertions and for the slicer.
  */
+import { spanOf } from "../diagnostics/diagnostic.ts";
 import {
   as,
   ASSEMBLYSCRIPT_VERSION,
@@ -15,23 +12,15 @@ import {
   Runtime,
   Target,
 } from "./assemblyscript.ts";
+import { grafted, isGenerated, type Graft } from "./graft.ts";
+import { drawPlace, originOf, spanOfRange } from "./span.ts";
+import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
-
-/** Code added to a file that the developer wrote. */
-export interface Graft {
-  /** Path of the developer's file, with extension. */
-  readonly file: string;
-  /**
-   * Source text: imports and functions are added to the file; the members of a class declaration are added to the
-   * file's class of that name.
-   */
-  readonly text: string;
-}
 
 export interface CompileRequest {
   /** All sources by path with extension, `/` separated, relative to the application. */
@@ -49,6 +38,8 @@ export interface CompileRequest {
   readonly memoryPages: number;
   /** Makes the compiler that is used: a subclass may write down what it resolves. */
   readonly createCompiler?: (program: as.Program) => as.Compiler;
+  /** Where the sources are parsed, and stay for the next request. */
+  readonly trees: SyntaxTrees;
 }
 
 /** A parsed and initialized program: every element exists, nothing is resolved yet. */
@@ -86,12 +77,10 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   as.setBundleVersion(options, major, minor, patch);
   const program = as.newProgram(options);
   try {
-    parseAll(program, request);
-    if (!hasErrors(program)) {
-      for (const graft of request.grafts ?? []) applyGraft(program, graft);
-      as.initializeProgram(program);
-    }
+    addSources(program, request);
+    if (!hasErrors(program)) as.initializeProgram(program);
   } catch (error) {
+    request.trees.clear();
     return { program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
   }
   return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
@@ -113,22 +102,13 @@ export function compileProgram(request: CompileRequest): CompiledProgram {
     const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
     return { program, messages, ok: true, wasm, crash: null, compiler };
   } catch (error) {
+    request.trees.clear();
     const within = compiler?.currentFlow.sourceFunction ?? null;
     return { program, messages, ok: false, wasm: null, crash: { error, within }, compiler };
   } finally {
     // Binaryen's memory is outside the garbage collector.
     module?.dispose();
   }
-}
-
-/** Parses one file on its own, without its imports. The messages are the parser's. */
-export function parseFile(
-  path: string,
-  text: string,
-): { readonly source: as.Source; readonly messages: readonly as.DiagnosticMessage[] } {
-  const parser = new as.Parser();
-  parser.parseFile(text, path, false);
-  return { source: parser.sources[0]!, messages: parser.diagnostics };
 }
 
 export interface CallSite {
@@ -144,7 +124,16 @@ interface BuiltinCalls {
   ): as.ExpressionRef;
 }
 
-/** The compiler, taught that the SDK's `abort` does not return, and writing down who calls what. */
+/** The SDK's functions that draw, and those that their calls are compiled as: with the place of the call. */
+const DRAWS: ReadonlyMap<string, string> = new Map([
+  [`${SDK_LIBRARY}/index/random`, `${SDK_LIBRARY}/draws/randomAt`],
+  [`${SDK_LIBRARY}/index/uuid`, `${SDK_LIBRARY}/draws/uuidAt`],
+]);
+
+/**
+ * The compiler, taught that the SDK's `abort` does not return and that a draw is counted by the place of its call, and
+ * writing down who calls what.
+ */
 export class RadicalCompiler extends as.Compiler {
   /** The calls of each function, in order of compilation. */
   readonly calls = new Map<as.Function, CallSite[]>();
@@ -194,6 +183,8 @@ export class RadicalCompiler extends as.Compiler {
     constraints?: as.Constraints,
   ): as.ExpressionRef {
     this.#note(instance, reportNode);
+    const drawing = DRAWS.get(instance.prototype.internalName);
+    if (drawing !== undefined) return this.#draw(drawing, reportNode);
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
@@ -210,6 +201,21 @@ export class RadicalCompiler extends as.Compiler {
     return super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
   }
 
+  /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
+  #draw(name: string, node: as.Node): as.ExpressionRef {
+    const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
+    const instance = this.resolver.resolveFunction(prototype, null)!;
+    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
+  }
+
+  /** Where the developer wrote a node, also one that was copied into generated code. */
+  #place({ range }: as.Node): string {
+    const origin = isGenerated(range.source) ? originOf(range.source, range.start) : null;
+    const source = this.program.sources.find((candidate) => candidate.normalizedPath === origin?.path);
+    if (origin === null || source === undefined) return drawPlace(spanOfRange(range));
+    return drawPlace(spanOf({ path: origin.path, text: source.text }, origin.start, origin.start));
+  }
+
   #note(instance: as.Function, node: as.Node): void {
     const sites = this.calls.get(instance);
     if (sites === undefined) this.calls.set(instance, [this.#site(node)]);
@@ -221,18 +227,6 @@ export class RadicalCompiler extends as.Compiler {
   }
 }
 
-/** How the paths of generated files end: the entry file and the grafts. */
-export const GENERATED_SUFFIX = "~generated.ts";
-
-/** Path under which the grafts of a file appear: in the same folder, so that relative imports are the same. */
-function generatedPath(file: string): string {
-  return file.replace(/\.ts$/, GENERATED_SUFFIX);
-}
-
-function isGenerated(source: as.Source): boolean {
-  return source.normalizedPath.endsWith(GENERATED_SUFFIX);
-}
-
 /** Whether the developer wrote it. */
 export function isDevelopers(source: as.Source): boolean {
   return !source.isLibrary && !source.isNative && !isGenerated(source);
@@ -242,18 +236,39 @@ function hasErrors(program: as.Program): boolean {
   return program.diagnostics.some((message) => as.isError(message));
 }
 
-function parseAll(program: as.Program, request: CompileRequest): void {
-  for (const [path, text] of request.stdlib) {
+/** Hands the compiler the trees of the library, of the entry file, and of all that they import. */
+function addSources(program: as.Program, request: CompileRequest): void {
+  const { stdlib, sources, trees } = request;
+  const grafts = new Map(request.grafts?.map((graft) => [graft.file, graft]));
+  const added = new Set<string>();
+  const waiting: TreeImport[] = [];
+  const add = (path: string, text: string, kind: TreeKind): void => {
+    const { source, messages, imports } = trees.get(path, text, kind);
+    if (added.has(source.internalPath)) return;
+    added.add(source.internalPath);
+    const graft = grafts.get(path);
+    program.sources.push(graft === undefined ? source : grafted(source, graft, trees));
+    program.diagnostics.push(...messages);
+    waiting.push(...imports);
+  };
+  for (const [path, text] of stdlib) {
     // The files of the top folder declare the globals; the others are imported.
-    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts"))
-      as.parse(program, text, `~lib/${path}`, false);
+    if (!path.includes("/") && path.endsWith(".ts") && !path.endsWith(".d.ts")) add(`~lib/${path}`, text, "module");
   }
   const runtime = `rt/index-${request.runtime}.ts`;
-  as.parse(program, request.stdlib.get(runtime) ?? null, `~lib/${runtime}`, true);
-  as.parse(program, request.sources.get(request.entry) ?? null, request.entry, true);
-  for (let wanted = as.nextFile(program); wanted !== null; wanted = as.nextFile(program)) {
-    const found = lookUp(wanted, request);
-    as.parse(program, found?.text ?? null, found?.path ?? `${wanted}.ts`, false);
+  add(`~lib/${runtime}`, stdlib.get(runtime)!, "entry");
+  add(request.entry, sources.get(request.entry)!, "entry");
+  // The list grows as it is read.
+  for (const { internalPath, node } of waiting) {
+    if (added.has(internalPath)) continue;
+    const found = lookUp(internalPath, request);
+    if (found !== null) {
+      add(found.path, found.text, "module");
+      continue;
+    }
+    added.add(internalPath);
+    program.parser.dependees.set(internalPath, { source: node.range.source, reportNode: node });
+    as.parse(program, null, `${internalPath}.ts`, false);
   }
 }
 
@@ -275,35 +290,4 @@ function lookUp(wanted: string, request: CompileRequest): { readonly path: strin
     if (text !== undefined) return { path: prefix + path, text };
   }
   return null;
-}
-
-function applyGraft(program: as.Program, graft: Graft): void {
-  const target = program.sources.find((source) => source.normalizedPath === graft.file);
-  // A file that nothing imports is not part of the program.
-  if (target === undefined) return;
-  const { source, messages } = parseFile(generatedPath(graft.file), graft.text);
-  const problem = messages[0];
-  if (problem !== undefined)
-    throw new Error(`generated code for ${graft.file} does not parse: ${problem.message}\n${graft.text}`);
-  // The compiler looks up the file of a declaration by its source's path.
-  source.internalPath = target.internalPath;
-  for (const statement of source.statements) {
-    if (statement.kind !== NodeKind.ClassDeclaration) {
-      target.statements.push(statement);
-      continue;
-    }
-    const addition = statement as as.ClassDeclaration;
-    const declared = target.statements
-      .map((candidate) =>
-        candidate.kind === NodeKind.ExportDefault ? (candidate as as.ExportDefaultStatement).declaration : candidate,
-      )
-      .find(
-        (candidate): candidate is as.ClassDeclaration =>
-          candidate.kind === NodeKind.ClassDeclaration &&
-          (candidate as as.ClassDeclaration).name.text === addition.name.text,
-      );
-    if (declared === undefined)
-      throw new Error(`generated code for ${graft.file} extends a class ${addition.name.text} that it lacks`);
-    declared.members.push(...addition.members);
-  }
 }

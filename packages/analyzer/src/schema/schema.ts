@@ -17,14 +17,14 @@ import {
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 
 /** Prefix of every generated name. */
 export const RESERVED_PREFIX = "__radical";
 
 export interface HandlerParameter extends Parameter {
   readonly resolved: as.Type;
-  /** Source text of the default value; null if there is none. */
+  /** Source text of the default value, marked with where it is from; null if there is none. */
   readonly defaultText: string | null;
 }
 
@@ -56,7 +56,7 @@ export interface RecordField {
   /** The class that declares it: the record's or one that it extends. */
   readonly owner: as.Class;
   readonly readonly: boolean;
-  /** Source text of the initializer, in the scope of `owner`; null if there is none. */
+  /** Source text of the initializer, marked with where it is from, in the scope of `owner`; null if there is none. */
   readonly initializer: string | null;
 }
 
@@ -81,6 +81,8 @@ export interface SchemaOptions {
    * read/write-set functions, each of which declares its own.
    */
   readonly uniqueNames: boolean;
+  /** What is exported and yet no handler. */
+  readonly isSetFunction?: (declaration: as.FunctionDeclaration) => boolean;
 }
 
 /** Extracts the schema of a loaded program. Problems are in the result, and as messages of the compiler in the program. */
@@ -111,6 +113,7 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
 class SchemaExtractor {
   readonly #program: as.Program;
   readonly #uniqueNames: boolean;
+  readonly #isSetFunction: (declaration: as.FunctionDeclaration) => boolean;
   readonly #handlers = new Map<string, HandlerSchema>();
   readonly #tables = new Map<string, TableSchema>();
   readonly #records = new Map<as.Class, RecordSchema | null>();
@@ -119,6 +122,7 @@ class SchemaExtractor {
   constructor(program: as.Program, options: SchemaOptions) {
     this.#program = program;
     this.#uniqueNames = options.uniqueNames;
+    this.#isSetFunction = options.isSetFunction ?? (() => false);
   }
 
   finish(): Schema {
@@ -137,7 +141,9 @@ class SchemaExtractor {
     if (file === undefined) return;
     for (const [name, element] of exportsOf(file)) {
       if (element.kind === ElementKind.FunctionPrototype) {
-        this.#addHandler(name, path, element as as.FunctionPrototype);
+        const prototype = element as as.FunctionPrototype;
+        if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
+        this.#addHandler(name, path, prototype);
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;
@@ -201,7 +207,7 @@ class SchemaExtractor {
         type,
         optional: node.initializer !== null || node.parameterKind === ParameterKind.Optional,
         resolved,
-        defaultText: node.initializer === null ? null : textOf(node.initializer),
+        defaultText: node.initializer === null ? null : copiedText(node.initializer),
       });
     });
     const result = instance.signature.returnType;
@@ -476,7 +482,7 @@ function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.Dec
  * one could mention parameters).
  */
 function initializerText(field: as.FieldDeclaration, owner: as.Class): string | null {
-  if (field.initializer !== null) return textOf(field.initializer);
+  if (field.initializer !== null) return copiedText(field.initializer);
   if (field.parameterIndex < 0) return null;
   const constructor = owner.prototype.constructorPrototype;
   const initializer = constructor?.functionTypeNode.parameters[field.parameterIndex]?.initializer ?? null;

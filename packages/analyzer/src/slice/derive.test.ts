@@ -149,10 +149,10 @@ describe("what can't be followed runs near storage", () => {
     const { handlers, diagnostics } = build({ "handlers/h.ts": text });
     const [handler] = handlers;
     expect(handler?.plan ?? diagnostics).toMatchObject({
-      kind: "near-storage",
+      kind: "recorded",
       reason: { code, class: "unsupported" },
     });
-    if (handler?.plan.kind !== "near-storage") return;
+    if (handler?.plan.kind !== "recorded") return;
     const { start, end } = handler.plan.reason.primary;
     expect(text.slice(start, end)).toContain(marked);
   });
@@ -161,7 +161,7 @@ describe("what can't be followed runs near storage", () => {
     const { handlers } = build({
       "handlers/h.ts": `${HEAD}export function bad(a: string): void { items.get(new Date(0).toISOString() + a); }\nexport function good(a: string): void { items.get(a); }`,
     });
-    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: near-storage", "good: sliced"]);
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: recorded", "good: sliced"]);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   type UnitId,
   type ValueType,
 } from "@radical/protocol";
-import { deriveAccessSet, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
+import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import fc from "fast-check";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
@@ -133,8 +133,8 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
           if (compared.outcome.kind === "result") findings.results++;
           else if (compared.outcome.kind === "abort") findings.aborts++;
           else findings.traps++;
-          const run = runHandler(module, invocation, snapshotOf(items), null);
-          if (run.kind !== "completed") throw new Error(`${handler} ended as ${run.kind}`);
+          const { run } = recordHandler(module, invocation, snapshotOf(items), { guess: false });
+          if (run === null) throw new Error(`${handler} did not end`);
           for (const { unit, value } of run.writes) {
             if (value === null) items.delete(unit);
             else items.set(unit, value);

@@ -10,7 +10,7 @@ export const deriveNothing: Slicer<RadicalCompiler> = {
   createCompiler: (program) => new RadicalCompiler(program),
   deriveReadWriteSets: (front) =>
     front.handlers.map(({ name, declaration }) => ({
-      kind: "near-storage",
+      kind: "refused",
       handler: name,
       reason: diagnostic("read_write_set_not_derived", {
         message: `${name} is not analyzed`,

@@ -11,7 +11,13 @@ import {
   type Outcome,
   type UnitId,
 } from "@radical/protocol";
-import { compileModule, runHandler, type HandlerModule, type HandlerRun, type Invocation } from "@radical/wasm-host";
+import {
+  compileModule,
+  recordHandler,
+  type CompletedRun,
+  type HandlerModule,
+  type Invocation,
+} from "@radical/wasm-host";
 import type { BuildResult } from "../pipeline.ts";
 
 /** Encoded items by unit; a unit that is not there is absent. */
@@ -20,9 +26,7 @@ export type Items = Map<string, Uint8Array>;
 export function moduleOf(build: BuildResult): HandlerModule {
   return compileModule({
     limits: DEFAULT_LIMITS,
-    plans: Object.fromEntries(
-      build.handlers.map(({ name, plan }) => [name, plan.kind === "sliced" ? "speculative" : "near-storage"]),
-    ),
+    plans: Object.fromEntries(build.handlers.map(({ name, plan }) => [name, plan.kind])),
     wasm: build.wasm,
     rwWasm: build.rwWasm,
   });
@@ -47,13 +51,15 @@ export interface Answer {
   readonly outcome: Outcome;
   /** The result from its JSON; undefined unless there is one. */
   readonly result: unknown;
-  readonly run: HandlerRun;
+  readonly run: CompletedRun;
 }
 
-/** Runs a handler in recording mode and applies its writes to the items. */
+/** Runs a handler in record mode and applies its writes to the items. */
 export function call(build: BuildResult, items: Items, handler: string, json: unknown = {}, seed = 1): Answer {
-  const run = runHandler(moduleOf(build), invocation(build, handler, json, seed), snapshotOf(items), null);
-  if (run.kind !== "completed") throw new Error(`the handler ended as ${run.kind}`);
+  const { run } = recordHandler(moduleOf(build), invocation(build, handler, json, seed), snapshotOf(items), {
+    guess: false,
+  });
+  if (run === null) throw new Error("the handler did not end");
   for (const { unit, value } of run.writes) {
     if (value === null) items.delete(unit);
     else items.set(unit, value);

@@ -58,6 +58,23 @@ export async function buildApp(
   return { app, report, folders };
 }
 
+/** How the read/write set of a handler is found, in a word. */
+export const PLAN_WORDS: Readonly<Record<HandlerPlan, string>> = {
+  sliced: "sliced",
+  recorded: "record mode",
+  given: "given",
+  "near-storage": "near storage",
+};
+
+/** `; record mode: a, b; near storage: c`: the handlers whose set is neither sliced nor given. */
+export function fallbackWords(plans: readonly (readonly [name: string, plan: HandlerPlan])[]): string {
+  return (["recorded", "near-storage"] as const)
+    .map((kind) => [kind, plans.filter(([, plan]) => plan === kind).map(([name]) => name)] as const)
+    .filter(([, names]) => names.length > 0)
+    .map(([kind, names]) => `; ${PLAN_WORDS[kind]}: ${names.join(", ")}`)
+    .join("");
+}
+
 /** The diagnostics of a severity, or all, as text with code frames. */
 export function framesOf({ diagnostics, frames }: Compilation, severity?: Diagnostic["severity"]): readonly string[] {
   return diagnostics
@@ -75,10 +92,7 @@ export function countDiagnostics(diagnostics: readonly Diagnostic[]): {
 }
 
 function contentOf(report: BuildResult): ModuleContent {
-  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [
-    name,
-    plan.kind === "sliced" ? "speculative" : "near-storage",
-  ]);
+  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [name, plan.kind]);
   return { limits: DEFAULT_LIMITS, plans: Object.fromEntries(plans), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 
-const at = { plan: "speculative", readOnly: false, file: "handlers/social.ts", line: 3 } as const;
+const at = { plan: "sliced", readOnly: false, file: "handlers/social.ts", line: 3 } as const;
 const MANIFEST: Manifest = {
   format: 1,
   application: "social",

@@ -10,7 +10,7 @@ import type { BuildInput, BuildResult, Diagnostic } from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
 
 export interface Compilation extends BuildResult {
-  /** Each diagnostic, also the reasons of the handlers that run near storage, as text with code frames. */
+  /** Each diagnostic, also the reasons of the handlers that are recorded, as text with code frames. */
   readonly frames: ReadonlyMap<Diagnostic, string>;
 }
 

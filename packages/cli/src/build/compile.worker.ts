@@ -9,7 +9,7 @@ if (port === null) throw new Error("this module runs in a thread of its own");
 port.on("message", ({ input, colours }: CompileQuestion) => {
   buildApplication(input).then(
     (result) => {
-      const reasons = result.handlers.flatMap(({ plan }) => (plan.kind === "near-storage" ? [plan.reason] : []));
+      const reasons = result.handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
       const frames = new Map<Diagnostic, string>();
       for (const diagnostic of [...result.diagnostics, ...reasons]) {
         frames.set(diagnostic, renderDiagnostic(diagnostic, input.sources, { color: colours }));

@@ -1,7 +1,7 @@
 /** `radical analyze`: what each handler reads and writes, and the function that computes it, or why there is none. */
 import type { AccessPattern, HandlerReport } from "@radical/analyzer";
 import { Argument, Command } from "commander";
-import { type BuildOutcome, buildApp, framesOf } from "../build/build-app.ts";
+import { PLAN_WORDS, type BuildOutcome, buildApp, framesOf } from "../build/build-app.ts";
 import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
@@ -10,8 +10,8 @@ import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./comman
 
 const HELP = `
 A dependent read is one whose value the read/write-set function needs, to find further units.
-A handler that can't be analyzed runs near storage: correct, but one round trip slower. The reason is shown
-with the expression that it is about.
+A handler that can't be sliced runs in record mode: correct, but its run and the round trip to the primary take their
+sum. The reason is shown with the expression that it is about.
 
 Examples:
   $ radical analyze
@@ -76,7 +76,7 @@ function jsonOf({ app, report }: BuildOutcome, handlers: readonly HandlerReport[
 function emit(handlers: readonly HandlerReport[], report: Compilation): void {
   for (const handler of handlers) {
     if (handler.rwSource !== null) print(handler.rwSource.trimEnd());
-    else if (handler.plan.kind === "near-storage")
+    else if (handler.plan.kind === "recorded")
       process.stderr.write(`${report.frames.get(handler.plan.reason) ?? ""}\n`);
   }
   showErrors(report);
@@ -86,13 +86,13 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
   const { style } = terminal;
   for (const handler of handlers) {
     const { plan } = handler;
-    const verdict = plan.kind === "sliced" ? style("green", "speculative") : style("yellow", "near storage");
+    const verdict = style(plan.kind === "sliced" || plan.kind === "given" ? "green" : "yellow", PLAN_WORDS[plan.kind]);
     print(
       `${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`,
     );
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
-    if (plan.kind === "near-storage") print(indent(report.frames.get(plan.reason) ?? ""));
+    if (plan.kind === "recorded") print(indent(report.frames.get(plan.reason) ?? ""));
     else if (handler.rwSource !== null) print(`\n${indent(style("dim", handler.rwSource.trimEnd()))}`);
     print("");
   }

@@ -1,6 +1,6 @@
 /** `radical build`: the files of a deployment, in the output folder. */
 import { Command } from "commander";
-import { type BuildOutcome, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
+import { type BuildOutcome, buildApp, countDiagnostics, fallbackWords, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
@@ -78,10 +78,9 @@ function show({ app, report }: BuildOutcome, files: readonly WrittenFile[], ms: 
   }
   const width = Math.max(...files.map(({ path }) => path.length));
   for (const { path, bytes } of files) print(`${path.padEnd(width)}  ${(bytes / 1024).toFixed(1).padStart(7)} KB`);
-  const near = report.handlers.filter(({ plan }) => plan.kind === "near-storage").map(({ name }) => name);
   terminal.note(
     `${terminal.style("green", "✓")} ${counted(report.handlers.length, "handler")} in ${(ms / 1000).toFixed(1)} s` +
-      (near.length === 0 ? "" : `; near storage: ${near.join(", ")}`) +
+      fallbackWords(report.handlers.map(({ name, plan }) => [name, plan.kind])) +
       (warnings === 0 ? "" : `; ${counted(warnings, "warning")}`),
   );
 }

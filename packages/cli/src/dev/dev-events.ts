@@ -1,5 +1,6 @@
 /** What `radical dev` tells: with --json each of these is one line, otherwise a sentence. */
 import type { Diagnostic } from "@radical/analyzer";
+import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
@@ -10,8 +11,8 @@ export type DevEvent =
   | {
       readonly event: "built";
       readonly module: string;
-      readonly handlers: number;
-      readonly nearStorage: readonly string[];
+      /** By handler. */
+      readonly plans: Readonly<Record<string, HandlerPlan>>;
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
       /** The diagnostics as text with code frames. */

@@ -260,12 +260,10 @@ async function buildAndTell(
       frames,
     });
   } else {
-    const plans = Object.entries(app.content.plans);
     onEvent({
       event: "built",
       module: app.manifest.module,
-      handlers: plans.length,
-      nearStorage: plans.filter(([, plan]) => plan === "near-storage").map(([name]) => name),
+      plans: app.content.plans,
       ms: Math.round(performance.now() - startedAtMs),
       diagnostics,
       frames,

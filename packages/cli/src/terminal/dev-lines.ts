@@ -1,4 +1,5 @@
 /** The events of `radical dev` as lines for people. */
+import { fallbackWords } from "../build/build-app.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import { type Terminal, counted } from "./terminal.ts";
 
@@ -12,8 +13,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return event.changed.length === 0 ? null : style("dim", `changed: ${event.changed.join(", ")}`);
     case "built": {
       const frames = event.frames.map((frame) => `${frame}\n\n`);
-      const near = event.nearStorage.length === 0 ? "" : `; near storage: ${event.nearStorage.join(", ")}`;
-      return `${frames.join("")}${style("green", "✓")} built ${counted(event.handlers, "handler")} in ${event.ms} ms${near}`;
+      const plans = Object.entries(event.plans);
+      return `${frames.join("")}${style("green", "✓")} built ${counted(plans.length, "handler")} in ${event.ms} ms${fallbackWords(plans)}`;
     }
     case "build_failed": {
       return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;

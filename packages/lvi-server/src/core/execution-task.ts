@@ -23,8 +23,11 @@ export type TaskAccess =
    * runs under that set; else the answer is `needs`.
    */
   | { readonly kind: "derive"; readonly writable: ReadonlySet<UnitId> | null }
-  /** Not analyzable: f runs and its accesses are recorded. */
-  | { readonly kind: "record" };
+  /**
+   * Record mode: f runs and its accesses are recorded. With `guess`, items that were not captured are taken for absent,
+   * so that one run finds many that are missing.
+   */
+  | { readonly kind: "record"; readonly guess: boolean };
 
 export type ExecutionResult =
   | {
@@ -37,8 +40,8 @@ export type ExecutionResult =
     }
   /** The set that f^rw found; provisional if some of its reads were not captured. */
   | { readonly kind: "needs"; readonly set: AccessSet }
-  /** Recording: a unit outside the snapshot was read. */
-  | { readonly kind: "missing"; readonly unit: UnitId }
+  /** Recording: units outside the snapshot were read. */
+  | { readonly kind: "missing"; readonly units: readonly UnitId[] }
   /** f accessed a unit outside its set, so the set was wrong; or f^rw failed. */
   | { readonly kind: "undeclared"; readonly reason: string }
   /** Stopped from outside, by a limit that does not meet every run at the same point. */

@@ -21,10 +21,11 @@ import {
   type Followup,
   type FollowupResult,
   type HandlerPlan,
-  type LviReply,
+  type LviAnswer,
   type LviRequest,
   type ModuleHash,
   type Outcome,
+  REPLAY_WINDOW_MS,
   type RefusalCode,
   type Repair,
   sameVersion,
@@ -75,6 +76,8 @@ export interface CoreOptions {
   readonly maxRounds: number;
   /** How far a location's clock may be from ours. */
   readonly maxClockSkewMs: number;
+  /** How far the time at which a request was signed may be from ours. */
+  readonly replayWindowMs: number;
   /** Memory for hot values, and for done executions. */
   readonly hotBytes: number;
   readonly finishedBytes: number;
@@ -97,6 +100,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxUnits: 10_000,
   maxRounds: 3,
   maxClockSkewMs: 300_000,
+  replayWindowMs: REPLAY_WINDOW_MS,
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
   forgottenIds: 1_000_000,
@@ -110,8 +114,6 @@ export interface Recovered {
   /** One more than the last server's; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
-  /** Done lately: retries of executions whose ids the locations chose find them here. */
-  readonly done: readonly DoneIntent[];
   readonly modules: ReadonlyMap<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
 }
 
@@ -121,8 +123,6 @@ const GATE = "" as UnitId;
 interface Caller {
   readonly id: CallerId;
   readonly request: LviRequest;
-  /** When its location signed it. */
-  readonly sentAtMs: number;
   readonly receivedAtMs: number;
   readonly deadlineMs: number;
 }
@@ -152,10 +152,12 @@ type Phase =
 
 interface NearStorage {
   cause: ExecutedCause;
-  /** Not analyzable, or its set proved wrong: f runs without a set and its accesses are recorded. */
+  /** The handler has no f^rw, or its set proved wrong: f runs in record mode. */
   recording: boolean;
+  /** Whether record mode takes what is missing for absent, until a run on such values has not ended. */
+  guessing: boolean;
   /** Units to capture. */
-  readonly wanted: Set<UnitId>;
+  wanted: Set<UnitId>;
   snapshot: ReadonlyMap<UnitId, Entry>;
   result: { readonly outcome: Outcome; readonly reads: readonly UnitId[]; readonly writes: readonly Write[] } | null;
   runs: number;
@@ -223,6 +225,8 @@ export class LviCore {
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #answered: AnsweredRequests;
+  /** The first commit id of this server: who has seen it has heard of this server. */
+  readonly #since: CommitId;
   readonly #locks = new LockTable<Execution>();
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
@@ -242,9 +246,10 @@ export class LviCore {
     this.#nowMs = nowMs;
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
-    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds);
-    this.#answered = new AnsweredRequests(options.answeredIds, nowMs);
-    for (const done of recovered.done) this.#finished.add(done);
+    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, nowMs);
+    this.#since = this.#latest;
+    const { answeredIds: maxIds, replayWindowMs } = options;
+    this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, nowMs);
     // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
     const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
     for (const intent of youngestFirst) this.#adopt(intent);
@@ -283,7 +288,7 @@ export class LviCore {
   #handle(event: Event): void {
     switch (event.kind) {
       case "lvi-request":
-        return this.#request(event.caller, event.request, event.sentAtMs);
+        return this.#request(event.caller, event.request);
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
@@ -316,12 +321,12 @@ export class LviCore {
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #request(id: CallerId, request: LviRequest, sentAtMs: number): void {
+  #request(id: CallerId, request: LviRequest): void {
     const { executionId, module, handler, units, location } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
-    const caller: Caller = { id, request, sentAtMs, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
+    const caller: Caller = { id, request, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
-      this.#answered.add(executionId, location, sentAtMs);
+      this.#remember(request);
       this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
     };
 
@@ -333,9 +338,8 @@ export class LviCore {
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, null);
-    if (this.#answered.includes(executionId, location, sentAtMs, this.#nowMs)) {
-      return refuse("busy", "the request, or a later one of the same execution, was answered before", 0);
-    }
+    const seen = this.#answered.look(request, this.#latest, this.#nowMs);
+    if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
     if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
     const plans = this.#modules.get(module);
@@ -380,12 +384,21 @@ export class LviCore {
     this.#executions.set(executionId, execution);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
-    if (!this.#finished.isForgotten(executionId, this.#nowMs)) return this.#begin(execution);
+    if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#nowMs)) return this.#begin(execution);
     // The conditional insert of an intent would find out too, but a repeat may find nothing to write any more.
     const operation = ++this.#names;
     execution.phase = { kind: "looking-up" };
     this.#operations.set(operation, { kind: "look-up", execution });
     this.#effects.push({ kind: "look-up", operation, executionId });
+  }
+
+  #remember(request: LviRequest): void {
+    this.#answered.add(request, () => commitId(this.#epoch, ++this.#sequence), this.#nowMs);
+  }
+
+  /** Whether no earlier server can have met the execution: its first sending left after this one had started. */
+  #isOurs({ attempt, retained, seen }: LviRequest): boolean {
+    return attempt === 1 && !retained && seen !== null && seen >= this.#since && seen <= this.#latest;
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
@@ -452,7 +465,7 @@ export class LviCore {
     this.#endWithoutTrace(execution, [speculator!]);
     this.#replyValid(speculator!, null, null);
     // No trace is left of it, so whoever joined starts anew.
-    for (const { id, request, sentAtMs } of others) this.#request(id, request, sentAtMs);
+    for (const { id, request } of others) this.#request(id, request);
   }
 
   /**
@@ -694,11 +707,12 @@ export class LviCore {
   #runNearStorage(execution: Execution, cause: ExecutedCause): void {
     this.#note("near_storage", execution, cause);
     const { module, handler } = execution.invocation;
-    const declared = execution.declared ?? execution.intent?.units ?? [];
+    const plan = this.#modules.get(module)?.get(handler);
     execution.near = {
       cause,
-      recording: this.#modules.get(module)?.get(handler) === "near-storage",
-      wanted: new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit)),
+      recording: plan === "recorded" || plan === "near-storage",
+      guessing: true,
+      wanted: this.#declaredReads(execution),
       snapshot: new Map(),
       result: null,
       runs: 0,
@@ -716,6 +730,7 @@ export class LviCore {
     const near = execution.near!;
     const wanted = [...near.wanted];
     if (wanted.length > this.#options.maxUnits || near.runs > this.#options.maxUnits) {
+      if (near.recording && near.guessing) return this.#captureStrictly(execution);
       return this.#fail(execution, "too_many_units", `the handler accesses more than ${this.#options.maxUnits} units`);
     }
     if (!this.#settled(execution, wanted, "capture")) return;
@@ -729,9 +744,16 @@ export class LviCore {
     this.#run(
       execution,
       snapshot,
-      near.recording ? { kind: "record" } : { kind: "derive", writable: this.#writable(execution) },
+      near.recording
+        ? { kind: "record", guess: near.guessing }
+        : { kind: "derive", writable: this.#writable(execution) },
       false,
     );
+  }
+
+  #declaredReads(execution: Execution): Set<UnitId> {
+    const declared = execution.declared ?? execution.intent?.units ?? [];
+    return new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit));
   }
 
   /** The units that the execution may write as of now; null: all. */
@@ -745,7 +767,7 @@ export class LviCore {
     const near = execution.near!;
     switch (result.kind) {
       case "missing":
-        near.wanted.add(result.unit);
+        for (const unit of result.units) near.wanted.add(unit);
         return this.#capture(execution);
       case "needs": {
         const { reads, writes } = result.set;
@@ -768,8 +790,17 @@ export class LviCore {
         near.recording = true;
         return this.#capture(execution);
       case "killed":
+        if (near.recording && near.guessing) return this.#captureStrictly(execution);
         return this.#fail(execution, "execution_failed", result.reason);
     }
+  }
+
+  /** On values that never were there together a handler may run for ever: once more, on nothing but what is there. */
+  #captureStrictly(execution: Execution): void {
+    const near = execution.near!;
+    near.guessing = false;
+    near.wanted = this.#declaredReads(execution);
+    this.#capture(execution);
   }
 
   /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */
@@ -937,7 +968,7 @@ export class LviCore {
 
   /** Its callers are answered, and storage knows nothing of it. */
   #endWithoutTrace(execution: Execution, answered: readonly Caller[]): void {
-    for (const { request, sentAtMs } of answered) this.#answered.add(execution.id, request.location, sentAtMs);
+    for (const { request } of answered) this.#remember(request);
     this.#end(execution);
   }
 
@@ -1155,10 +1186,15 @@ export class LviCore {
 
   // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The latest commit id taken. */
+  get #latest(): CommitId {
+    return commitId(this.#epoch, this.#sequence);
+  }
+
   /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
   #takeCommitId(execution: Execution): CommitId {
     execution.sequence = ++this.#sequence;
-    return commitId(this.#epoch, this.#sequence);
+    return this.#latest;
   }
 
   /** Longer each time. */
@@ -1179,9 +1215,9 @@ export class LviCore {
     return operation as Operation & { kind: Kind };
   }
 
-  #reply(caller: CallerId, reply: LviReply, after: OperationId | null): void {
-    if (reply.kind === "refused") this.#note("refused", null, `${reply.code}: ${reply.message}`);
-    this.#effects.push({ kind: "reply", caller, reply, after });
+  #reply(caller: CallerId, answer: LviAnswer, after: OperationId | null): void {
+    if (answer.kind === "refused") this.#note("refused", null, `${answer.code}: ${answer.message}`);
+    this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
   }
 
   #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
@@ -1218,6 +1254,8 @@ export class LviCore {
 }
 
 const WAITED = "waited too long for units that other executions hold";
+const ANSWERED = "the attempt, or a later one, was answered before";
+const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";
 
 function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {

@@ -1,10 +1,17 @@
 /**
  * One execution task on one module: what a worker thread does, and what the simulation does with modelled handlers.
  */
-import type { AccessSet, deriveAccessSet, HandlerModule, runHandler, Snapshot } from "@radical/wasm-host";
+import type {
+  AccessSet,
+  deriveAccessSet,
+  HandlerModule,
+  recordHandler,
+  runHandler,
+  Snapshot,
+} from "@radical/wasm-host";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 
-/** The two runs that the protocol knows, bound to a module. */
+/** The runs that the protocol knows, bound to a module. */
 export interface Host {
   readonly deriveAccessSet: (
     invocation: Parameters<typeof deriveAccessSet>[1],
@@ -13,17 +20,27 @@ export interface Host {
   readonly runHandler: (
     invocation: Parameters<typeof runHandler>[1],
     snapshot: Snapshot,
-    access: AccessSet | null,
+    access: AccessSet,
   ) => ReturnType<typeof runHandler>;
+  readonly recordHandler: (
+    invocation: Parameters<typeof recordHandler>[1],
+    snapshot: Snapshot,
+    options: Parameters<typeof recordHandler>[3],
+  ) => ReturnType<typeof recordHandler>;
 }
 
 export function hostOf(
   module: HandlerModule,
-  wasmHost: { deriveAccessSet: typeof deriveAccessSet; runHandler: typeof runHandler },
+  wasmHost: {
+    deriveAccessSet: typeof deriveAccessSet;
+    runHandler: typeof runHandler;
+    recordHandler: typeof recordHandler;
+  },
 ): Host {
   return {
     deriveAccessSet: (invocation, snapshot) => wasmHost.deriveAccessSet(module, invocation, snapshot),
     runHandler: (invocation, snapshot, access) => wasmHost.runHandler(module, invocation, snapshot, access),
+    recordHandler: (invocation, snapshot, options) => wasmHost.recordHandler(module, invocation, snapshot, options),
   };
 }
 
@@ -34,8 +51,8 @@ export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
     case "declared":
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set));
     case "record": {
-      const run = host.runHandler(invocation, snapshot, null);
-      return run.kind === "undeclared" ? { kind: "undeclared", reason: run.unit } : run;
+      const { run, missing } = host.recordHandler(invocation, snapshot, access);
+      return run ?? { kind: "missing", units: missing };
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);

@@ -1,7 +1,7 @@
 /** A worker thread of the pool: runs one task at a time and keeps the modules that it was sent, compiled. */
 import { parentPort } from "node:worker_threads";
 import { decodeModuleContent, type ModuleHash } from "@radical/protocol";
-import { compileModule, deriveAccessSet, runHandler } from "@radical/wasm-host";
+import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radical/wasm-host";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 import { executeTask, type Host, hostOf } from "./execute.ts";
 
@@ -27,7 +27,7 @@ function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
     let host = hosts.get(module);
     if (host === undefined) {
       if (content === null) throw new Error("the worker was not sent the module");
-      host = hostOf(compileModule(decodeModuleContent(content)), { deriveAccessSet, runHandler });
+      host = hostOf(compileModule(decodeModuleContent(content)), { deriveAccessSet, recordHandler, runHandler });
       hosts.set(module, host);
     }
     return executeTask(host, task);

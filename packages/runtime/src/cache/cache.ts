@@ -7,6 +7,8 @@ import type { CachePut } from "../core/effects.ts";
 
 /** Every implementation runs `cache-conformance.ts`. */
 export interface Cache {
+  /** What can be had without waiting; undefined: not in memory, though the cache may hold it. */
+  peek(unit: UnitId): Entry | undefined;
   /** One batch. What is not held, is damaged or can't be had now is left out; it never rejects. */
   getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>>;
   /** One batch; each entry is taken or not by {@link takes}. May forget anything at any time; it never rejects. */

@@ -31,6 +31,10 @@ export class DurableObjectCache implements Cache {
     this.#options = options;
   }
 
+  peek(): undefined {
+    return undefined;
+  }
+
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
     try {
       const found = await withTimeout(this.#remote().getMany(this.#options.application, units));

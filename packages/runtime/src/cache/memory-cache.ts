@@ -22,15 +22,20 @@ export class MemoryCache implements Cache {
     this.#maxBytes = maxBytes;
   }
 
+  peek(unit: UnitId): Entry | undefined {
+    const entry = this.#entries.get(unit);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(unit);
+    this.#entries.set(unit, entry);
+    return entry;
+  }
+
   // oxlint-disable-next-line typescript/require-await -- the port is asynchronous, this tier is not
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
     const found = new Map<UnitId, Entry>();
     for (const unit of units) {
-      const entry = this.#entries.get(unit);
-      if (entry === undefined) continue;
-      this.#entries.delete(unit);
-      this.#entries.set(unit, entry);
-      found.set(unit, entry);
+      const entry = this.peek(unit);
+      if (entry !== undefined) found.set(unit, entry);
     }
     return found;
   }

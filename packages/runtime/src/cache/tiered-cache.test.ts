@@ -42,6 +42,7 @@ test("filling the front never moves it backwards", async () => {
   await behind.putMany([{ unit: a, entry: item(1, "old") }]);
   // A write of another request lands in the front while the read behind is under way.
   const slow = {
+    peek: () => undefined,
     getMany: async (units: readonly (typeof a)[]) => {
       await front.putMany([{ unit: a, entry: item(2, "new") }]);
       return behind.getMany(units);

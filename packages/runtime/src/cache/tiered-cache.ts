@@ -12,6 +12,10 @@ export class TieredCache implements Cache {
     this.#back = back;
   }
 
+  peek(unit: UnitId): Entry | undefined {
+    return this.#front.peek(unit);
+  }
+
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
     const found = new Map(await this.#front.getMany(units));
     const rest = units.filter((unit) => !found.has(unit));

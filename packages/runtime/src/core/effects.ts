@@ -21,14 +21,29 @@ import type { AccessSet } from "@radical/wasm-host";
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
 
-/** What a run of f^rw yields; see `deriveAccessSet` of the WebAssembly host. */
+/** What a run of f^rw, or of f in record mode, yields; see `deriveAccessSet` and `recordHandler` of the host. */
 export type Derivation =
-  | { readonly kind: "derived"; readonly set: AccessSet; readonly missing: readonly UnitId[] }
+  | {
+      readonly kind: "derived";
+      readonly set: AccessSet;
+      /** Values that the run needed and did not have: with any of them the set is provisional. */
+      readonly missing: readonly UnitId[];
+      /** Entries that the run took from memory, beyond the snapshot that it was given. */
+      readonly captured: CapturedSnapshot;
+      /** Record mode, with nothing missing: the run of f that found the set. */
+      readonly run: CompletedSpeculation | null;
+    }
   | { readonly kind: "failed"; readonly reason: string };
+
+export interface CompletedSpeculation {
+  readonly kind: "completed";
+  readonly outcome: Outcome;
+  readonly writes: readonly Write[];
+}
 
 /** What a speculative run of f yields. */
 export type Speculation =
-  | { readonly kind: "completed"; readonly outcome: Outcome; readonly writes: readonly Write[] }
+  | CompletedSpeculation
   /** It can't be used: an access outside the declared set, or the host could not run f. */
   | { readonly kind: "stopped"; readonly reason: string };
 
@@ -49,8 +64,10 @@ export type ExecutionEvent =
   | { readonly kind: "waited"; readonly before: "lvi" | "followup"; readonly atMs: number };
 
 export type Effect =
-  /** Run f^rw on the snapshot. */
+  /** Run f^rw on the snapshot, and where that lacks an item, on what the cache has in memory. */
   | { readonly kind: "derive"; readonly snapshot: CapturedSnapshot }
+  /** The same with f itself, in record mode. */
+  | { readonly kind: "record"; readonly snapshot: CapturedSnapshot }
   /** Read the units from the cache in one batch. */
   | { readonly kind: "fetch"; readonly units: readonly UnitId[] }
   | { readonly kind: "send"; readonly request: LviRequest; readonly timeoutMs: number }
@@ -77,6 +94,8 @@ export interface CachePut {
 export type WarningCode =
   /** f^rw failed, so the handler runs near storage: a fault of the analyzer. */
   | "derivation_failed"
+  /** Record mode did not find the set within its bounds, so the execution runs near storage. */
+  | "record_mode_failed"
   /** f left its read/write set, or could not be run: a fault of the analyzer or of the host. */
   | "speculation_stopped"
   | "primary_unanswered"

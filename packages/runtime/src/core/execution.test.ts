@@ -3,7 +3,7 @@ import {
   type Entry,
   type ExecutionId,
   type FollowupResult,
-  type LviReply,
+  type LviAnswer,
   type LviRequest,
   type ModuleHash,
   type Outcome,
@@ -15,7 +15,7 @@ import {
 import type { AccessSet } from "@radical/wasm-host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Answer, Derivation, Effect, ExecutionEvent } from "./effects.ts";
+import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 
 const ann = unitId("users", "ann");
@@ -29,8 +29,9 @@ const INPUT: ExecutionInput = {
   args: Uint8Array.of(0xa0),
   environment: { timeMs: 1_000, seed: new Uint8Array(16) },
   location: "VA",
-  plan: "speculative",
+  plan: "sliced",
   retained: false,
+  seen: null,
   undeclaredTables: [],
 };
 
@@ -47,7 +48,7 @@ const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => 
 const started = (atMs = 0): ExecutionEvent => ({ kind: "started", atMs });
 const derived = (access: AccessSet, missing: readonly UnitId[] = []): ExecutionEvent => ({
   kind: "derived",
-  derivation: { kind: "derived", set: access, missing },
+  derivation: { kind: "derived", set: access, missing, captured: new Map(), run: null },
   atMs: 0,
 });
 const fetched = (entries: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent => ({
@@ -69,7 +70,11 @@ const stopped: ExecutionEvent = {
   speculation: { kind: "stopped", reason: "left its set" },
   atMs: 0,
 };
-const replied = (reply: LviReply, atMs = 0): ExecutionEvent => ({ kind: "replied", reply, atMs });
+const replied = (reply: LviAnswer, atMs = 0, asOf: CommitId | null = null): ExecutionEvent => ({
+  kind: "replied",
+  reply: { ...reply, asOf },
+  atMs,
+});
 const valid = (commitIdOrNull: CommitId | null): ExecutionEvent =>
   replied({ kind: "valid", commitId: commitIdOrNull, times });
 const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent =>
@@ -287,6 +292,104 @@ describe("the read/write set", () => {
   });
 });
 
+describe("record mode", () => {
+  const RECORDED: ExecutionInput = { ...INPUT, plan: "recorded" };
+  const found = (
+    access: AccessSet,
+    {
+      missing = [],
+      captured = {},
+      outcome = result("done"),
+    }: {
+      missing?: readonly UnitId[];
+      captured?: Readonly<Record<UnitId, Entry>>;
+      outcome?: Outcome;
+    } = {},
+  ): ExecutionEvent => ({
+    kind: "derived",
+    derivation: {
+      kind: "derived",
+      set: access,
+      missing,
+      captured: new Map(Object.entries(captured) as [UnitId, Entry][]),
+      run: missing.length > 0 ? null : { kind: "completed", outcome, writes: [{ unit: feed, value: bytes("post") }] },
+    },
+    atMs: 0,
+  });
+
+  test("all in memory: f runs once, and its run is the speculation", () => {
+    const execution = new Execution(RECORDED);
+    expect(execution.step(started())).toEqual([{ kind: "record", snapshot: new Map() }]);
+    const effects = execution.step(found(set([ann], [feed]), { captured: { [ann]: item(5, "Ann") } }));
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units).toEqual([
+      { unit: feed, mode: "write" },
+      { unit: ann, mode: "read", version: item(5, "Ann").version },
+    ]);
+    const end = execution.step(valid(commit(9)));
+    expect(kinds(end)).toEqual(["answer", "follow", "put"]);
+    expect(only(end, "answer").answer).toMatchObject({ outcome: result("done"), path: "speculative" });
+    expect(only(end, "follow").followup.writes).toEqual([{ unit: feed, value: bytes("post") }]);
+  });
+
+  test("what is not in memory is fetched in one batch, and f runs again on one snapshot", () => {
+    const execution = new Execution(RECORDED);
+    const captured = { [ann]: item(5, "Ann") };
+    const first = play(execution, started(), found(set([ann, bob], []), { missing: [bob], captured }));
+    expect(first).toEqual([{ kind: "fetch", units: [bob] }]);
+    const again = execution.step(fetched({ [bob]: item(6, "Bob") }));
+    expect(again).toEqual([
+      {
+        kind: "record",
+        snapshot: new Map([
+          [ann, item(5, "Ann")],
+          [bob, item(6, "Bob")],
+        ] as const),
+      },
+    ]);
+    expect(kinds(execution.step(found(set([ann, bob], [feed]))))).toEqual(["send"]);
+  });
+
+  test("a value that the cache lacks: the provisional set is sent, with null, and nothing was speculated", () => {
+    const execution = new Execution(RECORDED);
+    const effects = play(execution, started(), found(set([ann], [feed]), { missing: [ann] }), fetched());
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units?.at(-1)).toEqual({ unit: ann, mode: "read", version: null });
+    expect(kinds(execution.step(executed(result("right"), { [ann]: item(7, "Ann") })))).toEqual(["answer", "put"]);
+  });
+
+  test("an abort is part of the answer", () => {
+    const outcome: Outcome = { kind: "abort", status: 404, code: "no_such_user", message: "" };
+    const execution = new Execution(RECORDED);
+    play(execution, started(), found(set([ann], []), { captured: { [ann]: item(5, "Ann") }, outcome }));
+    expect(only(execution.step(executed(outcome)), "answer").answer).toMatchObject({ outcome });
+  });
+
+  test("too many runs, or a limit of this host: near storage", () => {
+    const chain = Array.from({ length: 5 }, (_, index) => unitId("chain", String(index)));
+    const execution = new Execution(RECORDED, { ...DEFAULT_BOUNDS, recordRuns: 2 });
+    play(execution, started(), found(set(chain.slice(0, 1), []), { missing: [chain[0]!] }));
+    play(execution, fetched({ [chain[0]!]: item(1, "next") }));
+    const effects = execution.step(found(set(chain.slice(0, 2), []), { missing: [chain[1]!] }));
+    expect(kinds(effects)).toEqual(["warn", "send"]);
+    expect(only(effects, "warn").code).toBe("record_mode_failed");
+    expect(only(effects, "send").request.units).toBeNull();
+
+    const outcome: Outcome = { kind: "trap", code: "stack_overflow", message: "too deep" };
+    const deep = play(new Execution(RECORDED), started(), found(set([], []), { outcome }));
+    expect(kinds(deep)).toEqual(["warn", "send"]);
+    expect(only(deep, "send").request.units).toBeNull();
+  });
+
+  test("the guard: a run that touched what is not asked for is never sent", () => {
+    const execution = new Execution({ ...RECORDED, undeclaredTables: ["feeds"] });
+    const effects = play(execution, started(), found(set([ann], [feed]), { captured: { [ann]: item(5, "Ann") } }));
+    expect(kinds(effects)).toEqual(["warn", "send"]);
+    expect(only(effects, "warn").code).toBe("speculation_stopped");
+    expect(only(effects, "send").request.units).toBeNull();
+  });
+});
+
 describe("the speculation is not confirmed", () => {
   test("stale: the server's outcome, the repairs, and nothing of the speculation", () => {
     const execution = speculating();
@@ -358,7 +461,7 @@ describe("the primary does not answer", () => {
     expect(kinds(execution.step(unanswered()))).toEqual(["warn", "wait"]);
     const second = execution.step(waited("lvi"));
     expect(kinds(second)).toEqual(["send"]);
-    expect(only(second, "send").request).toEqual(only(first, "send").request);
+    expect(only(second, "send").request).toEqual({ ...only(first, "send").request, attempt: 2 });
     expect(kinds(execution.step(valid(commit(9))))).toEqual(["answer", "follow", "put"]);
   });
 
@@ -512,14 +615,16 @@ const derivation: fc.Arbitrary<Derivation> = fc.oneof(
       kind: "derived",
       set: access,
       missing: missing.filter((unit) => access.reads.has(unit)),
+      captured: new Map(),
+      run: null,
     })),
   },
   { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
 );
-const reply: fc.Arbitrary<LviReply> = fc.oneof(
-  fc.integer({ min: 1, max: 9 }).map((n): LviReply => ({ kind: "valid", commitId: commit(n), times })),
-  fc.constant<LviReply>({ kind: "valid", commitId: null, times }),
-  fc.subarray(UNITS).map((units): LviReply => ({
+const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
+  fc.integer({ min: 1, max: 9 }).map((n): LviAnswer => ({ kind: "valid", commitId: commit(n), times })),
+  fc.constant<LviAnswer>({ kind: "valid", commitId: null, times }),
+  fc.subarray(UNITS).map((units): LviAnswer => ({
     kind: "executed",
     cause: "stale",
     outcome: result("theirs"),
@@ -527,11 +632,14 @@ const reply: fc.Arbitrary<LviReply> = fc.oneof(
     times,
   })),
   fc
-    .constantFrom("busy", "unknown_module")
-    .map((code): LviReply => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
+    .constantFrom("busy", "in_doubt", "unknown_module")
+    .map((code): LviAnswer => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
 );
 /** What the world does to one execution: each effect takes its next answer from here. */
 const world = fc.record({
+  plan: fc.constantFrom("sliced", "recorded"),
+  /** Units that the cache has in memory. */
+  memory: fc.subarray(UNITS),
   derivations: fc.array(derivation, { minLength: 1, maxLength: 12 }),
   cached: fc.subarray(UNITS),
   replies: fc.array(fc.option(reply, { freq: 4 }), { minLength: 1, maxLength: 16 }),
@@ -541,17 +649,49 @@ const world = fc.record({
   order: fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
 });
 
+test("every sending is a later attempt, also of another question, and says what the location has seen", () => {
+  const execution = speculating({ seen: commit(3) });
+  const second = play(execution, unanswered(), waited("lvi"));
+  expect(only(second, "send").request).toMatchObject({ attempt: 2, seen: commit(3) });
+  const busy = { kind: "refused", code: "busy", message: "no", retryAfterMs: 0 } as const;
+  const third = play(execution, replied(busy, 0, commit(8)), waited("lvi"));
+  expect(only(third, "send").request).toMatchObject({ attempt: 3, seen: commit(8) });
+  const near = play(execution, stopped, valid(null));
+  expect(only(near, "send").request).toMatchObject({ attempt: 4, seen: commit(8), units: null });
+});
+
+test("in doubt: the same is sent again at once, now that the location has heard of the server", () => {
+  const execution = speculating();
+  const doubt = { kind: "refused", code: "in_doubt", message: "?", retryAfterMs: 0 } as const;
+  const effects = execution.step(replied(doubt, 0, commit(8)));
+  expect(kinds(effects)).toEqual(["send"]);
+  expect(only(effects, "send").request).toMatchObject({ attempt: 2, seen: commit(8) });
+  expect(kinds(play(execution, valid(commit(9)), completed(result("done"))))).toEqual(["answer", "follow"]);
+});
+
+/** What a truthful host makes of a derivation in record mode: all that it reads is captured, in memory, or missing. */
+function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonly UnitId[]): Derivation {
+  if (found.kind === "failed") return found;
+  const reads = [...found.set.reads].filter((unit) => !snapshot.has(unit));
+  const captured = new Map(reads.filter((unit) => memory.includes(unit)).map((unit) => [unit, item(5, unit)]));
+  const missing = reads.filter((unit) => !captured.has(unit));
+  const writes = [...found.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
+  const run = { kind: "completed", outcome: result("mine"), writes } as const;
+  return { ...found, captured, missing, run: missing.length === 0 ? run : null };
+}
+
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
   fc.assert(
-    fc.property(world, ({ derivations, cached, replies, speculation, followups, order }) => {
-      const execution = new Execution(INPUT);
+    fc.property(world, ({ plan, memory, derivations, cached, replies, speculation, followups, order }) => {
+      const execution = new Execution({ ...INPUT, plan });
       const sends: LviRequest[] = [];
       const fetches: UnitId[] = [];
       const answers: Answer[] = [];
       let openSends = 0;
       let confirmed: CommitId | null = null;
-      let lastReply: LviReply | null = null;
+      let lastReply: LviAnswer | null = null;
       let steps = 0;
+      let records = 0;
 
       const open: (() => ExecutionEvent)[] = [started];
       const next = <T>(from: readonly T[], index: number): T => from[index % from.length]!;
@@ -561,6 +701,14 @@ test("property: whatever happens, one answer, and nothing speculative before its
         switch (effect.kind) {
           case "derive":
             open.push(() => ({ kind: "derived", derivation: next(derivations, taken.derivations++), atMs: 0 }));
+            break;
+          case "record":
+            expect(++records).toBeLessThanOrEqual(DEFAULT_BOUNDS.recordRuns);
+            open.push(() => ({
+              kind: "derived",
+              derivation: recorded(next(derivations, taken.derivations++), effect.snapshot, memory),
+              atMs: 0,
+            }));
             break;
           case "fetch":
             fetches.push(...effect.units);
@@ -584,6 +732,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
             });
             break;
           case "speculate": {
+            expect(plan).toBe("sliced");
             // f sees the very values whose versions were sent, and every value it may read.
             const units = sends.at(-1)?.units ?? [];
             for (const unit of effect.set.reads) expect(effect.snapshot.has(unit)).toBe(true);
@@ -639,6 +788,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
       expect(answers).toHaveLength(1);
       expect(new Set(fetches).size).toBe(fetches.length);
       expect(sends.length).toBeLessThanOrEqual(2 * DEFAULT_BOUNDS.attempts);
+      expect(sends.map(({ attempt }) => attempt)).toEqual(sends.map((_, index) => index + 1));
       for (const request of sends) {
         expect(request.executionId).toBe(INPUT.executionId);
         expect(request.environment).toBe(INPUT.environment);

@@ -5,6 +5,10 @@
  *     started ─ derive ⇄ fetch ─┬─ send ──────────── replied ─┬─ answer ─ follow, put
  *                               └─ speculate ─ speculated ────┘
  *
+ * In record mode f itself finds the set, so the speculation is done before the request leaves:
+ *
+ *     started ─ record ⇄ fetch ─── send ──────────── replied ─── answer ─ follow, put
+ *
  * A synchronous function of its events: it holds no clock, reads no cache and runs no WebAssembly.
  */
 import type {
@@ -24,7 +28,7 @@ import type {
   Repair,
   UnitId,
 } from "@radical/protocol";
-import { entryOf, sameVersion, splitUnit } from "@radical/protocol";
+import { entryOf, isExhaustion, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -44,10 +48,12 @@ export interface ExecutionInput {
   readonly args: Uint8Array;
   readonly environment: Environment;
   readonly location: string;
-  /** Near-storage: the handler can't be analyzed, or the location never speculates. */
+  /** Near-storage also if the location never speculates. */
   readonly plan: HandlerPlan;
   /** The client chose the execution id and may repeat it. */
   readonly retained: boolean;
+  /** What the primary last told this location to be its latest commit id; null: nothing yet. */
+  readonly seen: CommitId | null;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
 }
@@ -55,6 +61,8 @@ export interface ExecutionInput {
 export interface ExecutionBounds {
   /** Most batches that are read from the cache to find the set. */
   readonly fetchRounds: number;
+  /** Most runs of f in record mode: each but the last was in vain. */
+  readonly recordRuns: number;
   /** Most times that one LVI request is sent, and the time in which it all must happen. */
   readonly attempts: number;
   readonly totalMs: number;
@@ -67,12 +75,15 @@ export interface ExecutionBounds {
 
 export const DEFAULT_BOUNDS: ExecutionBounds = {
   fetchRounds: 8,
+  recordRuns: 4,
   attempts: 6,
   totalMs: 20_000,
   attemptMs: 8_000,
   backoffMs: 100,
   followupAttempts: 4,
 };
+
+type Found = Extract<Derivation, { kind: "derived" }>;
 
 type SpeculationState = { readonly kind: "none" } | { readonly kind: "running" } | Speculation;
 
@@ -88,11 +99,15 @@ export class Execution {
   /** Asked of the cache, found or not: never asked for again. */
   readonly #fetched = new Set<UnitId>();
   #fetchRounds = 0;
-  #derivation: Extract<Derivation, { kind: "derived" }> | null = null;
+  #recordRuns = 0;
+  #derivation: Found | null = null;
 
   #startedAtMs = 0;
-  #request: LviRequest | null = null;
+  #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
+  /** How often this question, and how often anything, was sent: the primary tells repeats from duplicates by the latter. */
   #attempts = 0;
+  #sendings = 0;
+  #seen: CommitId | null;
   #speculation: SpeculationState = { kind: "none" };
   #confirmation: Confirmation | null = null;
   #answered = false;
@@ -102,6 +117,7 @@ export class Execution {
 
   constructor(input: ExecutionInput, bounds: ExecutionBounds = DEFAULT_BOUNDS) {
     this.#input = input;
+    this.#seen = input.seen;
     this.#bounds = bounds;
   }
 
@@ -114,7 +130,7 @@ export class Execution {
     switch (event.kind) {
       case "started":
         this.#startedAtMs = event.atMs;
-        return this.#input.plan === "near-storage" ? this.#askNearStorage(event.atMs) : [this.#derive()];
+        return this.#input.plan === "near-storage" ? this.#askNearStorage(event.atMs) : [this.#find()];
       case "derived":
         return this.#onDerived(event.derivation, event.atMs);
       case "fetched":
@@ -122,6 +138,7 @@ export class Execution {
       case "speculated":
         return this.#onSpeculated(event.speculation, event.atMs);
       case "replied":
+        this.#seen = event.reply.asOf ?? this.#seen;
         return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
       case "unanswered":
         return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
@@ -142,8 +159,14 @@ export class Execution {
 
   // ── 1. The read/write set, captured in one snapshot ──────────────────────────────────────────────────────────────
 
-  #derive(): Effect {
-    return { kind: "derive", snapshot: this.#captured() };
+  #find(): Effect {
+    if (!this.#records) return { kind: "derive", snapshot: this.#captured() };
+    this.#recordRuns++;
+    return { kind: "record", snapshot: this.#captured() };
+  }
+
+  get #records(): boolean {
+    return this.#input.plan === "recorded";
   }
 
   /** A copy: what an effect holds never changes under it. */
@@ -152,12 +175,18 @@ export class Execution {
   }
 
   #onDerived(derivation: Derivation, atMs: number): readonly Effect[] {
-    if (derivation.kind === "failed") {
-      return [warn("derivation_failed", `${this.#input.handler}: ${derivation.reason}`), ...this.#askNearStorage(atMs)];
-    }
+    if (derivation.kind === "failed") return this.#notFound(derivation.reason, atMs);
     this.#derivation = derivation;
-    const units = [...derivation.set.reads].filter((unit) => !this.#fetched.has(unit)).toSorted();
-    if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation.set, atMs);
+    for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
+    const { set, run, missing } = derivation;
+    // How much memory and stack there is, only the primary says with consequences.
+    if (run?.outcome.kind === "trap" && isExhaustion(run.outcome.code))
+      return this.#notFound(run.outcome.message, atMs);
+    const units = [...set.reads].filter((unit) => !this.#snapshot.has(unit) && !this.#fetched.has(unit)).toSorted();
+    if (this.#records && missing.length > 0 && this.#recordRuns === this.#bounds.recordRuns) {
+      return this.#notFound(`${this.#recordRuns} runs did not find all that it reads`, atMs);
+    }
+    if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, atMs);
     this.#fetchRounds++;
     for (const unit of units) this.#fetched.add(unit);
     return [{ kind: "fetch", units }];
@@ -168,23 +197,43 @@ export class Execution {
     const { set, missing } = this.#derivation;
     for (const unit of set.reads) {
       const entry = entries.get(unit);
-      // Captured once: a second look at the cache could show another version than the one executed on.
-      if (entry !== undefined && !this.#snapshot.has(unit)) this.#snapshot.set(unit, entry);
+      if (entry !== undefined) this.#capture(unit, entry);
     }
-    // Another run of f^rw sees more only if a value came that this one had missed.
-    return missing.some((unit) => this.#snapshot.has(unit)) ? [this.#derive()] : this.#ask(set, atMs);
+    // Another run sees more only if a value came that this one had missed.
+    return missing.some((unit) => this.#snapshot.has(unit)) ? [this.#find()] : this.#ask(this.#derivation, atMs);
+  }
+
+  /** Once: a second look at the cache could show another version than the one executed on. */
+  #capture(unit: UnitId, entry: Entry): void {
+    if (!this.#snapshot.has(unit)) this.#snapshot.set(unit, entry);
+  }
+
+  #notFound(reason: string, atMs: number): readonly Effect[] {
+    const code = this.#records ? "record_mode_failed" : "derivation_failed";
+    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage(atMs)];
   }
 
   // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
 
-  #ask(derived: AccessSet, atMs: number): readonly Effect[] {
-    const set = this.#withoutUndeclared(derived);
+  #ask(derived: Found, atMs: number): readonly Effect[] {
+    const set = this.#withoutUndeclared(derived.set);
+    const outside = derived.run === null ? null : firstOutside(derived.set, set);
+    if (outside !== null)
+      return [this.#stopped(`access of ${outside}, which is not in the read/write set`), ...this.#askNearStorage(atMs)];
     this.#request = this.#requestFor(accessedUnits(set, this.#snapshot));
     const effects = this.#send(atMs);
     // A unit that the cache lacks makes validation fail, so f is not run: it would see a value that never was.
     if ([...set.reads].some((unit) => !this.#snapshot.has(unit))) return effects;
+    if (this.#records) {
+      if (derived.run !== null) this.#speculation = derived.run;
+      return effects;
+    }
     this.#speculation = { kind: "running" };
     return [...effects, { kind: "speculate", after: "send", snapshot: this.#captured(), set }];
+  }
+
+  #stopped(reason: string): Effect {
+    return warn("speculation_stopped", `${this.#input.handler}: ${reason}`);
   }
 
   /** The primary finds the set itself. Also after a speculation that left its set, under the same execution id. */
@@ -196,7 +245,7 @@ export class Execution {
     return this.#send(atMs);
   }
 
-  #requestFor(units: readonly AccessedUnit[] | null): LviRequest {
+  #requestFor(units: readonly AccessedUnit[] | null): Omit<LviRequest, "attempt" | "seen"> {
     const { executionId, module, handler, args, environment, location, retained } = this.#input;
     return {
       executionId,
@@ -215,7 +264,8 @@ export class Execution {
     if (this.#request === null) throw new Error("nothing to send");
     this.#attempts++;
     const leftMs = this.#startedAtMs + this.#bounds.totalMs - atMs;
-    return [{ kind: "send", request: this.#request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
+    const request = { ...this.#request, attempt: ++this.#sendings, seen: this.#seen };
+    return [{ kind: "send", request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
   }
 
   #withoutUndeclared(set: AccessSet): AccessSet {
@@ -229,10 +279,7 @@ export class Execution {
   // ── 3. The join of reply and speculation ─────────────────────────────────────────────────────────────────────────
 
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
-    const warnings =
-      speculation.kind === "stopped"
-        ? [warn("speculation_stopped", `${this.#input.handler}: ${speculation.reason}`)]
-        : [];
+    const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (this.#answered || this.#speculation.kind !== "running") return warnings;
     this.#speculation = speculation;
@@ -318,6 +365,11 @@ export class Execution {
         });
         return this.#again(atMs, retryAfterMs ?? 0, failure);
       }
+      case "in_doubt":
+        // Now that it is known what the primary knows, the next sending is not in doubt.
+        if (this.#speculation.kind === "stopped") return this.#askNearStorage(atMs);
+        if (this.#attempts < this.#bounds.attempts) return this.#send(atMs);
+        return [this.#answer(this.#unknown(message))];
       case "pending":
         return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));
       case "unknown_module": {
@@ -406,6 +458,13 @@ export class Execution {
 }
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
+
+/** The guard for a run that was there before its set: a unit that it touched and that is not asked for, or null. */
+function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {
+  const outside = (touches: ReadonlySet<UnitId>, asks: ReadonlySet<UnitId>): UnitId | undefined =>
+    [...touches].find((unit) => !asks.has(unit));
+  return outside(touched.reads, asked.reads) ?? outside(touched.writes, asked.writes) ?? null;
+}
 
 /** Each unit once, sorted; a unit that the cache lacks goes with version null, so that it is locked and repaired. */
 function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {

@@ -1,3 +1,3 @@
 /** The protocol core of a location by itself, for whoever drives it in another world than a Worker's. */
-export type { Effect, ExecutionEvent } from "./effects.ts";
+export type { CapturedSnapshot, Effect, ExecutionEvent } from "./effects.ts";
 export { Execution } from "./execution.ts";

@@ -102,7 +102,10 @@ class Builder {
     this.current = original;
     residual.parameters = this.keptParameters(original).map(({ local, defaultValue }) => ({
       local,
-      defaultValue: defaultValue === null || original !== this.program.handler ? null : this.value(defaultValue),
+      defaultValue:
+        defaultValue === null || (original !== this.program.handler && !original.escapes)
+          ? null
+          : this.value(defaultValue),
     }));
     residual.initializers = original.initializers.filter(
       (statement) =>
@@ -166,7 +169,8 @@ class Builder {
       case "return": {
         const effects = statement.value === null ? [] : this.effects(statement.value);
         if (!jumps) return effects;
-        if (statement.value !== null && this.keepsResult(this.current))
+        // A constructor that ends early returns `this`.
+        if (statement.value !== null && (this.keepsResult(this.current) || this.current.kind === "constructor"))
           return [{ ...statement, value: this.value(statement.value) }];
         return [...effects, { ...statement, value: null }];
       }
@@ -272,6 +276,7 @@ class Builder {
           ...expression,
           receiver: expression.receiver === null ? null : map(expression.receiver),
           arguments: expression.arguments.map(map),
+          calls: expression.calls.map((callee) => this.function(callee)),
         };
       case "array":
         return { ...expression, elements: expression.elements.map(map) };

@@ -14,6 +14,9 @@ import {
   type Statement,
 } from "../lower/ir.ts";
 
+/** Estimated steps from which something counts as expensive. */
+export const EXPENSIVE_STEPS = 20_000;
+
 const UNKNOWN_TRIPS = 16;
 const RECURSION_COST = 2000;
 
@@ -59,6 +62,7 @@ export class CostModel {
         const callbacks = expression.arguments.flatMap((argument) =>
           argument.kind === "function-value" ? [this.function(argument.declaration)] : [],
         );
+        callbacks.push(...expression.calls.map((callee) => this.function(callee)));
         return 4 + own + UNKNOWN_TRIPS * sum(callbacks);
       }
       default:

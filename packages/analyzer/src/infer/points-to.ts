@@ -55,6 +55,12 @@ export class PointsTo {
     return this.values.get(expression) ?? NONE;
   }
 
+  /** Notes that a copy of an expression refers to the same objects. */
+  copied(original: Expression, copy: Expression): void {
+    const objects = this.values.get(original);
+    if (objects !== undefined) this.values.set(copy, objects);
+  }
+
   /** The functions that an expression may refer to. */
   functionsOf(expression: Expression): FunctionDeclaration[] {
     return [...this.of(expression)].flatMap((object) => object.functionValue ?? []);
@@ -283,6 +289,8 @@ export class PointsTo {
         results.push(...this.bind(callee, null, args));
       }
     }
+    const compared = [...elements, ...values];
+    for (const callee of expression.calls) this.bind(callee, compared, [compared, compared]);
     switch (member.result) {
       case "plain":
         return NONE;

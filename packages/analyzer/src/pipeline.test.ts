@@ -64,6 +64,9 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer<RadicalComp
           readOnly: name === "friends",
           reads: [],
           writes: [],
+          transformations: [],
+          explanations: [],
+          plain: null,
           diagnostics: [],
         })),
   };

@@ -8,7 +8,7 @@ import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
-import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
+import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
 import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
 import type { as } from "./parse/assemblyscript.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
@@ -50,6 +50,8 @@ export interface HandlerReport {
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
+  readonly transformations: readonly Transformation[];
+  readonly explanations: readonly Explanation[];
   /** Source of the read/write-set function; null if there is none. */
   readonly rwSource: string | null;
 }
@@ -196,7 +198,12 @@ function refused(handler: HandlerSchema, words: string): Derived {
 
 function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
   return {
-    handlers: schema.handlers.map(({ name, declaredIn, declaration }) => ({ name, file: declaredIn, declaration })),
+    handlers: schema.handlers.map(({ name, declaredIn, declaration }) => ({
+      name,
+      file: declaredIn,
+      declaration,
+      refused: new Set(),
+    })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
   };
 }
@@ -213,6 +220,8 @@ function report(handler: HandlerSchema, derived: Derived): HandlerReport {
     readOnly: derived.readOnly,
     reads: derived.reads,
     writes: derived.writes,
+    transformations: derived.kind === "sliced" ? derived.transformations : [],
+    explanations: derived.kind === "sliced" ? derived.explanations : [],
     rwSource: derived.kind === "sliced" ? derived.source : null,
   };
 }

@@ -1,8 +1,8 @@
 /**
  * The second program of a module: the read/write-set functions, each a file of its own.
  *
- * One that does not compile is a mistake of the analyzer's. It costs its handler the speed of its location, never
- * the build: the others are compiled without it.
+ * One that does not compile is a mistake of the analyzer's. It is replaced step by step: by the slice without
+ * transformations, then by none. That costs its handler the speed of its location, never the build.
  */
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
@@ -35,10 +35,9 @@ export function compileReadWriteSets(
   let attempt = compile(sliced, base);
   if (attempt.wasm === null) {
     for (const verdict of sliced) {
-      const alone = compile([verdict], base);
-      if (alone.wasm === null) derived.set(verdict.handler, notCompiled(verdict, schema, alone.problem));
+      derived.set(verdict.handler, compiling(verdict, schema, base));
     }
-    sliced = sliced.filter((verdict) => derived.get(verdict.handler) === verdict);
+    sliced = [...derived.values()].filter((verdict) => verdict.kind === "sliced");
     attempt = compile(sliced, base);
   }
   if (attempt.wasm === null) {
@@ -51,6 +50,14 @@ export function compileReadWriteSets(
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
   );
   return { wasm: attempt.wasm, derived, diagnostics };
+}
+
+/** The verdict, or the first of what it falls back to that compiles by itself. */
+function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Derived {
+  const { wasm, problem } = compile([verdict], base);
+  if (wasm !== null) return verdict;
+  const { plain } = verdict;
+  return plain?.kind === "sliced" ? compiling(plain, schema, base) : notCompiled(verdict, schema, problem);
 }
 
 type Attempt = { readonly wasm: Uint8Array; readonly problem: "" } | { readonly wasm: null; readonly problem: string };

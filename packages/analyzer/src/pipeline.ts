@@ -1,6 +1,6 @@
 /**
- * The build of an application, on one screen: check → load → schema → generate → compile f → derive the read/write
- * sets → compile f^rw. Each step works on what the one before it gave; a step that finds errors is the last.
+ * The build of an application, on one screen: check → load → schema, directions → generate → compile f → derive the
+ * read/write sets → compile f^rw. Each step works on what the one before it gave; a step that finds errors is the last.
  */
 import { DEFAULT_LIMITS, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
@@ -15,7 +15,9 @@ import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
+import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
+import { readTags } from "./schema/tags.ts";
 
 export interface BuildInput {
   /** Every source file of the application. */
@@ -35,8 +37,10 @@ export type PlanReport =
   | { readonly kind: "sliced" }
   /** It could not be sliced. */
   | { readonly kind: "recorded"; readonly reason: Diagnostic }
-  | { readonly kind: "given" }
-  | { readonly kind: "near-storage" };
+  /** The developer wrote its read/write-set function. */
+  | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
+  /** The developer chose it, here. */
+  | { readonly kind: "near-storage"; readonly span: Span };
 
 export interface HandlerReport {
   readonly name: string;
@@ -119,8 +123,17 @@ export function buildWith<Compiler extends RadicalCompiler>(
     return failed();
   }
 
-  const schema = extractSchema(loaded.program, input.handlerFiles, { uniqueNames: true });
-  diagnostics.push(...schema.diagnostics, ...fromCompiler(loaded.program.diagnostics, fallback));
+  const tags = readTags(input.sources);
+  const schema = extractSchema(loaded.program, input.handlerFiles, {
+    uniqueNames: true,
+    isSetFunction: (declaration) => isSetFunction(tags, declaration),
+  });
+  const directions = readDirections(loaded.program, schema, tags);
+  diagnostics.push(
+    ...schema.diagnostics,
+    ...directions.diagnostics,
+    ...fromCompiler(loaded.program.diagnostics, fallback),
+  );
   if (schema.handlers.length === 0 && !hasErrors()) {
     diagnostics.push(
       diagnostic("no_handlers", {
@@ -145,14 +158,15 @@ export function buildWith<Compiler extends RadicalCompiler>(
   if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
   if (f.wasm === null || compiler === null || hasErrors()) return failed();
 
-  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema) };
+  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema, directions) };
   const derived = derive(slicer, front, schema);
-  const rw = compileReadWriteSets(derived, schema, request);
+  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback);
   diagnostics.push(...rw.diagnostics);
+  if (hasErrors()) return failed();
   return {
     ok: true,
     diagnostics: sortDiagnostics(diagnostics),
-    handlers: schema.handlers.map((handler) => report(handler, rw.derived.get(handler.name)!)),
+    handlers: schema.handlers.map((handler) => report(handler, directions, rw.derived.get(handler.name))),
     tables: schema.tables.map(({ name, type }) => ({ name, type })),
     records: recordTypes(schema.records),
     wasm: f.wasm,
@@ -184,7 +198,12 @@ function derive<Compiler extends RadicalCompiler>(
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
-  return new Map(schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? refused(handler, words)]));
+  return new Map(
+    front.handlers.map(({ name }) => {
+      const handler = schema.handlers.find((candidate) => candidate.name === name)!;
+      return [name, byName.get(name) ?? refused(handler, words)];
+    }),
+  );
 }
 
 function refused(handler: HandlerSchema, words: string): Derived {
@@ -196,19 +215,25 @@ function refused(handler: HandlerSchema, words: string): Derived {
   return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
 }
 
-function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
+/** What the slicer gets to see: no handlers whose sets come from elsewhere. */
+function declarations(
+  schema: Schema,
+  { given, nearStorage, refused: transformations }: Directions,
+): Pick<FrontEnd, "handlers" | "tables"> {
   return {
-    handlers: schema.handlers.map(({ name, declaredIn, declaration }) => ({
-      name,
-      file: declaredIn,
-      declaration,
-      refused: new Set(),
-    })),
+    handlers: schema.handlers
+      .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
+      .map(({ name, declaredIn, declaration }) => ({
+        name,
+        file: declaredIn,
+        declaration,
+        refused: transformations.get(name) ?? new Set(),
+      })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
   };
 }
 
-function report(handler: HandlerSchema, derived: Derived): HandlerReport {
+function report(handler: HandlerSchema, directions: Directions, derived: Derived | undefined): HandlerReport {
   const span = nameSpan(handler);
   return {
     name: handler.name,
@@ -216,14 +241,34 @@ function report(handler: HandlerSchema, derived: Derived): HandlerReport {
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
-    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "recorded", reason: derived.reason },
-    readOnly: derived.readOnly,
-    reads: derived.reads,
-    writes: derived.writes,
-    transformations: derived.kind === "sliced" ? derived.transformations : [],
-    explanations: derived.kind === "sliced" ? derived.explanations : [],
-    rwSource: derived.kind === "sliced" ? derived.source : null,
+    ...planOf(handler, directions, derived),
   };
+}
+
+function planOf(
+  { name }: HandlerSchema,
+  { given, nearStorage }: Directions,
+  derived: Derived | undefined,
+): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
+  const unknown = {
+    readOnly: false,
+    reads: [],
+    writes: [],
+    transformations: [],
+    explanations: [],
+    rwSource: null,
+  } as const;
+  const set = given.get(name);
+  if (set !== undefined)
+    return { ...unknown, plan: { kind: "given", function: { name: set.name, span: set.span } }, rwSource: set.source };
+  const chosen = nearStorage.get(name);
+  if (chosen !== undefined) return { ...unknown, plan: { kind: "near-storage", span: chosen } };
+  if (derived === undefined) throw new Error(`${name} has no plan`);
+  const { readOnly, reads, writes } = derived;
+  if (derived.kind === "refused")
+    return { ...unknown, plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes };
+  const { transformations, explanations, source } = derived;
+  return { plan: { kind: "sliced" }, readOnly, reads, writes, transformations, explanations, rwSource: source };
 }
 
 function nameSpan(handler: HandlerSchema): Span {

@@ -9,7 +9,7 @@ import {
   type FunctionDeclaration,
   type Statement,
 } from "../lower/ir.ts";
-import { DRAWS, type Location } from "./heap.ts";
+import type { Location } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 import type { Relevance } from "./relevance.ts";
 
@@ -54,7 +54,7 @@ function definedBy(expression: Expression, { relevance, pointsTo }: Inferred): L
       if (!expression.member.writes || expression.receiver === null) return ofCallees;
       return [...ofCallees, ...Array.from(pointsTo.of(expression.receiver), (container) => container.content)];
     case "draw":
-      return [DRAWS];
+      return [expression.site];
     default:
       return ofCallees;
   }

@@ -49,6 +49,7 @@ type Bodies = ReadonlyMap<FunctionDeclaration, readonly Statement[]>;
 
 interface Attempt extends Omit<Slice, "transformations"> {
   readonly branches: ReadonlySet<Branch>;
+  readonly bodies: Bodies;
   readonly unions: readonly Abandoned[];
   readonly candidate: Candidate;
 }
@@ -107,7 +108,7 @@ class Slicing {
     }
     if (best.branches.size === 0) return null;
     const { residual, relevance, steps, unions, candidate } = best;
-    setBodies(this.rewritten(best.branches).bodies);
+    setBodies(best.bodies);
     const transformations = unions
       .map((union) => this.describe(union, candidate, saved.get(union.branch) ?? 0))
       .toSorted((a, b) => a.span.start - b.span.start);
@@ -158,7 +159,7 @@ class Slicing {
       if (wrong.length === 0) {
         const residual = residualOf(program, relevance);
         if (residual === null) return null;
-        return { residual, relevance, steps: stepsOf(residual), branches: remaining, unions, candidate };
+        return { residual, relevance, steps: stepsOf(residual), branches: remaining, bodies, unions, candidate };
       }
       const dropped = new Set(wrong.map(({ branch }) => branch));
       remaining = new Set([...remaining].filter((branch) => !dropped.has(branch)));

@@ -166,7 +166,7 @@ function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: C
     if (rejoin !== undefined)
       yield {
         code: new KeptCode(candidate, code, around),
-        then,
+        rejoin,
         accessFollows: rejoin.accessFollows,
         mayLeave: sameTarget,
       };

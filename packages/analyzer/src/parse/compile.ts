@@ -14,6 +14,7 @@ import {
 } from "./assemblyscript.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
+import { addReset } from "./reset.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -21,6 +22,12 @@ export const SDK_LIBRARY = "~lib/@radical/sdk";
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
+
+/**
+ * What memory begins with. An instance whose memory grew is not used again, and the memory of all others is overwritten
+ * after each run: enough for most handlers, and no more.
+ */
+const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
 
 export interface CompileRequest {
   /** All sources by path with extension, `/` separated, relative to the application. */
@@ -70,6 +77,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   as.setTarget(options, Target.Wasm32);
   as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
   if (request.runtime === "incremental") as.setStackSize(options, as.DEFAULT_STACK_SIZE);
+  as.setInitialMemory(options, INITIAL_PAGES[request.runtime]);
   as.setMaximumMemory(options, request.memoryPages);
   as.setExportStart(options, START_EXPORT);
   as.setOptimizeLevelHints(options, request.optimizeLevel, 0);
@@ -99,7 +107,9 @@ export function compileProgram(request: CompileRequest): CompiledProgram {
     compiler.compile();
     if (hasErrors(program)) return { program, messages, ok: false, wasm: null, crash: null, compiler };
     if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
-    const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
+    const compiled = binaryen.wrapModule(as.getBinaryenModuleRef(module));
+    addReset(compiled);
+    const wasm = compiled.emitBinary();
     return { program, messages, ok: true, wasm, crash: null, compiler };
   } catch (error) {
     request.trees.clear();

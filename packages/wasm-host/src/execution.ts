@@ -6,6 +6,7 @@ import {
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
+  MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
@@ -157,6 +158,9 @@ export class Execution<Stop> implements HostCalls {
   }
 
   put(table: number, key: number, pointer: number, length: number): void {
+    if (length >>> 0 > MAX_VALUE_BYTES) {
+      this.#trap("out_of_memory", `a value is larger than ${MAX_VALUE_BYTES} bytes`);
+    }
     this.#write(this.#access(table, key), this.#copyOut(pointer, length));
   }
 

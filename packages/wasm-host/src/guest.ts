@@ -149,6 +149,7 @@ export class Guest {
     const keyLength = keySize >> 1;
     if (tableLength < 1 || tableLength > 64 || keyLength < 1 || keyLength > 512) return null;
     const units = this.#units;
+    // oxlint-disable-next-line unicorn/no-new-array -- the length is known: an array that grows takes half as long again
     const codes = new Array<number>(tableLength + 1 + keyLength);
     for (let at = 0; at < tableLength; at++) {
       const unit = units[(tableStart >> 1) + at]!;
@@ -194,6 +195,7 @@ function textOf(units: Uint16Array, start: number, length: number): string {
   let text = "";
   for (let done = 0; done < length; done += CHUNK) {
     const count = Math.min(CHUNK, length - done);
+    // oxlint-disable-next-line unicorn/no-new-array -- as above
     const codes = new Array<number>(count);
     for (let at = 0; at < count; at++) codes[at] = units[start + done + at]!;
     text += String.fromCharCode.apply(null, codes);

@@ -10,10 +10,16 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import type * as protocol from "@radical/protocol";
 import type { Entry, RecordTypes, UnitId, ValueType } from "@radical/protocol";
+import type * as host from "@radical/wasm-host";
 import type { AccessSet, DerivedSet, HandlerModule, HandlerRun, Invocation } from "@radical/wasm-host";
-import type { BuildInput, BuildResult } from "../pipeline.ts";
+import type * as pipeline from "../pipeline.ts";
+import type { BuildResult } from "../pipeline.ts";
+import type * as slicing from "../slicer.ts";
 import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
+import type * as library from "./library.ts";
+import type * as running from "./run.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 
@@ -32,23 +38,15 @@ interface Code {
 }
 
 async function load(root: string): Promise<Code> {
-  const from = async (path: string): Promise<Record<string, never>> =>
-    (await import(pathToFileURL(join(root, "packages", path)).href)) as Record<string, never>;
-  const [pipeline, slicer, library, running, protocol, host] = await Promise.all([
-    from("analyzer/src/pipeline.ts"),
-    from("analyzer/src/slicer.ts"),
-    from("analyzer/src/testing/library.ts"),
-    from("analyzer/src/testing/run.ts"),
-    from("protocol/src/index.ts"),
-    from("wasm-host/src/index.ts"),
-  ]);
-  const buildWith = pipeline!["buildWith"] as unknown as (input: BuildInput, slicer: unknown) => BuildResult;
-  const buildInput = library!["buildInput"] as unknown as (files: Readonly<Record<string, string>>) => BuildInput;
-  const { encodeArguments, CborWriter, entryOf, commitId } = protocol as unknown as typeof import("@radical/protocol");
-  const { moduleOf, invocation, call } = running as unknown as typeof import("./run.ts");
-  const { deriveAccessSet, runHandler } = host as unknown as typeof import("@radical/wasm-host");
+  const from = (path: string): Promise<unknown> => import(pathToFileURL(join(root, "packages", path)).href);
+  const { buildWith } = (await from("analyzer/src/pipeline.ts")) as typeof pipeline;
+  const { slicer } = (await from("analyzer/src/slicer.ts")) as typeof slicing;
+  const { buildInput } = (await from("analyzer/src/testing/library.ts")) as typeof library;
+  const { moduleOf, invocation, call } = (await from("analyzer/src/testing/run.ts")) as typeof running;
+  const { deriveAccessSet, runHandler } = (await from("wasm-host/src/index.ts")) as typeof host;
+  const { encodeArguments, CborWriter, entryOf, commitId } = (await from("protocol/src/index.ts")) as typeof protocol;
   return {
-    build: (files) => buildWith(buildInput(files), slicer!["slicer"]),
+    build: (files) => buildWith(buildInput(files), slicer),
     moduleOf,
     invocation,
     call,

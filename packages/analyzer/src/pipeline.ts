@@ -59,8 +59,9 @@ export interface TableReport {
   readonly type: ValueType;
 }
 
-export interface BuildResult {
-  /** Whether there is a module: no diagnostic is an error. */
+/** What is known before any WebAssembly is made. */
+export interface Analysis {
+  /** Whether no diagnostic is an error. */
   readonly ok: boolean;
   /** Sorted by place. */
   readonly diagnostics: readonly Diagnostic[];
@@ -68,6 +69,10 @@ export interface BuildResult {
   readonly handlers: readonly HandlerReport[];
   readonly tables: readonly TableReport[];
   readonly records: RecordTypes;
+}
+
+/** The analysis, with what the compilation of the read/write-set functions changed in it, and the modules. */
+export interface BuildResult extends Analysis {
   /** The handlers; empty unless `ok`. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions; empty unless `ok`. */
@@ -81,13 +86,19 @@ export interface Slicer<Compiler extends RadicalCompiler> {
   readonly deriveReadWriteSets: (front: FrontEnd<Compiler>) => readonly Derived[];
 }
 
-/** Of all builds in this process. */
+export interface BuildOptions {
+  /** Called with the analysis as soon as it is there, unless it failed. */
+  readonly onAnalyzed?: ((analysis: Analysis) => void) | undefined;
+  /** Default: those of all builds in this process. */
+  readonly trees?: SyntaxTrees;
+}
+
 const SHARED_TREES = new SyntaxTrees();
 
 export function buildWith<Compiler extends RadicalCompiler>(
   input: BuildInput,
   slicer: Slicer<Compiler>,
-  trees: SyntaxTrees = SHARED_TREES,
+  { onAnalyzed, trees = SHARED_TREES }: BuildOptions = {},
 ): BuildResult {
   const diagnostics: Diagnostic[] = [];
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
@@ -141,20 +152,31 @@ export function buildWith<Compiler extends RadicalCompiler>(
   if (f.crash !== null) diagnostics.push(fromCrash(f.crash, fallback));
   const compiler = f.compiler as Compiler | null;
   if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
-  if (f.wasm === null || compiler === null || hasErrors()) return failed();
+  if (f.module === null || compiler === null || hasErrors()) {
+    f.module?.drop();
+    return failed();
+  }
 
   const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema) };
   const derived = derive(slicer, front, schema);
+  onAnalyzed?.(analysisOf(diagnostics, schema, derived));
+
+  const wasm = f.module.emit();
   const rw = compileReadWriteSets(derived, schema, request);
-  diagnostics.push(...rw.diagnostics);
+  return { ...analysisOf(diagnostics, schema, rw.derived), wasm, rwWasm: rw.wasm };
+}
+
+/** `found`: the diagnostics but those of the verdicts. */
+function analysisOf(found: readonly Diagnostic[], schema: Schema, derived: ReadonlyMap<string, Derived>): Analysis {
+  const ofVerdicts = [...derived.values()].flatMap((verdict) =>
+    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
+  );
   return {
     ok: true,
-    diagnostics: sortDiagnostics(diagnostics),
-    handlers: schema.handlers.map((handler) => report(handler, rw.derived.get(handler.name)!)),
+    diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
+    handlers: schema.handlers.map((handler) => report(handler, derived.get(handler.name)!)),
     tables: schema.tables.map(({ name, type }) => ({ name, type })),
     records: recordTypes(schema.records),
-    wasm: f.wasm,
-    rwWasm: rw.wasm,
   };
 }
 

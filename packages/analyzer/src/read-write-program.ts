@@ -6,7 +6,6 @@
  */
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
-import type { Diagnostic } from "./diagnostics/diagnostic.ts";
 import type { Derived } from "./front.ts";
 import { compileProgram, loadProgram, type CompileRequest } from "./parse/compile.ts";
 import { as } from "./parse/assemblyscript.ts";
@@ -20,8 +19,6 @@ export interface ReadWriteProgram {
   readonly wasm: Uint8Array;
   /** The final verdicts by handler. */
   readonly derived: ReadonlyMap<string, Derived>;
-  /** Of all handlers, and of what did not compile. */
-  readonly diagnostics: readonly Diagnostic[];
 }
 
 /** `base`: how the application itself is compiled; its sources are not used. */
@@ -47,10 +44,7 @@ export function compileReadWriteSets(
     attempt = compile([], base);
   }
   if (attempt.wasm === null) throw new Error(`the empty read/write-set program does not compile: ${attempt.problem}`);
-  const diagnostics = [...derived.values()].flatMap((verdict) =>
-    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
-  );
-  return { wasm: attempt.wasm, derived, diagnostics };
+  return { wasm: attempt.wasm, derived };
 }
 
 type Attempt = { readonly wasm: Uint8Array; readonly problem: "" } | { readonly wasm: null; readonly problem: string };
@@ -71,8 +65,12 @@ function compile(sliced: readonly Sliced[], base: CompileRequest): Attempt {
   if (problem !== undefined) return { wasm: null, problem: problem.message };
   const { entry, grafts } = generateCode(schema, { respond: false });
   const compiled = compileProgram({ ...request, sources: new Map([...files, [ENTRY_FILE, entry]]), grafts });
-  if (compiled.wasm === null) return { wasm: null, problem: problemOf(compiled.crash?.error, compiled.messages) };
-  return { wasm: compiled.wasm, problem: "" };
+  if (compiled.module === null) return { wasm: null, problem: problemOf(compiled.crash?.error, compiled.messages) };
+  try {
+    return { wasm: compiled.module.emit(), problem: "" };
+  } catch (error) {
+    return { wasm: null, problem: problemOf(error, []) };
+  }
 }
 
 function problemOf(crash: unknown, messages: readonly as.DiagnosticMessage[]): string {

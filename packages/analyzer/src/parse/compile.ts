@@ -57,8 +57,8 @@ export interface Crash {
 }
 
 export interface CompiledProgram extends LoadedProgram {
-  /** Null if there were errors. */
-  readonly wasm: Uint8Array | null;
+  /** Null if there were errors. Whoever gets it emits or drops it. */
+  readonly module: CompiledModule | null;
   readonly compiler: as.Compiler | null;
 }
 
@@ -84,28 +84,53 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
 
-/** Compiles to WebAssembly. Bad sources and crashes of the compiler are answers, not exceptions. */
+/** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(request: CompileRequest): CompiledProgram {
   const loaded = loadProgram(request);
   const { program, messages } = loaded;
-  if (!loaded.ok) return { ...loaded, wasm: null, compiler: null };
+  if (!loaded.ok) return { ...loaded, module: null, compiler: null };
   let compiler: as.Compiler | null = null;
-  let module: as.Module | null = null;
+  let module: CompiledModule | null = null;
   try {
     compiler = request.createCompiler?.(program) ?? new RadicalCompiler(program);
-    module = compiler.module;
+    module = new CompiledModule(compiler.module, request.optimizeLevel);
     compiler.compile();
-    if (hasErrors(program)) return { program, messages, ok: false, wasm: null, crash: null, compiler };
-    if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
-    const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
-    return { program, messages, ok: true, wasm, crash: null, compiler };
+    if (!hasErrors(program)) return { program, messages, ok: true, module, crash: null, compiler };
+    module.drop();
+    return { program, messages, ok: false, module: null, crash: null, compiler };
   } catch (error) {
     request.trees.clear();
+    module?.drop();
     const within = compiler?.currentFlow.sourceFunction ?? null;
-    return { program, messages, ok: false, wasm: null, crash: { error, within }, compiler };
-  } finally {
-    // Binaryen's memory is outside the garbage collector.
-    module?.dispose();
+    return { program, messages, ok: false, module: null, crash: { error, within }, compiler };
+  }
+}
+
+/** A module in binaryen's memory, which is outside the garbage collector. */
+export class CompiledModule {
+  readonly #optimizeLevel: number;
+  #module: as.Module | null;
+
+  constructor(module: as.Module, optimizeLevel: number) {
+    this.#module = module;
+    this.#optimizeLevel = optimizeLevel;
+  }
+
+  /** Its WebAssembly, optimized; the module is dropped. */
+  emit(): Uint8Array {
+    const module = this.#module;
+    if (module === null) throw new Error("the module was dropped");
+    try {
+      if (this.#optimizeLevel > 0) as.optimize(module, this.#optimizeLevel, 0, false, false);
+      return binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
+    } finally {
+      this.drop();
+    }
+  }
+
+  drop(): void {
+    this.#module?.dispose();
+    this.#module = null;
   }
 }
 

@@ -143,6 +143,8 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     compileGlobal: compiler.compileGlobal.bind(compiler),
   };
   const here = (node: as.Node): NodeFacts => facts.at(compiler.currentFlow.sourceFunction, node);
+  // Half of what is compiled is the library's, and nobody asks about it.
+  const isObserved = (node: as.Node): boolean => !node.range.source.isLibrary;
 
   const lookUp = (node: as.Expression): void => {
     const { resolver, program } = compiler;
@@ -176,11 +178,13 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     );
   };
   const noteCall = (node: as.Node, callee: as.Function): void => {
+    if (!isObserved(node)) return;
     const calls = (here(node).calls ??= []);
     if (!calls.includes(callee)) calls.push(callee);
   };
 
   compiler.compileStatement = (statement) => {
+    if (!isObserved(statement)) return original.compileStatement(statement);
     here(statement);
     const result = original.compileStatement(statement);
     if (statement.kind === NodeKind.Variable) {
@@ -193,6 +197,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileExpression = (expression, context, constraints) => {
+    if (!isObserved(expression)) return original.compileExpression(expression, context, constraints);
     const node = withoutParentheses(expression);
     const known = here(node);
     switch (node.kind) {
@@ -240,7 +245,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileAssignment = (target, value, context) => {
-    lookUp(withoutParentheses(target));
+    if (isObserved(target)) lookUp(withoutParentheses(target));
     return original.compileAssignment(target, value, context);
   };
 
@@ -255,12 +260,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileCallIndirect = (signature, callee, args, node, self, drop) => {
-    here(node).indirect = signature;
+    if (isObserved(node)) here(node).indirect = signature;
     return original.compileCallIndirect(signature, callee, args, node, self, drop);
   };
 
   compiler.compileCallExpressionBuiltin = (prototype, call, context) => {
-    here(call).builtin = prototype;
+    if (isObserved(call)) here(call).builtin = prototype;
     return original.compileCallExpressionBuiltin(prototype, call, context);
   };
 

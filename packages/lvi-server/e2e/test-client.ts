@@ -44,6 +44,7 @@ export interface Signing {
 export class TestClient {
   readonly #url: string;
   readonly #module: TestModule;
+  #seen: CommitId | null = null;
 
   constructor(url: string, module: TestModule) {
     this.#url = url;
@@ -89,6 +90,8 @@ export class TestClient {
       units,
       retained: false,
       deadlineMs: 10_000,
+      attempt: 1,
+      seen: this.#seen,
       ...more,
     };
   }
@@ -96,7 +99,10 @@ export class TestClient {
   async lvi(request: LviRequest): Promise<LviReply> {
     const response = await this.send("POST", LVI_PATH, encodeLviRequest(request));
     if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
-    return decodeLviReply(new Uint8Array(await response.arrayBuffer()));
+    const reply = decodeLviReply(new Uint8Array(await response.arrayBuffer()));
+    this.#seen = reply.asOf;
+    if (reply.kind !== "refused" || reply.code !== "in_doubt" || request.seen === reply.asOf) return reply;
+    return this.lvi({ ...request, attempt: request.attempt + 1, seen: reply.asOf });
   }
 
   async followup(followup: Followup): Promise<FollowupResult> {

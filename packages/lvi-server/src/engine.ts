@@ -65,8 +65,8 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  request(request: LviRequest, sentAtMs: number): Promise<LviReply> {
-    return this.#call((caller) => ({ kind: "lvi-request", caller, request, sentAtMs }));
+  request(request: LviRequest): Promise<LviReply> {
+    return this.#call((caller) => ({ kind: "lvi-request", caller, request }));
   }
 
   followup(followup: Followup): Promise<FollowupResult> {

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
-import { REPEAT_WINDOW_MS } from "./core/finished-executions.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
@@ -52,12 +51,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
   const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const { epoch, pending, done } = await storage.takeOver(now() - REPEAT_WINDOW_MS);
+  const { epoch, pending } = await storage.takeOver();
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
   for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
-  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, done, modules }, now());
+  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, modules }, now());
   const executor = new WorkerPool({
     workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
     limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,

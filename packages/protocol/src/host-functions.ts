@@ -44,10 +44,10 @@ export const HOST_FUNCTIONS = {
   delete: { parameters: ["string", "string"], result: null, program: "both" },
   /** The execution's time in milliseconds since the epoch, fixed by the location. */
   now: { parameters: [], result: "i64", program: "both" },
-  /** The execution's next draw as a number in [0, 1). */
-  random: { parameters: [], result: "f64", program: "both" },
-  /** Writes the execution's next draw as a version 4 UUID: 36 ASCII bytes. */
-  uuid: { parameters: ["pointer"], result: null, program: "both" },
+  /** The next draw of a call site as a number in [0, 1). */
+  random: { parameters: ["string"], result: "f64", program: "both" },
+  /** Writes the next draw of a call site as a version 4 UUID: 36 ASCII bytes. */
+  uuid: { parameters: ["string", "pointer"], result: null, program: "both" },
   /** Ends the execution without writes: HTTP status, error code, message. Does not return. */
   abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
   /** Records a read whose value the read/write-set function does not need. */

@@ -249,7 +249,7 @@ describe("what is lost", () => {
     const answer = await call(location, "append", { key: "lost", text: "x" });
     expect(answer).toMatchObject({ result: "x", path: "near-storage" });
     const [first, second] = requests().slice(-2);
-    expect(second).toEqual(first);
+    expect(second).toEqual({ ...first, attempt: 2, seen: expect.anything() });
     expect(await call(location, "read", { key: "lost" })).toMatchObject({ result: "x" });
   });
 
@@ -324,7 +324,9 @@ describe("what is lost", () => {
     const location = await start();
     let refusals = 2;
     primary.intercept = async () =>
-      refusals-- > 0 ? { kind: "refused", code: "busy", message: "the queue is full", retryAfterMs: 1 } : undefined;
+      refusals-- > 0
+        ? { kind: "refused", code: "busy", message: "the queue is full", retryAfterMs: 1, asOf: null }
+        : undefined;
     expect(await call(location, "append", { key: "busy", text: "x" })).toMatchObject({ status: 200, result: "x" });
 
     primary.intercept = async () => ({
@@ -332,6 +334,7 @@ describe("what is lost", () => {
       code: "busy",
       message: "the queue is full",
       retryAfterMs: 60_000,
+      asOf: null,
     });
     const response = await location.call("append", { key: "busy", text: "x" });
     expect(response.status).toBe(503);

@@ -14,6 +14,7 @@ import {
   type FollowupResult,
   KEY_HEADER,
   LVI_PATH,
+  type LviAnswer,
   type LviReply,
   type LviRequest,
   NO_COMMIT,
@@ -186,6 +187,10 @@ export class TestPrimary {
 
   /** The reply of a correct primary; every step is synchronous, so it needs no locks. */
   reply(request: LviRequest): LviReply {
+    return { ...this.#answer(request), asOf: commitId(1, this.#sequence) };
+  }
+
+  #answer(request: LviRequest): LviAnswer {
     const times = { receivedAtMs: 0, sentAtMs: 0 };
     // Asked again, or somebody wants what a pending intent holds: re-execution at once.
     for (const pending of this.#pending.values()) {

@@ -110,6 +110,7 @@ class Exchange {
         location,
         plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
         retained,
+        seen: primary.seen,
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,

@@ -41,11 +41,11 @@ export declare function now(): i64;
 
 // @ts-ignore: decorator
 @external("radical", "random")
-export declare function random(): f64;
+export declare function random(site: string): f64;
 
 // @ts-ignore: decorator
 @external("radical", "uuid")
-export declare function uuid(destination: usize): void;
+export declare function uuid(site: string, destination: usize): void;
 
 // @ts-ignore: decorator
 @external("radical", "abort")

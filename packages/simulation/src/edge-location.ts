@@ -2,7 +2,7 @@
  * A location whose executions are those of the real edge core, over a modelled cache: the driver of
  * `packages/runtime`, in virtual time.
  */
-import type { Entry, ExecutionId, UnitId } from "@radical/protocol";
+import type { CommitId, Entry, ExecutionId, UnitId } from "@radical/protocol";
 import { type CapturedSnapshot, type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
@@ -19,7 +19,7 @@ interface Running {
   /** Of everybody who asked for the execution here. */
   readonly answers: ((answer: Answer) => void)[];
   /** The sending whose reply is waited for. */
-  attempt: number | null;
+  sending: number | null;
 }
 
 export class EdgeLocation implements Location {
@@ -27,6 +27,7 @@ export class EdgeLocation implements Location {
   readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
+  #seen: CommitId | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
@@ -38,8 +39,8 @@ export class EdgeLocation implements Location {
       same.answers.push(answer);
       return;
     }
-    const { clock, index } = this.#options;
-    const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
+    const { clock, index, skewMs } = this.#options;
+    const environment = { timeMs: clock.nowMs + skewMs, seed: clock.random.bytes(16) };
     const args = encodeArgs(invocation.args);
     const execution = new Execution(
       {
@@ -51,6 +52,7 @@ export class EdgeLocation implements Location {
         location: `location ${index}`,
         plan: PLANS.get(invocation.program)!,
         retained: invocation.retained,
+        seen: this.#seen,
         undeclaredTables: [],
       },
       {
@@ -64,7 +66,7 @@ export class EdgeLocation implements Location {
       },
     );
     const call = { handler: invocation.program, args, environment };
-    const running: Running = { invocation, execution, call, answers: [answer], attempt: null };
+    const running: Running = { invocation, execution, call, answers: [answer], sending: null };
     this.#running.set(invocation.executionId, running);
     this.#advance(running, { kind: "started", atMs: clock.nowMs });
   }
@@ -76,7 +78,7 @@ export class EdgeLocation implements Location {
   }
 
   #perform(running: Running, effect: Effect): void {
-    const { clock, index, send } = this.#options;
+    const { clock, index, skewMs, send } = this.#options;
     const { random } = clock;
     const later = (maxMs: number, event: () => ExecutionEvent): void =>
       clock.after(random.between(0, maxMs), () => this.#advance(running, event()));
@@ -102,12 +104,13 @@ export class EdgeLocation implements Location {
       case "fetch":
         return later(3, () => ({ kind: "fetched", entries: this.#cache.read(effect.units), atMs: clock.nowMs }));
       case "send": {
-        const attempt = ++this.#sent;
-        running.attempt = attempt;
-        send({ kind: "lvi-request", from: index, attempt, sentAtMs: clock.nowMs, request: effect.request });
+        const sending = ++this.#sent;
+        running.sending = sending;
+        const signedAtMs = clock.nowMs + skewMs;
+        send({ kind: "lvi-request", from: index, sending, signedAtMs, request: effect.request });
         clock.after(effect.timeoutMs, () => {
-          if (running.attempt !== attempt) return;
-          running.attempt = null;
+          if (running.sending !== sending) return;
+          running.sending = null;
           this.#advance(running, { kind: "unanswered", reason: "too late", atMs: clock.nowMs });
         });
         return;
@@ -162,14 +165,16 @@ export class EdgeLocation implements Location {
     return run.kind === "completed" ? run : { kind: "stopped", reason: run.kind };
   }
 
-  receive({ executionId, attempt, reply }: ToLocation): void {
+  receive({ executionId, sending, reply }: ToLocation): void {
+    this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
-    if (running === undefined || running.attempt !== attempt) return;
-    running.attempt = null;
+    if (running === undefined || running.sending !== sending) return;
+    running.sending = null;
     this.#advance(running, { kind: "replied", reply, atMs: this.#options.clock.nowMs });
   }
 
   crash(): void {
+    this.#seen = null;
     for (const running of this.#running.values()) {
       this.#running.delete(running.invocation.executionId);
       for (const tell of running.answers.splice(0)) tell(null);

@@ -4,6 +4,7 @@
  */
 import {
   type AccessedUnit,
+  type CommitId,
   type Entry,
   entryOf,
   type Environment,
@@ -44,6 +45,8 @@ export interface Location {
 export interface LocationOptions {
   readonly index: number;
   readonly clock: Clock;
+  /** How far its clock is from the true time. */
+  readonly skewMs: number;
   readonly send: (message: ToPrimary) => void;
 }
 
@@ -63,7 +66,7 @@ interface Running {
   valid: { readonly commitId: Extract<ToLocation["reply"], { kind: "valid" }>["commitId"] } | null;
   attempts: number;
   /** The last sending: only its answer counts, as on a connection. */
-  attempt: number;
+  sending: number;
 }
 
 const RESEND_MS = 1_500;
@@ -74,6 +77,7 @@ export class ModelLocation implements Location {
   readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
+  #seen: CommitId | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
@@ -85,8 +89,8 @@ export class ModelLocation implements Location {
       same.answers.push(answer);
       return;
     }
-    const { clock } = this.#options;
-    const environment = { timeMs: clock.nowMs, seed: clock.random.bytes(16) };
+    const { clock, skewMs } = this.#options;
+    const environment = { timeMs: clock.nowMs + skewMs, seed: clock.random.bytes(16) };
     const running: Running = {
       invocation,
       environment,
@@ -95,7 +99,7 @@ export class ModelLocation implements Location {
       speculation: null,
       valid: null,
       attempts: 0,
-      attempt: 0,
+      sending: 0,
     };
     this.#running.set(invocation.executionId, running);
     if (PLANS.get(invocation.program) !== "near-storage") this.#speculate(running);
@@ -138,11 +142,11 @@ export class ModelLocation implements Location {
   }
 
   #send(running: Running): void {
-    const { clock, index, send } = this.#options;
+    const { clock, index, skewMs, send } = this.#options;
     const { invocation, environment, units } = running;
     if (this.#running.get(invocation.executionId) !== running) return;
-    const attempt = ++this.#sent;
-    running.attempt = attempt;
+    const sending = ++this.#sent;
+    running.sending = sending;
     if (++running.attempts > MAX_ATTEMPTS) return this.#end(running, null);
     const request: LviRequest = {
       executionId: invocation.executionId,
@@ -154,17 +158,20 @@ export class ModelLocation implements Location {
       units,
       retained: invocation.retained,
       deadlineMs: 5_000,
+      attempt: running.attempts,
+      seen: this.#seen,
     };
-    send({ kind: "lvi-request", from: index, attempt, sentAtMs: clock.nowMs, request });
+    send({ kind: "lvi-request", from: index, sending, signedAtMs: clock.nowMs + skewMs, request });
     clock.after(RESEND_MS, () => {
-      if (running.attempt === attempt && running.valid === null) this.#send(running);
+      if (running.sending === sending && running.valid === null) this.#send(running);
     });
   }
 
-  receive({ executionId, attempt, reply }: ToLocation): void {
+  receive({ executionId, sending, reply }: ToLocation): void {
+    this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
     // A location that has sent a request again has given up the answers to the earlier ones.
-    if (running === undefined || running.valid !== null || attempt !== running.attempt) return;
+    if (running === undefined || running.valid !== null || sending !== running.sending) return;
     switch (reply.kind) {
       case "valid":
         running.valid = { commitId: reply.commitId };
@@ -174,7 +181,7 @@ export class ModelLocation implements Location {
         return this.#end(running, reply.outcome);
       case "refused":
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
-          if (running.attempt === attempt) this.#send(running);
+          if (running.sending === sending) this.#send(running);
         });
     }
   }
@@ -204,6 +211,7 @@ export class ModelLocation implements Location {
   }
 
   crash(): void {
+    this.#seen = null;
     for (const running of this.#running.values()) this.#end(running, null);
   }
 

@@ -123,10 +123,35 @@ export const MUTANTS: readonly Mutant[] = [
     file: "answered-requests.ts",
     edits: [
       {
-        find: `    if (known !== undefined) return sentAtMs <= known.sentAtMs;`,
-        replace: `    if (known !== undefined || this.#maxIds >= 0) return false;`,
+        find: `    if (known !== undefined) return request.attempt <= known ? "answered" : "new";`,
+        replace: `    if (known !== undefined) return "new";`,
       },
     ],
+  },
+  {
+    name: "attempts that an earlier server may have answered run",
+    file: "answered-requests.ts",
+    edits: [
+      {
+        find: `return seen !== null && seen >= this.#olderSince && seen <= latest;`,
+        replace: `return seen !== latest + "x";`,
+      },
+    ],
+  },
+  {
+    name: "attempts that may have been answered and forgotten run",
+    file: "answered-requests.ts",
+    edits: [
+      {
+        find: `    this.#older = this.#recent;\n    this.#olderSince = this.#recentSince;`,
+        replace: `    this.#older = this.#recent;`,
+      },
+    ],
+  },
+  {
+    name: "what an earlier server did is not looked up",
+    file: "finished-executions.ts",
+    edits: [{ find: `(!isOurs && isRecent(this.#startedAtMs))`, replace: `(isOurs && isRecent(this.#startedAtMs))` }],
   },
   {
     name: "a failure after a doubtful one is believed",

@@ -6,8 +6,10 @@ export type ToPrimary =
   | {
       readonly kind: "lvi-request";
       readonly from: number;
-      readonly attempt: number;
-      readonly sentAtMs: number;
+      /** Names the sending: its reply comes back on the same connection. */
+      readonly sending: number;
+      /** By the location's clock. */
+      readonly signedAtMs: number;
       readonly request: LviRequest;
     }
   | { readonly kind: "followup"; readonly followup: Followup };
@@ -17,7 +19,7 @@ export interface ToLocation {
   readonly to: number;
   readonly executionId: ExecutionId;
   /** Which of the location's sendings it answers. */
-  readonly attempt: number;
+  readonly sending: number;
   readonly reply: LviReply;
 }
 
@@ -34,8 +36,8 @@ export function transmit(clock: Clock, faults: NetworkFaults, deliver: () => voi
   const { random } = clock;
   const copies = random.chance(faults.drop) ? 0 : random.chance(faults.duplicate) ? 2 : 1;
   for (let i = 0; i < copies; i++) {
-    // Now and then one is very late.
-    const late = random.chance(0.02) ? random.between(500, 8_000) : 0;
+    // Now and then one is very late, a second copy more often.
+    const late = random.chance(i === 0 ? 0.02 : 0.2) ? random.between(500, 8_000) : 0;
     clock.after(random.between(faults.minDelayMs, faults.maxDelayMs) + late, deliver);
   }
 }

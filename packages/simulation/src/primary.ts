@@ -134,10 +134,6 @@ export class Primary {
     const recovered: Recovered = {
       epoch: storage.epoch,
       pending: records.filter((record) => record.state === "pending").map(({ intent }) => intent),
-      done: records
-        .filter((record) => record.state === "done")
-        .map(({ done }) => done)
-        .filter(({ doneAtMs }) => doneAtMs >= clock.nowMs - 900_000),
       modules: new Map([[MODULE, PLANS]]),
     };
     this.#life = {
@@ -161,11 +157,13 @@ export class Primary {
     const { send } = this.#options;
     const caller = ++this.#callers;
     if (message.kind === "lvi-request") {
-      const { from, request, attempt, sentAtMs } = message;
+      const { from, request, sending, signedAtMs } = message;
+      const windowMs = this.#options.coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
+      if (Math.abs(signedAtMs - this.#options.clock.nowMs) > windowMs) return;
       life.callers.set(caller, (reply) =>
-        send({ kind: "lvi-reply", to: from, executionId: request.executionId, attempt, reply: reply as LviReply }),
+        send({ kind: "lvi-reply", to: from, executionId: request.executionId, sending, reply: reply as LviReply }),
       );
-      this.#step({ kind: "lvi-request", caller, request, sentAtMs });
+      this.#step({ kind: "lvi-request", caller, request });
     } else {
       life.callers.set(caller, () => {});
       this.#step({ kind: "followup", caller, followup: message.followup });
@@ -302,9 +300,9 @@ export class Primary {
 function describeEvent(event: Event): string {
   switch (event.kind) {
     case "lvi-request": {
-      const { executionId, handler, units, retained } = event.request;
+      const { executionId, handler, units, retained, attempt, seen } = event.request;
       const set = units?.map(({ unit, mode }) => `${unit}:${mode}`).join(" ") ?? "no set";
-      return `request ${shortId(executionId)} ${handler}${retained ? " retained" : ""} (${set}) from caller ${event.caller}`;
+      return `request ${shortId(executionId)} ${handler}${retained ? " retained" : ""} attempt ${attempt} seen ${seen} (${set}) from caller ${event.caller}`;
     }
     case "followup":
       return `followup ${shortId(event.followup.executionId)} ${event.followup.commitId}`;

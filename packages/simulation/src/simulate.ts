@@ -69,7 +69,8 @@ export function simulate({
     hotBytes: random.pick([0, 500, 750, 1_000_000]),
     finishedBytes: random.pick([0, 10_000, 1_000_000]),
     forgottenIds: random.pick([0, 20, 1_000_000]),
-    answeredIds: random.pick([0, 50, 1_000_000]),
+    answeredIds: random.pick([8, 60, 1_000_000]),
+    replayWindowMs: random.pick([2_000, 300_000]),
   };
 
   let hash = 0x811c9dc5;
@@ -94,6 +95,7 @@ export function simulate({
     const options: LocationOptions = {
       index,
       clock,
+      skewMs: calm ? 0 : random.between(-900, 900),
       send: (message) => transmit(clock, network, () => primary.receive(message)),
     };
     locations.push(new location(options));

@@ -9,7 +9,7 @@ import { simulate } from "./simulate.ts";
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 const LOCATIONS = { "the real edge core": EdgeLocation, "locations modelled after the specification": ModelLocation };
 /** A wrong variant is caught by one of the first so many seeds. */
-const MUTANT_SEEDS = 600;
+const MUTANT_SEEDS = 1_500;
 
 describe.each(Object.entries(LOCATIONS))("the protocol under faults, with %s", (_, location) => {
   test.each(SEEDS)("seed %i, twice with the same trace", (seed) => {
@@ -45,7 +45,7 @@ describe.each(Object.entries(LOCATIONS))("the protocol under faults, with %s", (
 });
 
 describe("wrong variants of the protocol are caught", () => {
-  test.each(MUTANTS)("$name", { timeout: 60_000 }, async (mutant) => {
+  test.each(MUTANTS)("$name", { timeout: 120_000 }, async (mutant) => {
     const { core, dispose } = await loadMutant(mutant);
     try {
       const caught = (seed: number): boolean => {

@@ -153,9 +153,9 @@ export class Execution<Stop> {
       },
       delete: (table: number, key: number) => this.#write(this.#access(table, key), null),
       now: () => BigInt(this.#invocation.environment.timeMs),
-      random: () => this.#draws.number(),
-      uuid: (destination: number) => {
-        const text = this.#draws.uuid();
+      random: (site: number) => this.#draws.number(this.#text(site)),
+      uuid: (site: number, destination: number) => {
+        const text = this.#draws.uuid(this.#text(site));
         this.#copyIn(
           destination,
           Uint8Array.from(text, (character) => character.charCodeAt(0)),

@@ -59,7 +59,7 @@ describe("host functions", () => {
         export function draws(): void {
           const b = new ArrayBuffer(88);
           const p = changetype<usize>(b);
-          store<f64>(p, host_random()); host_uuid(p + 8); store<f64>(p + 44, host_random()); host_uuid(p + 52);
+          store<f64>(p, host_random("a.ts:1:2")); host_uuid("é", p + 8); store<f64>(p + 44, host_random("a.ts:1:2")); host_uuid("a.ts:1:2", p + 52);
           host_result(p, 88);
         }
         export function lookUp(): void { respond(get("t", "a")); }
@@ -113,14 +113,14 @@ describe("host functions", () => {
     // Golden: draws are part of the protocol, and re-executions by another version must repeat them.
     expect(numbers).toMatchInlineSnapshot(`
       [
-        0.23801143723450835,
-        0.10752184841838985,
+        0.4514650217225916,
+        0.726043340168979,
       ]
     `);
     expect(uuids).toMatchInlineSnapshot(`
       [
-        "03f9b03b-9cf8-4645-932f-0b385e65dda2",
-        "c966987c-0310-4dc7-a1a5-b6237ff9bdac",
+        "1951af82-a08a-46ee-8dee-d255b224a97b",
+        "6e3ca69c-6fba-476d-b193-d6d36ca91c91",
       ]
     `);
     const other = record(module, invoke("draws", new Uint8Array(), 8), everythingAbsent);
@@ -307,7 +307,7 @@ describe("sets", () => {
         export function started(): void {}
         let count = get("start", "up");
         export function refuses(): void { if (get("t", "a") != 1) host_abort(404, "no", ""); host_touch("t", "b"); }
-        export function random(): void { host_touch("t", host_random().toString()); const b = new ArrayBuffer(36); host_uuid(changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
+        export function random(): void { host_touch("t", host_random("a.ts:1:2").toString()); const b = new ArrayBuffer(36); host_uuid("b.ts:1:2", changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
       `,
     });
   });
@@ -360,8 +360,8 @@ describe("sets", () => {
     expect(derived.kind === "derived" && [...derived.set.reads]).toMatchInlineSnapshot(`
       [
         "start/up",
-        "t/0.23801143723450836",
-        "t/03f9b03b-9cf8-4645-932f-0b385e65dda2",
+        "t/0.4514650217225916",
+        "t/b3949310-fa2e-4a0c-ba81-b3bc05463c29",
       ]
     `);
   });

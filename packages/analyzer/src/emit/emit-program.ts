@@ -18,7 +18,7 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import { LIBRARY_NAMES } from "../lower/library.ts";
-import { printExpression, printOperand, type Printer } from "./print-expression.ts";
+import { DRAW_FUNCTIONS, printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
 /** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
@@ -38,6 +38,7 @@ class Emitter implements Printer {
   private readonly classes = new Set<ClassDeclaration>();
   private readonly names = new Map<object, string>();
   private readonly sdkNames = new Set<string>();
+  private readonly drawNames = new Set<string>();
   private indent = "";
 
   constructor(program: Program, options: EmitOptions) {
@@ -58,7 +59,7 @@ class Emitter implements Printer {
       (declaration) => declaration.kind === "function" && declaration !== program.handler,
     );
     const parts = [
-      `${this.options.comment === null ? "" : `// ${this.options.comment}\n`}import { ${[...this.sdkNames].toSorted().join(", ")} } from "@radical/sdk";`,
+      `${this.options.comment === null ? "" : `// ${this.options.comment}\n`}${importing(this.sdkNames, "@radical/sdk")}${this.drawNames.size === 0 ? "" : `\n${importing(this.drawNames, "@radical/sdk/draws")}`}`,
       globals.join("\n"),
       `export ${this.topLevelFunction(program.handler)}`,
       ...helpers.map((declaration) => this.topLevelFunction(declaration)),
@@ -108,7 +109,7 @@ class Emitter implements Printer {
         this.useType(expression.type);
         break;
       case "draw":
-        this.sdkNames.add(expression.source);
+        this.drawNames.add(DRAW_FUNCTIONS[expression.source]);
         break;
       case "now":
       case "abort":
@@ -397,4 +398,8 @@ function inBaseOrder(classes: readonly ClassDeclaration[]): ClassDeclaration[] {
   };
   for (const declaration of classes) add(declaration);
   return ordered;
+}
+
+function importing(names: ReadonlySet<string>, from: string): string {
+  return `import { ${[...names].toSorted().join(", ")} } from "${from}";`;
 }

@@ -11,6 +11,9 @@ export interface Printer {
   lambda(declaration: FunctionDeclaration): string;
 }
 
+/** The functions of `@radical/sdk/draws` that draw as a handler does at a given place. */
+export const DRAW_FUNCTIONS = { random: "randomAt", uuid: "uuidAt" } as const;
+
 /** Binding strength, from the comma to primary expressions. */
 const LOOSEST = 0;
 const ASSIGNMENT = 1;
@@ -163,7 +166,7 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
       return [`${at(expression.table, PRIMARY, printer)}.${expression.operation}(${list(args)})`, PRIMARY];
     }
     case "draw":
-      return [`${expression.source}()`, PRIMARY];
+      return [`${DRAW_FUNCTIONS[expression.source]}(${JSON.stringify(expression.site.place)})`, PRIMARY];
     case "now":
       return ["now()", PRIMARY];
     case "abort":

@@ -3,9 +3,9 @@
  * result of the library, a record decoded by one `get`. A cell is one field of such an object, or the whole content
  * of a container.
  *
- * A location is anything that can be defined and needed: a variable, a cell, a table, the counter of draws.
+ * A location is anything that can be defined and needed: a variable, a cell, a table, the draws of a call site.
  */
-import type { FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
+import type { DrawSite, FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
 
 export class AbstractObject {
   readonly type: Type;
@@ -47,8 +47,6 @@ export interface TableLocation {
   readonly name: string;
 }
 
-/** How many draws were taken: every draw depends on it and changes it. */
-export const DRAWS = { kind: "draws" } as const;
-
-export type SharedLocation = Global | Cell | TableLocation | typeof DRAWS;
+/** A draw site stands for how many draws were taken there: every draw of the site depends on it and changes it. */
+export type SharedLocation = Global | Cell | TableLocation | DrawSite;
 export type Location = Local | SharedLocation;

@@ -29,7 +29,7 @@ import {
   type SwitchStatement,
   type Type,
 } from "../lower/ir.ts";
-import { DRAWS, type AbstractObject, type Cell, type Location, type SharedLocation } from "./heap.ts";
+import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 
 /** Something that ends the execution early: leaving it out can only add accesses. */
@@ -215,7 +215,11 @@ class Analysis implements Relevance {
       this.fieldInitializers(declaration, state);
     }
     for (const { local, defaultValue } of declaration.parameters.toReversed()) {
-      if (defaultValue !== null && state.live.has(local)) this.visit(defaultValue, true, state);
+      // It is evaluated before the handler, so an effect of it stays only with the parameter.
+      if (defaultValue !== null) {
+        const isKept = state.live.has(local) || this.parameters.has(local);
+        if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);
+      }
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
       if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
     }
@@ -504,10 +508,11 @@ class Analysis implements Relevance {
       case "access":
         return this.tableAccess(expression, needed, state);
       case "draw": {
-        if (!needed && !state.live.has(DRAWS)) return false;
+        const { site } = expression;
+        if (!needed && !state.live.has(site)) return false;
         this.add(this.kept, expression);
-        this.add(this.summary.effects, DRAWS);
-        this.need(DRAWS, state);
+        this.add(this.summary.effects, site);
+        this.need(site, state);
         return true;
       }
       case "abort": {

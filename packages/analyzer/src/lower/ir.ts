@@ -399,10 +399,17 @@ export interface Access {
   readonly type: Type;
   readonly span: Span;
 }
-/** Takes the execution's next draw. */
+/** A call of `random` or `uuid` in the source: its draws are counted apart from all others. */
+export interface DrawSite {
+  readonly kind: "draw-site";
+  /** What the host knows it by: `file:line:column`. */
+  readonly place: string;
+}
+/** Takes the next draw of its site. */
 export interface Draw {
   readonly kind: "draw";
   readonly source: "random" | "uuid";
+  readonly site: DrawSite;
   readonly type: Type;
   readonly span: Span;
 }

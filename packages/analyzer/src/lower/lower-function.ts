@@ -24,6 +24,7 @@ import {
   STRING,
   VOID,
   type AssignmentTarget,
+  type DrawSite,
   type Expression,
   type FieldDeclaration,
   type FunctionDeclaration,
@@ -47,6 +48,8 @@ export interface Declarations {
   field(property: as.Property, span: Span): FieldDeclaration;
   global(source: as.Global, span: Span): Global;
   enumValue(source: as.EnumValue): Global;
+  /** The site of a call of `random` or `uuid`: one for each place, also in several instances of a generic function. */
+  drawSite(span: Span): DrawSite;
   type(source: as.Type, span: Span): Type;
 }
 
@@ -1022,9 +1025,10 @@ class FunctionLowering {
     } else if (name === "now") {
       return { kind: "now", type: { kind: "number", name: "i64" }, span };
     } else if (name === "random") {
-      return { kind: "draw", source: "random", type: { kind: "number", name: "f64" }, span };
+      const site = this.lowering.drawSite(span);
+      return { kind: "draw", source: "random", site, type: { kind: "number", name: "f64" }, span };
     } else if (name === "uuid") {
-      return { kind: "draw", source: "uuid", type: STRING, span };
+      return { kind: "draw", source: "uuid", site: this.lowering.drawSite(span), type: STRING, span };
     } else if (name === "abort") {
       return { kind: "abort", arguments: args, type: VOID, span };
     }

@@ -13,7 +13,7 @@ import {
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses, type Facts } from "../parse/facts.ts";
-import { readableTypes } from "../parse/span.ts";
+import { drawPlace, readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
@@ -22,6 +22,7 @@ import {
   walkExpression,
   walkFunction,
   type ClassDeclaration,
+  type DrawSite,
   type Expression,
   type FieldDeclaration,
   type FunctionDeclaration,
@@ -53,6 +54,7 @@ class Lowering implements Declarations {
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
   private readonly enumValues = new Map<as.EnumValue, Global>();
+  private readonly drawSites = new Map<string, DrawSite>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
 
@@ -100,6 +102,13 @@ class Lowering implements Declarations {
     if (!source.is(CommonFlags.Constructor)) declaration.result = this.type(source.signature.returnType, span);
     this.pending.push({ source, declaration });
     return declaration;
+  }
+
+  drawSite(span: Span): DrawSite {
+    const place = drawPlace(span);
+    let site = this.drawSites.get(place);
+    if (site === undefined) this.drawSites.set(place, (site = { kind: "draw-site", place }));
+    return site;
   }
 
   /** The functions that a call of this instance may reach: itself and its overrides. */

@@ -1,6 +1,7 @@
 /**
  * Drives the AssemblyScript compiler from memory: sources in, WebAssembly bytes and messages out.
  */
+import { spanOf } from "../diagnostics/diagnostic.ts";
 import {
   as,
   ASSEMBLYSCRIPT_VERSION,
@@ -12,6 +13,7 @@ import {
   Target,
 } from "./assemblyscript.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
+import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -147,7 +149,16 @@ interface BuiltinCalls {
   ): as.ExpressionRef;
 }
 
-/** The compiler, taught that the SDK's `abort` does not return, and writing down who calls what. */
+/** The SDK's functions that draw, and those that their calls are compiled as: with the place of the call. */
+const DRAWS: ReadonlyMap<string, string> = new Map([
+  [`${SDK_LIBRARY}/index/random`, `${SDK_LIBRARY}/draws/randomAt`],
+  [`${SDK_LIBRARY}/index/uuid`, `${SDK_LIBRARY}/draws/uuidAt`],
+]);
+
+/**
+ * The compiler, taught that the SDK's `abort` does not return and that a draw is counted by the place of its call, and
+ * writing down who calls what.
+ */
 export class RadicalCompiler extends as.Compiler {
   /** The calls of each function, in order of compilation. */
   readonly calls = new Map<as.Function, CallSite[]>();
@@ -197,6 +208,8 @@ export class RadicalCompiler extends as.Compiler {
     constraints?: as.Constraints,
   ): as.ExpressionRef {
     this.#note(instance, reportNode);
+    const drawing = DRAWS.get(instance.prototype.internalName);
+    if (drawing !== undefined) return this.#draw(drawing, reportNode);
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
@@ -211,6 +224,21 @@ export class RadicalCompiler extends as.Compiler {
   ): as.ExpressionRef {
     this.#note(instance, reportNode);
     return super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
+  }
+
+  /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
+  #draw(name: string, node: as.Node): as.ExpressionRef {
+    const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
+    const instance = this.resolver.resolveFunction(prototype, null)!;
+    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
+  }
+
+  /** Where the developer wrote a node, also one that was copied into generated code. */
+  #place({ range }: as.Node): string {
+    const origin = isGenerated(range.source) ? originOf(range.source, range.start) : null;
+    const source = this.program.sources.find((candidate) => candidate.normalizedPath === origin?.path);
+    if (origin === null || source === undefined) return drawPlace(spanOfRange(range));
+    return drawPlace(spanOf({ path: origin.path, text: source.text }, origin.start, origin.start));
   }
 
   #note(instance: as.Function, node: as.Node): void {

@@ -11,6 +11,26 @@ export function spanOfRange(range: as.Range): Span {
   return { file: source.normalizedPath, start, end, line, column: source.columnAt() };
 }
 
+/** What the host knows a call of `random` or `uuid` by. */
+export function drawPlace({ file, line, column }: Span): string {
+  return `${file}:${line}:${column}`;
+}
+
+/** The text that a node was parsed from, for code that is generated: it says first where it is from. */
+export function copiedText(node: as.Node): string {
+  return `/*@${node.range.source.normalizedPath}@${node.range.start}*/${textOf(node)}`;
+}
+
+const COPY = /^\/\*@(.+)@(\d+)\*\//;
+
+/** Where a place in generated code was copied from: path and offset; null if it was not. */
+export function originOf(source: as.Source, at: number): { readonly path: string; readonly start: number } | null {
+  const mark = source.text.lastIndexOf("/*@", at);
+  const found = mark === -1 ? null : COPY.exec(source.text.slice(mark, at));
+  if (found === null) return null;
+  return { path: found[1]!, start: Number(found[2]) + at - mark - found[0].length };
+}
+
 /** The text that a node was parsed from. */
 export function textOf(node: as.Node): string {
   return node.range.source.text.slice(node.range.start, node.range.end);

@@ -17,14 +17,14 @@ import {
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 
 /** Prefix of every generated name. */
 export const RESERVED_PREFIX = "__radical";
 
 export interface HandlerParameter extends Parameter {
   readonly resolved: as.Type;
-  /** Source text of the default value; null if there is none. */
+  /** Source text of the default value, marked with where it is from; null if there is none. */
   readonly defaultText: string | null;
 }
 
@@ -56,7 +56,7 @@ export interface RecordField {
   /** The class that declares it: the record's or one that it extends. */
   readonly owner: as.Class;
   readonly readonly: boolean;
-  /** Source text of the initializer, in the scope of `owner`; null if there is none. */
+  /** Source text of the initializer, marked with where it is from, in the scope of `owner`; null if there is none. */
   readonly initializer: string | null;
 }
 
@@ -201,7 +201,7 @@ class SchemaExtractor {
         type,
         optional: node.initializer !== null || node.parameterKind === ParameterKind.Optional,
         resolved,
-        defaultText: node.initializer === null ? null : textOf(node.initializer),
+        defaultText: node.initializer === null ? null : copiedText(node.initializer),
       });
     });
     const result = instance.signature.returnType;
@@ -476,7 +476,7 @@ function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.Dec
  * one could mention parameters).
  */
 function initializerText(field: as.FieldDeclaration, owner: as.Class): string | null {
-  if (field.initializer !== null) return textOf(field.initializer);
+  if (field.initializer !== null) return copiedText(field.initializer);
   if (field.parameterIndex < 0) return null;
   const constructor = owner.prototype.constructorPrototype;
   const initializer = constructor?.functionTypeNode.parameters[field.parameterIndex]?.initializer ?? null;

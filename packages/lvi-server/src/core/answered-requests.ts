@@ -2,49 +2,73 @@
  * Requests that were answered without leaving a trace in storage: read-only executions and refusals.
  *
  * Such an execution may write if it runs again, because it finds other values. That is right for a location that sends
- * the same execution again: it has given up the answers to its earlier requests. It would be wrong for a duplicate, or
- * for a request that was overtaken by its own repeat: their answer was used, or their location is gone. The time at
- * which a location signed a request tells them apart, since every sending is signed anew.
+ * the same execution again: it has given up the answers to its earlier attempts. It would be wrong for a duplicate, or
+ * for an attempt that was overtaken by a later one: their answer was used, or their location is gone. Attempts are
+ * numbered, so what was answered is known as long as it is remembered.
  *
- * A server does not know what the one before it answered, so what was signed before it started is in doubt.
+ * Memory is bounded, and begins when the server starts. A request that was certainly sent after the beginning of memory
+ * and is not in it is new. Commit ids are the clock that tells: each reply names the latest one taken, each request the
+ * one its location has seen, and memory begins at one. So no clock of a location matters, and a location that has heard
+ * nothing since pays one more round trip.
  */
-import type { ExecutionId } from "@radical/protocol";
+import type { CommitId, LviRequest } from "@radical/protocol";
+
+export interface AnsweredOptions {
+  readonly maxIds: number;
+  /** How far the time of a request's signature may be from ours. */
+  readonly replayWindowMs: number;
+}
 
 export class AnsweredRequests {
-  readonly #maxIds: number;
-  /** When the last request that was answered was signed, by location and execution; oldest first. */
-  readonly #answered = new Map<string, { readonly location: string; readonly sentAtMs: number }>();
-  /** By location: what was signed up to then may have been answered and forgotten. */
-  readonly #forgottenMs = new Map<string, number>();
+  readonly #options: AnsweredOptions;
+  /** The last attempt that was answered, by execution and seed. Two generations: when one is full, the older one goes. */
+  #recent = new Map<string, number>();
+  #older = new Map<string, number>();
+  /** When each generation began, as a commit id. */
+  #recentSince: CommitId;
+  #olderSince: CommitId;
+  /** When the older one began, by our clock. */
+  #olderSinceMs: number;
+  #recentSinceMs: number;
 
-  /** When this server started; earlier if its clock was set back since. */
-  #startedAtMs: number;
-
-  constructor(maxIds: number, startedAtMs: number) {
-    this.#maxIds = maxIds;
-    this.#startedAtMs = startedAtMs;
+  constructor(options: AnsweredOptions, since: CommitId, nowMs: number) {
+    this.#options = options;
+    this.#recentSince = this.#olderSince = since;
+    this.#recentSinceMs = this.#olderSinceMs = nowMs;
   }
 
-  add(id: ExecutionId, location: string, sentAtMs: number): void {
-    const key = `${id} ${location}`;
-    const known = this.#answered.get(key)?.sentAtMs ?? Number.NEGATIVE_INFINITY;
-    this.#answered.delete(key);
-    this.#answered.set(key, { location, sentAtMs: Math.max(known, sentAtMs) });
-    for (const [oldest, forgotten] of this.#answered) {
-      if (this.#answered.size <= this.#maxIds) break;
-      this.#answered.delete(oldest);
-      this.#forgottenMs.set(
-        forgotten.location,
-        Math.max(this.#forgottenMs.get(forgotten.location) ?? 0, forgotten.sentAtMs),
-      );
-    }
+  /** `takeMark` takes a commit id that nobody has heard of. */
+  add(request: LviRequest, takeMark: () => CommitId, nowMs: number): void {
+    const key = keyOf(request);
+    const known = this.#recent.get(key) ?? this.#older.get(key) ?? 0;
+    this.#recent.set(key, Math.max(known, request.attempt));
+    if (this.#recent.size * 2 < this.#options.maxIds) return;
+    this.#older = this.#recent;
+    this.#olderSince = this.#recentSince;
+    this.#olderSinceMs = this.#recentSinceMs;
+    this.#recent = new Map();
+    this.#recentSince = takeMark();
+    this.#recentSinceMs = nowMs;
   }
 
-  /** Whether the request, or a later one of the same execution and location, was answered; in doubt, yes. */
-  includes(id: ExecutionId, location: string, sentAtMs: number, nowMs: number): boolean {
-    this.#startedAtMs = Math.min(this.#startedAtMs, nowMs);
-    const known = this.#answered.get(`${id} ${location}`);
-    if (known !== undefined) return sentAtMs <= known.sentAtMs;
-    return sentAtMs < this.#startedAtMs || sentAtMs <= (this.#forgottenMs.get(location) ?? Number.NEGATIVE_INFINITY);
+  /** Whether the request, or a later attempt, was answered; `in doubt` if it may have been and is forgotten. */
+  look(request: LviRequest, latest: CommitId, nowMs: number): "new" | "answered" | "in doubt" {
+    const key = keyOf(request);
+    const known = this.#recent.get(key) ?? this.#older.get(key);
+    if (known !== undefined) return request.attempt <= known ? "answered" : "new";
+    if (this.isSentInMemory(request, latest)) return "new";
+    // What was answered before could still be signed well enough for two replay windows, one before our time and one
+    // after it; a third is for a clock of ours that was set.
+    return nowMs - this.#olderSinceMs > 3 * this.#options.replayWindowMs ? "new" : "in doubt";
   }
+
+  /** Whether the request was certainly sent after memory began. */
+  isSentInMemory({ seen }: LviRequest, latest: CommitId): boolean {
+    return seen !== null && seen >= this.#olderSince && seen <= latest;
+  }
+}
+
+/** Attempts of one series have the same seed; the same execution asked for elsewhere or anew has another. */
+function keyOf({ executionId, environment: { seed } }: LviRequest): string {
+  return executionId + String.fromCharCode(...seed);
 }

@@ -27,8 +27,7 @@ export type OperationId = number;
 export type RunId = number;
 
 export type Event =
-  /** `sentAtMs`: when the location signed the request, by its own clock. Every sending is signed anew. */
-  | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest; readonly sentAtMs: number }
+  | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
   | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
   | {
       readonly kind: "module-registered";

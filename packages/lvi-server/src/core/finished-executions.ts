@@ -27,19 +27,26 @@ export class FinishedExecutions {
   readonly #forgotten = new Map<ExecutionId, number>();
   /** Of the ids that are forgotten too, when the last was done. */
   #lostAtMs = Number.NEGATIVE_INFINITY;
+  /** What earlier servers did is not read back. */
+  readonly #startedAtMs: number;
 
-  constructor(maxBytes: number, maxIds: number) {
+  constructor(maxBytes: number, maxIds: number, startedAtMs: number) {
     this.#maxBytes = maxBytes;
     this.#maxIds = maxIds;
+    this.#startedAtMs = startedAtMs;
   }
 
   get(id: ExecutionId): DoneIntent | undefined {
     return this.#done.get(id);
   }
 
-  /** Whether the id may be that of a done execution of which memory knows no more. */
-  isForgotten(id: ExecutionId, nowMs: number): boolean {
-    return this.#forgotten.has(id) || nowMs - this.#lostAtMs <= REPEAT_WINDOW_MS;
+  /**
+   * Whether the id may be that of a done execution of which memory knows no more. `isOurs`: no earlier server can have
+   * met the execution.
+   */
+  isForgotten(id: ExecutionId, isOurs: boolean, nowMs: number): boolean {
+    const isRecent = (atMs: number): boolean => nowMs - atMs <= REPEAT_WINDOW_MS;
+    return this.#forgotten.has(id) || isRecent(this.#lostAtMs) || (!isOurs && isRecent(this.#startedAtMs));
   }
 
   add(done: DoneIntent): void {

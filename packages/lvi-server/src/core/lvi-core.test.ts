@@ -21,7 +21,7 @@ import {
 import { describe, expect, test } from "vitest";
 import type { Effect, Event, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import type { Completion, DoneIntent, Intent, IntentRecord } from "./intent.ts";
+import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -86,8 +86,9 @@ class Story {
   readonly #options: Partial<CoreOptions>;
   #nowMs = START_MS;
   #epoch = 2;
-  /** Every request is signed at another time. */
-  #sentAtMs = 0;
+  /** How often each execution was sent, and what the location has seen of the server. */
+  readonly #attempts = new Map<string, number>();
+  #seen: CommitId | null = commitId(2, 0);
   #callers = 0;
   readonly #names = new Map<number, string>();
   #open: Effect[] = [];
@@ -100,11 +101,11 @@ class Story {
       this.items.set(unit(name), { commitId: commitId(1, ++sequence), value: encode(value) });
     }
     this.#options = options;
-    this.#core = this.#start([], []);
+    this.#core = this.#start([]);
   }
 
-  #start(pending: readonly Intent[], done: readonly DoneIntent[]): LviCore {
-    const recovered = { epoch: this.#epoch, pending, done, modules: new Map([[MODULE, PLANS]]) };
+  #start(pending: readonly Intent[]): LviCore {
+    const recovered = { epoch: this.#epoch, pending, modules: new Map([[MODULE, PLANS]]) };
     return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#nowMs);
   }
 
@@ -112,18 +113,16 @@ class Story {
   restart(): void {
     const records = [...this.intents.values()];
     this.#epoch++;
+    this.#seen = commitId(this.#epoch, 0);
     this.#open = [];
-    this.#core = this.#start(
-      records.filter((record) => record.state === "pending").map(({ intent }) => intent),
-      records.filter((record) => record.state === "done").map(({ done }) => done),
-    );
+    this.#core = this.#start(records.filter((record) => record.state === "pending").map(({ intent }) => intent));
   }
 
   /**
    * A location's request. Its set: `x=1` read with the version of that value, `x` read without the unit in its cache,
    * `+x=1` read and written, `!x` written blindly. No set: null.
    */
-  request(name: string, set: string | null, more: Partial<LviRequest> = {}, as = name, sentAtMs?: number): void {
+  request(name: string, set: string | null, more: Partial<LviRequest> = {}, as = name): void {
     const caller = ++this.#callers;
     this.#names.set(caller, as);
     const words = set?.split(" ").filter((word) => word !== "") ?? null;
@@ -137,14 +136,12 @@ class Story {
       units: words === null ? null : words.map((word) => this.#accessed(word)),
       retained: false,
       deadlineMs: 10_000,
+      attempt: more.attempt ?? (this.#attempts.get(name) ?? 0) + 1,
+      seen: this.#seen,
       ...more,
     };
-    this.#tell({
-      kind: "lvi-request",
-      caller,
-      request,
-      sentAtMs: sentAtMs ?? (this.#sentAtMs = Math.max(this.#sentAtMs + 1, this.#nowMs)),
-    });
+    this.#attempts.set(name, request.attempt);
+    this.#tell({ kind: "lvi-request", caller, request });
   }
 
   #accessed(word: string): AccessedUnit {
@@ -251,6 +248,10 @@ class Story {
     return this.#notes.splice(0);
   }
 
+  get seen(): CommitId | null {
+    return this.#seen;
+  }
+
   get isIdle(): boolean {
     return this.#core.isIdle;
   }
@@ -271,6 +272,7 @@ class Story {
         this.#notes.push(effect.note.name);
         continue;
       }
+      if (effect.kind === "reply") this.#seen = effect.reply.asOf;
       if (effect.kind !== "reply" && effect.kind !== "followup-reply") this.#open.push(effect);
       this.#said.push(this.#show(effect));
     }
@@ -506,11 +508,14 @@ describe("read-only executions", () => {
   test("with a key of the client's make an intent, so that a repeat gets the same answer", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1", { retained: true });
+    story.lookedUp();
     story.loaded();
     story.stored();
     story.followup("A", C1, "", result("one"));
     story.completed();
     expect(story.said).toEqual([
+      // The client may have used its key with an earlier server.
+      "look up A",
       "load x",
       "intent A 2.1 x:read",
       "A ← valid 2.1",
@@ -746,7 +751,13 @@ describe("idempotency", () => {
     story.request("A", "x=1");
     story.request("A", "x=0", {}, "A again");
     story.loaded();
-    expect(story.said).toEqual(["load x", "A ← valid without intent", "run derive writing nothing on x=1"]);
+    story.lookedUp();
+    expect(story.said).toEqual([
+      "load x",
+      "A ← valid without intent",
+      "look up A",
+      "run derive writing nothing on x=1",
+    ]);
   });
 
   test("join: a near-storage execution under way", () => {
@@ -776,37 +787,76 @@ describe("idempotency", () => {
 
   test("a duplicate of a request that was answered without a trace does nothing; the same sent again runs", () => {
     const story = new Story({ x: "1" });
-    story.request("A", "x=1", {}, "A", START_MS + 1);
+    story.request("A", "x=1");
     story.loaded();
     expect(story.said).toEqual(["load x", "A ← valid without intent"]);
     // The client may have been told that nothing was to be written; now the duplicate would write.
-    story.request("A", "x=0", {}, "duplicate", START_MS + 1);
-    story.request("A", "x=0", {}, "A again", START_MS + 2);
-    expect(story.said).toEqual(["duplicate ← refused busy", "run derive writing nothing on x=1"]);
+    story.request("A", "x=0", { attempt: 1 }, "duplicate");
+    story.request("A", "x=0", { attempt: 2 }, "A again");
+    story.lookedUp();
+    expect(story.said).toEqual(["duplicate ← refused in_doubt", "look up A", "run derive writing nothing on x=1"]);
     story.ran(did("x"));
-    story.request("A", "x=0", {}, "overtaken", START_MS + 1);
-    expect(story.said).toEqual(["A again ← executed stale ok repairs x=1@1.1", "overtaken ← refused busy"]);
+    story.request("A", "x=0", { attempt: 1 }, "overtaken");
+    expect(story.said).toEqual(["A again ← executed stale ok repairs x=1@1.1", "overtaken ← refused in_doubt"]);
   });
 
-  test("a duplicate from before a restart does nothing; what is signed afterwards runs", () => {
+  test("the same execution asked for elsewhere, or anew, is another series of attempts", () => {
+    const story = withPendingWrite({ maxExecutions: 1 });
+    story.request("B", "!y", { attempt: 3 });
+    expect(story.said).toEqual(["B ← refused busy"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    const environment = { timeMs: START_MS, seed: new Uint8Array(16).fill(1) };
+    story.request("B", "!y", { attempt: 1, environment }, "B elsewhere");
+    expect(story.said.at(-1)).toEqual("intent B 2.2 y:write");
+  });
+
+  test("a restart: what was sent before is in doubt, and the location sends it again", () => {
     const story = new Story({ x: "1" });
-    story.request("A", "x=1", {}, "A", START_MS + 1);
+    const before = story.seen;
+    story.request("A", "x=1");
     story.loaded();
     expect(story.said).toEqual(["load x", "A ← valid without intent"]);
-    story.passes(5);
     story.restart();
-    story.request("A", "x=0", {}, "duplicate", START_MS + 1);
-    expect(story.said).toEqual(["duplicate ← refused busy"]);
-    story.request("A", "x=0", {}, "A again", START_MS + 5);
-    expect(story.said).toEqual(["load x"]);
+    story.request("A", "x=0", { attempt: 1, seen: before }, "duplicate");
+    expect(story.said).toEqual(["duplicate ← refused in_doubt"]);
+    // The refusal told what the new server has seen. A later attempt may be known to storage.
+    story.request("A", "x=0", { attempt: 2 }, "A again");
+    story.lookedUp();
+    expect(story.said).toEqual(["look up A", "load x"]);
+    // An execution that begins now is not.
+    story.request("B", "!y");
+    expect(story.said).toEqual(["intent B 3.1 y:write"]);
   });
 
-  test("a server that started with its clock ahead takes requests when the clock is right", () => {
+  test("a location that has heard of no server is in doubt only as long as a signature may last", () => {
+    const story = new Story({ x: "1" }, { replayWindowMs: 1_000 });
+    story.passes(3_000);
+    story.request("A", "!x", { seen: null });
+    expect(story.said).toEqual(["A ← refused in_doubt"]);
+    story.passes(1);
+    story.request("B", "!x", { seen: null });
+    expect(story.said).toEqual(["look up B"]);
+  });
+
+  test("a location that claims to have heard of a later server is in doubt", () => {
     const story = new Story({ x: "1" });
-    story.passes(-60_000);
-    story.request("A", "x=1", {}, "A", START_MS - 60_000);
-    story.loaded();
-    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    story.request("A", "!x", { seen: commitId(7, 0) });
+    expect(story.said).toEqual(["A ← refused in_doubt"]);
+  });
+
+  test("answers that were forgotten leave older requests in doubt", () => {
+    const story = new Story({ x: "1" }, { answeredIds: 4 });
+    const before = story.seen;
+    for (const name of ["A", "B", "C", "D"]) {
+      story.request(name, "x=1");
+      if (name === "A") story.loaded();
+    }
+    expect(story.said.at(-1)).toEqual("D ← valid without intent");
+    story.request("A", "x=1", { attempt: 1, seen: before }, "duplicate");
+    expect(story.said).toEqual(["duplicate ← refused in_doubt"]);
+    story.request("E", "x=1");
+    expect(story.said).toEqual(["E ← valid without intent"]);
   });
 
   test("what memory has forgotten is looked up, even if the repeat would write nothing any more", () => {
@@ -849,11 +899,12 @@ describe("idempotency", () => {
     const record = story.intents.get(idOf("A"))!;
     story.intents.clear();
     story.restart();
-    story.intents.set(idOf("A"), record);
     expect(story.said.at(-1)).toBe("followup A ← applied");
     story.request("A", "!x");
+    story.lookedUp();
+    story.intents.set(idOf("A"), record);
     story.stored();
-    expect(story.said).toEqual(["intent A 3.1 x:write", "A ← executed stored two"]);
+    expect(story.said).toEqual(["look up A", "intent A 3.1 x:write", "A ← executed stored two"]);
     expect(story.storedValue("x")).toBe("2");
     expect(story.isIdle).toBe(true);
   });
@@ -1110,9 +1161,11 @@ describe("restart", () => {
     story.completed();
     story.restart();
     expect(story.said).toHaveLength(2);
-    story.request("A", "+x=1");
     story.followup("A", C1, "x:=2", result("two"));
-    expect(story.said).toEqual(["A ← executed stored two", "followup A ← completed_before"]);
+    expect(story.said).toEqual(["followup A ← unknown_intent"]);
+    story.request("A", "+x=1");
+    story.lookedUp();
+    expect(story.said).toEqual(["look up A", "A ← executed stored two"]);
   });
 
   test("an abandoned intent may overlap a younger one, which alone gets the locks", () => {

@@ -21,10 +21,11 @@ import {
   type Followup,
   type FollowupResult,
   type HandlerPlan,
-  type LviReply,
+  type LviAnswer,
   type LviRequest,
   type ModuleHash,
   type Outcome,
+  REPLAY_WINDOW_MS,
   type RefusalCode,
   type Repair,
   sameVersion,
@@ -75,6 +76,8 @@ export interface CoreOptions {
   readonly maxRounds: number;
   /** How far a location's clock may be from ours. */
   readonly maxClockSkewMs: number;
+  /** How far the time at which a request was signed may be from ours. */
+  readonly replayWindowMs: number;
   /** Memory for hot values, and for done executions. */
   readonly hotBytes: number;
   readonly finishedBytes: number;
@@ -97,6 +100,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxUnits: 10_000,
   maxRounds: 3,
   maxClockSkewMs: 300_000,
+  replayWindowMs: REPLAY_WINDOW_MS,
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
   forgottenIds: 1_000_000,
@@ -110,8 +114,6 @@ export interface Recovered {
   /** One more than the last server's; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
-  /** Done lately: retries of executions whose ids the locations chose find them here. */
-  readonly done: readonly DoneIntent[];
   readonly modules: ReadonlyMap<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
 }
 
@@ -121,8 +123,6 @@ const GATE = "" as UnitId;
 interface Caller {
   readonly id: CallerId;
   readonly request: LviRequest;
-  /** When its location signed it. */
-  readonly sentAtMs: number;
   readonly receivedAtMs: number;
   readonly deadlineMs: number;
 }
@@ -225,6 +225,8 @@ export class LviCore {
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #answered: AnsweredRequests;
+  /** The first commit id of this server: who has seen it has heard of this server. */
+  readonly #since: CommitId;
   readonly #locks = new LockTable<Execution>();
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
@@ -244,9 +246,10 @@ export class LviCore {
     this.#nowMs = nowMs;
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
-    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds);
-    this.#answered = new AnsweredRequests(options.answeredIds, nowMs);
-    for (const done of recovered.done) this.#finished.add(done);
+    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, nowMs);
+    this.#since = this.#latest;
+    const { answeredIds: maxIds, replayWindowMs } = options;
+    this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, nowMs);
     // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
     const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
     for (const intent of youngestFirst) this.#adopt(intent);
@@ -285,7 +288,7 @@ export class LviCore {
   #handle(event: Event): void {
     switch (event.kind) {
       case "lvi-request":
-        return this.#request(event.caller, event.request, event.sentAtMs);
+        return this.#request(event.caller, event.request);
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
@@ -318,12 +321,12 @@ export class LviCore {
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #request(id: CallerId, request: LviRequest, sentAtMs: number): void {
+  #request(id: CallerId, request: LviRequest): void {
     const { executionId, module, handler, units, location } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
-    const caller: Caller = { id, request, sentAtMs, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
+    const caller: Caller = { id, request, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
-      this.#answered.add(executionId, location, sentAtMs);
+      this.#remember(request);
       this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
     };
 
@@ -335,9 +338,8 @@ export class LviCore {
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, null);
-    if (this.#answered.includes(executionId, location, sentAtMs, this.#nowMs)) {
-      return refuse("busy", "the request, or a later one of the same execution, was answered before", 0);
-    }
+    const seen = this.#answered.look(request, this.#latest, this.#nowMs);
+    if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
     if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
     const plans = this.#modules.get(module);
@@ -382,12 +384,21 @@ export class LviCore {
     this.#executions.set(executionId, execution);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
-    if (!this.#finished.isForgotten(executionId, this.#nowMs)) return this.#begin(execution);
+    if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#nowMs)) return this.#begin(execution);
     // The conditional insert of an intent would find out too, but a repeat may find nothing to write any more.
     const operation = ++this.#names;
     execution.phase = { kind: "looking-up" };
     this.#operations.set(operation, { kind: "look-up", execution });
     this.#effects.push({ kind: "look-up", operation, executionId });
+  }
+
+  #remember(request: LviRequest): void {
+    this.#answered.add(request, () => commitId(this.#epoch, ++this.#sequence), this.#nowMs);
+  }
+
+  /** Whether no earlier server can have met the execution: its first sending left after this one had started. */
+  #isOurs({ attempt, retained, seen }: LviRequest): boolean {
+    return attempt === 1 && !retained && seen !== null && seen >= this.#since && seen <= this.#latest;
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
@@ -454,7 +465,7 @@ export class LviCore {
     this.#endWithoutTrace(execution, [speculator!]);
     this.#replyValid(speculator!, null, null);
     // No trace is left of it, so whoever joined starts anew.
-    for (const { id, request, sentAtMs } of others) this.#request(id, request, sentAtMs);
+    for (const { id, request } of others) this.#request(id, request);
   }
 
   /**
@@ -957,7 +968,7 @@ export class LviCore {
 
   /** Its callers are answered, and storage knows nothing of it. */
   #endWithoutTrace(execution: Execution, answered: readonly Caller[]): void {
-    for (const { request, sentAtMs } of answered) this.#answered.add(execution.id, request.location, sentAtMs);
+    for (const { request } of answered) this.#remember(request);
     this.#end(execution);
   }
 
@@ -1175,10 +1186,15 @@ export class LviCore {
 
   // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The latest commit id taken. */
+  get #latest(): CommitId {
+    return commitId(this.#epoch, this.#sequence);
+  }
+
   /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
   #takeCommitId(execution: Execution): CommitId {
     execution.sequence = ++this.#sequence;
-    return commitId(this.#epoch, this.#sequence);
+    return this.#latest;
   }
 
   /** Longer each time. */
@@ -1199,9 +1215,9 @@ export class LviCore {
     return operation as Operation & { kind: Kind };
   }
 
-  #reply(caller: CallerId, reply: LviReply, after: OperationId | null): void {
-    if (reply.kind === "refused") this.#note("refused", null, `${reply.code}: ${reply.message}`);
-    this.#effects.push({ kind: "reply", caller, reply, after });
+  #reply(caller: CallerId, answer: LviAnswer, after: OperationId | null): void {
+    if (answer.kind === "refused") this.#note("refused", null, `${answer.code}: ${answer.message}`);
+    this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
   }
 
   #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
@@ -1238,6 +1254,8 @@ export class LviCore {
 }
 
 const WAITED = "waited too long for units that other executions hold";
+const ANSWERED = "the attempt, or a later one, was answered before";
+const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";
 
 function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {

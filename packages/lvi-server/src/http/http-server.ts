@@ -87,12 +87,12 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
       return isReady() ? json(200, { status: "ready" }) : json(503, { status: "draining" });
     case LVI_PATH: {
       expectMethod(method, "POST");
-      const { body, sentAtMs } = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body), sentAtMs)));
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body))));
     }
     case FOLLOWUP_PATH: {
       expectMethod(method, "POST");
-      const { body } = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
       return cbor(encodeFollowupReply(await engine.followup(decodeFollowup(body))));
     }
   }
@@ -104,7 +104,7 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
       "see the routes in docs/internals/protocol.md",
     );
   expectMethod(method, "GET", "PUT");
-  const { body } = await signedBody(options, request, MAX_MODULE_BYTES);
+  const body = await signedBody(options, request, MAX_MODULE_BYTES);
   if (method === "GET") {
     if (hasModule(hash)) return { status: 204 };
     throw new RadicalError(
@@ -118,11 +118,7 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
 }
 
 /** The whole body, if it is small enough and signed with one of our keys. */
-async function signedBody(
-  { keys, now }: HttpOptions,
-  request: IncomingMessage,
-  limit: number,
-): Promise<{ readonly body: Uint8Array; readonly sentAtMs: number }> {
+async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, limit: number): Promise<Uint8Array> {
   const tooLarge = (): RadicalError =>
     new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
@@ -137,8 +133,8 @@ async function signedBody(
   }
   if (length > limit) throw tooLarge();
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  const sentAtMs = authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
-  return { body, sentAtMs };
+  authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
+  return body;
 }
 
 function expectMethod(method: string, ...allowed: readonly string[]): void {

@@ -46,7 +46,7 @@ describe("in a file", () => {
   test("other tools can read it while the server runs", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.takeOver(0);
+      await storage.takeOver();
       const reader = new DatabaseSync(file, { readOnly: true });
       expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
       reader.close();
@@ -63,7 +63,7 @@ describe("in a file", () => {
   test("a value that was changed behind our back is not served", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.takeOver(0);
+      await storage.takeOver();
       const other = new DatabaseSync(file);
       other.exec(`INSERT INTO items VALUES ('t', 'x', x'01', '00000001-000000000001', '0123456789abcdef')`);
       other.close();

@@ -105,15 +105,11 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  takeOver(doneSinceMs: number): Promise<TakeOver> {
+  takeOver(): Promise<TakeOver> {
     return this.#enqueue(() => {
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
       const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
-      const done = this.#all<IntentRow>(
-        "SELECT * FROM intents WHERE state = 'done' AND done_at_ms >= ? ORDER BY done_at_ms",
-        doneSinceMs,
-      );
-      return { epoch: this.#number("epoch")!, pending: pending.map(intentOf), done: done.map(doneOf) };
+      return { epoch: this.#number("epoch")!, pending: pending.map(intentOf) };
     });
   }
 

@@ -75,17 +75,17 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("the epoch grows with every take-over", async (storage) => {
     const epochs = [];
-    for (let i = 0; i < 3; i++) epochs.push((await storage.takeOver(0)).epoch);
+    for (let i = 0; i < 3; i++) epochs.push((await storage.takeOver()).epoch);
     expect(epochs).toEqual([1, 2, 3]);
   });
 
   test("absent items are not in the answer", async (storage) => {
-    await storage.takeOver(0);
+    await storage.takeOver();
     expect((await storage.load([X, Y])).size).toEqual(0);
   });
 
   test("a completion of a new execution applies its writes", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const completion = completionOf(intentOf(1), [
       { unit: X, value: encode("1") },
       { unit: Y, value: encode("") },
@@ -97,7 +97,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("deletes; and keys are taken as they are", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const odd = unitId("t", "a/b'\"%_\u{1F600} ü");
     await storage.complete(epoch, "new", completionOf(intentOf(1), [{ unit: odd, value: encode("1") }]));
     expect(await loadOne(storage, odd)).toEqual({ commitId: commitId(1, 1), value: encode("1") });
@@ -110,7 +110,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("an intent is stored once; the second gets the first as it is", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const intent = intentOf(1);
     expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "stored" });
     const other = { ...intent, commitId: commitId(1, 99), handler: "g" };
@@ -120,7 +120,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("a pending intent is completed once", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf(intent, [{ unit: X, value: encode("1") }]);
@@ -137,7 +137,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("a completion may take another commit id than its intent", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf({ ...intent, commitId: commitId(1, 50) }, [{ unit: X, value: encode("1") }]);
@@ -149,7 +149,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("a completion whose condition fails applies nothing", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "exists", record: null });
     await storage.storeIntent(epoch, intentOf(1));
@@ -161,7 +161,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("outcomes of every kind are kept", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     const outcomes: readonly Outcome[] = [
       OUTCOME,
       { kind: "abort", status: 409, code: "taken", message: "it is" },
@@ -174,9 +174,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("after a take-over the earlier server can change nothing", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     await storage.storeIntent(epoch, intentOf(1));
-    await storage.takeOver(0);
+    await storage.takeOver();
     expect(await storage.storeIntent(epoch, intentOf(2))).toEqual({ kind: "fenced" });
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "fenced" });
@@ -185,18 +185,17 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.lookUp(executionId(1))).toMatchObject({ state: "pending" });
   });
 
-  test("a take-over finds the pending intents, and what was done lately", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+  test("a take-over finds the pending intents", async (storage) => {
+    const { epoch } = await storage.takeOver();
     for (const number of [1, 2, 3]) await storage.storeIntent(epoch, intentOf(number));
     await storage.complete(epoch, "pending", completionOf(intentOf(2), [], 5_000));
     await storage.complete(epoch, "new", completionOf(intentOf(4), [], 4_000));
-    const { pending, done } = await storage.takeOver(4_500);
+    const { pending } = await storage.takeOver();
     expect(pending).toEqual([intentOf(1), intentOf(3)]);
-    expect(done.map((record) => record.executionId)).toEqual([executionId(2)]);
   });
 
   test("old done intents are collected, pending ones never", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }], 1_000));
     await storage.complete(epoch, "new", completionOf(intentOf(3), [], 2_000));
@@ -208,7 +207,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("operations under way at once: one of two completions wins", async (storage) => {
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     await storage.storeIntent(epoch, intentOf(1));
     const kinds = await Promise.all(
       ["1", "2", "3"].map((value) =>
@@ -232,12 +231,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("everything is still there after closing and opening", async (storage, reopen) => {
     if (reopen === null) return;
-    const { epoch } = await storage.takeOver(0);
+    const { epoch } = await storage.takeOver();
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
     await storage.storeModule({ hash: MODULE, plans: new Map() }, encode("content"));
     const opened = await reopen();
-    const { epoch: next, pending } = await opened.takeOver(0);
+    const { epoch: next, pending } = await opened.takeOver();
     expect(next).toEqual(epoch + 1);
     expect(pending).toEqual([intentOf(1)]);
     expect(await loadOne(opened, X)).toEqual({ commitId: commitId(1, 2), value: encode("1") });

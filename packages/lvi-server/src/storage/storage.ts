@@ -8,12 +8,12 @@
  */
 import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import type { Completion, DoneIntent, Intent, IntentRecord } from "../core/intent.ts";
+import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
-  /** Makes the epoch one more, durably, and reads what earlier servers left: pending intents, and those done since a time. */
-  takeOver(doneSinceMs: number): Promise<TakeOver>;
+  /** Makes the epoch one more, durably, and reads the pending intents that earlier servers left. */
+  takeOver(): Promise<TakeOver>;
   /** The intent of an execution; strongly consistent. */
   lookUp(id: ExecutionId): Promise<IntentRecord | null>;
   /** Strongly consistent; what is not in the answer is absent. At most a few thousand units. */
@@ -34,7 +34,6 @@ export interface Storage {
 export interface TakeOver {
   readonly epoch: number;
   readonly pending: readonly Intent[];
-  readonly done: readonly DoneIntent[];
 }
 
 export interface StoredModule {

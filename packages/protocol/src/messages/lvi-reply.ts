@@ -20,7 +20,15 @@ export interface ServerTimes {
   readonly sentAtMs: number;
 }
 
-export type LviReply =
+/** What every reply says besides. */
+interface Told {
+  /** The latest commit id that the server had taken; null: a server that does not say. */
+  readonly asOf: CommitId | null;
+}
+
+export type LviReply = Told & LviAnswer;
+
+export type LviAnswer =
   /** The speculation is right. The commit id names the execution's writes; null if it has made no intent. */
   | { readonly kind: "valid"; readonly commitId: CommitId | null; readonly times: ServerTimes }
   /** The server ran the handler, or had its outcome already. */
@@ -51,6 +59,8 @@ export type ExecutedCause = (typeof EXECUTED_CAUSES)[number];
 
 export const REFUSAL_CODES = [
   "busy",
+  /** The server can't tell whether it has answered this very request before: to be sent again, as a later attempt. */
+  "in_doubt",
   "pending",
   "draining",
   "unknown_module",
@@ -70,23 +80,24 @@ export function encodeLviReply(reply: LviReply): Uint8Array {
   const writer = new CborWriter();
   switch (reply.kind) {
     case "valid":
-      openMessage(writer, 4);
+      openMessage(writer, 5);
       writer.integer(VALID);
       writeNullable(writer, reply.commitId, (id) => writer.text(id));
       writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
       break;
     case "executed":
-      openMessage(writer, 6);
+      openMessage(writer, 7);
       writer.integer(EXECUTED).integer(EXECUTED_CAUSES.indexOf(reply.cause));
       writeOutcome(writer, reply.outcome);
       writeRepairs(writer, reply.repairs);
       writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
       break;
     case "refused":
-      openMessage(writer, 4);
+      openMessage(writer, 5);
       writer.integer(REFUSED).text(reply.code).text(reply.message);
       writeNullable(writer, reply.retryAfterMs, (ms) => writer.integer(ms));
   }
+  writeNullable(writer, reply.asOf, (id) => writer.text(id));
   return writer.finish();
 }
 
@@ -98,8 +109,7 @@ export function decodeLviReply(bytes: Uint8Array): LviReply {
     case VALID: {
       const commitId = readNullable(reader, () => readCommitId(reader));
       const times = readTimes(reader);
-      closeMessage(reader, length - 4);
-      return { kind: "valid", commitId, times };
+      return { kind: "valid", commitId, times, asOf: readAsOf(reader, length - 4) };
     }
     case EXECUTED: {
       if (length < 6) throw new MalformedError("malformed executed reply");
@@ -107,8 +117,7 @@ export function decodeLviReply(bytes: Uint8Array): LviReply {
       const outcome = readOutcome(reader);
       const repairs = readRepairs(reader);
       const times = readTimes(reader);
-      closeMessage(reader, length - 6);
-      return { kind: "executed", cause, outcome, repairs, times };
+      return { kind: "executed", cause, outcome, repairs, times, asOf: readAsOf(reader, length - 6) };
     }
     default: {
       const text = reader.text();
@@ -116,10 +125,16 @@ export function decodeLviReply(bytes: Uint8Array): LviReply {
       if (code === undefined) throw new MalformedError(`unknown refusal ${text}`);
       const message = reader.text();
       const retryAfterMs = readNullable(reader, () => reader.integerIn(0, Number.MAX_SAFE_INTEGER));
-      closeMessage(reader, length - 4);
-      return { kind: "refused", code, message, retryAfterMs };
+      return { kind: "refused", code, message, retryAfterMs, asOf: readAsOf(reader, length - 4) };
     }
   }
+}
+
+/** Ends the message. The first servers did not send it. */
+function readAsOf(reader: CborReader, rest: number): CommitId | null {
+  const asOf = rest > 0 ? readNullable(reader, () => readCommitId(reader)) : null;
+  closeMessage(reader, Math.max(0, rest - 1));
+  return asOf;
 }
 
 function readTimes(reader: CborReader): ServerTimes {

@@ -4,11 +4,12 @@
  */
 import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
 import { type Environment, SEED_BYTES } from "../environment.ts";
-import type { ExecutionId, ModuleHash, UnitId } from "../ids.ts";
+import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
 import type { Version } from "../version.ts";
 import {
   closeMessage,
   openMessage,
+  readCommitId,
   readExecutionId,
   readList,
   readMessageHead,
@@ -43,10 +44,22 @@ export interface LviRequest {
   readonly retained: boolean;
   /** Milliseconds from receipt after which the location has given up. */
   readonly deadlineMs: number;
+  /**
+   * Which sending of the execution by its location this is, from 1. With a later one the location gives up the answers
+   * to the earlier ones. Sendings with the same seed belong together.
+   */
+  readonly attempt: number;
+  /**
+   * What the server last told the location to be its latest commit id: the request was sent after that id was taken.
+   * Null: the location has not heard of the server yet.
+   */
+  readonly seen: CommitId | null;
 }
 
 const MODES = ["read", "write", "read-write"] as const;
-const FIELDS = 11;
+const FIELDS = 13;
+/** The first senders knew no attempts. */
+const REQUIRED_FIELDS = 11;
 const MAX_DEADLINE_MS = 600_000;
 
 export function encodeLviRequest(request: LviRequest): Uint8Array {
@@ -68,13 +81,15 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writer.boolean(request.retained).integer(request.deadlineMs);
   // The kind of effects on external services the handler has: none yet.
   writer.integer(0);
+  writer.integer(request.attempt);
+  writeNullable(writer, request.seen, (id) => writer.text(id));
   return writer.finish();
 }
 
 /** Throws a MalformedError. */
 export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const reader = new CborReader(bytes);
-  const length = readMessageHead(reader, FIELDS);
+  const length = readMessageHead(reader, REQUIRED_FIELDS);
   const executionId = readExecutionId(reader);
   const module = readModuleHash(reader);
   const handler = reader.text();
@@ -89,8 +104,11 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
   reader.integerIn(0, 0);
-  closeMessage(reader, length - FIELDS);
-  return { executionId, module, handler, args, environment: { timeMs, seed }, location, units, retained, deadlineMs };
+  const attempt = length > REQUIRED_FIELDS ? reader.integerIn(1, Number.MAX_SAFE_INTEGER) : 1;
+  const seen = length > REQUIRED_FIELDS + 1 ? readNullable(reader, () => readCommitId(reader)) : null;
+  closeMessage(reader, Math.max(0, length - FIELDS));
+  const environment = { timeMs, seed };
+  return { executionId, module, handler, args, environment, location, units, retained, deadlineMs, attempt, seen };
 }
 
 function readAccessedUnit(reader: CborReader): AccessedUnit {

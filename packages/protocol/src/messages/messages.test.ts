@@ -36,6 +36,8 @@ const request: LviRequest = {
   ],
   retained: true,
   deadlineMs: 10_000,
+  attempt: 2,
+  seen: commitId(3, 76),
 };
 
 const outcomes: readonly Outcome[] = [
@@ -45,8 +47,8 @@ const outcomes: readonly Outcome[] = [
 ];
 
 const replies: readonly LviReply[] = [
-  { kind: "valid", commitId: commitId(3, 77), times },
-  { kind: "valid", commitId: null, times },
+  { kind: "valid", commitId: commitId(3, 77), times, asOf: commitId(3, 78) },
+  { kind: "valid", commitId: null, times, asOf: null },
   {
     kind: "executed",
     cause: "stale",
@@ -56,9 +58,10 @@ const replies: readonly LviReply[] = [
       { unit: unitId("users", "bob"), entry: entryOf(commitId(1, 5), null) },
     ],
     times,
+    asOf: commitId(3, 77),
   },
-  { kind: "refused", code: "busy", message: "too many requests wait", retryAfterMs: 50 },
-  { kind: "refused", code: "unknown_module", message: "unknown module", retryAfterMs: null },
+  { kind: "refused", code: "busy", message: "too many requests wait", retryAfterMs: 50, asOf: commitId(3, 77) },
+  { kind: "refused", code: "unknown_module", message: "unknown module", retryAfterMs: null, asOf: commitId(3, 77) },
 ];
 
 const followup: Followup = {
@@ -78,6 +81,18 @@ const module = {
   rwWasm: Uint8Array.of(1),
 } as const;
 
+/** The request and the replies above, as they were sent before attempts were counted. */
+const FIRST_REQUEST =
+  "8c017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000";
+const FIRST_REPLIES: readonly string[] = [
+  "8501007530303030303030332d303030303030303030303464fb4278bcfe56800000fb4278bcfe56800800",
+  "850100f6fb4278bcfe56800000fb4278bcfe56800800",
+  "870101008200446361626382836975736572732f616e6e827530303030303030312d30303030303030303030303570636664613233303630323133366639354463616263836975736572732f626f62827530303030303030312d303030303030303030303035f6f6fb4278bcfe56800000fb4278bcfe56800800",
+  "850102646275737976746f6f206d616e7920726571756573747320776169741832",
+  "8501026e756e6b6e6f776e5f6d6f64756c656e756e6b6e6f776e206d6f64756c65f6",
+];
+
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 function failureOf(action: () => unknown): unknown {
@@ -99,8 +114,17 @@ test("golden bytes of version 1", () => {
   }).toMatchSnapshot();
 });
 
+test("messages of senders that knew neither attempts nor commit ids as a clock", () => {
+  expect(decodeLviRequest(bytesOf(FIRST_REQUEST))).toEqual({ ...request, attempt: 1, seen: null });
+  expect(FIRST_REPLIES.map((text) => decodeLviReply(bytesOf(text)))).toEqual(
+    replies.map((reply) => ({ ...reply, asOf: null })),
+  );
+});
+
 test("golden bytes of a module of ABI version 2", () => {
-  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(`"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`);
+  expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
+    `"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+  );
 });
 
 test("what is encoded is decoded", () => {

@@ -3,7 +3,7 @@ import {
   type Entry,
   type ExecutionId,
   type FollowupResult,
-  type LviReply,
+  type LviAnswer,
   type LviRequest,
   type ModuleHash,
   type Outcome,
@@ -31,6 +31,7 @@ const INPUT: ExecutionInput = {
   location: "VA",
   plan: "sliced",
   retained: false,
+  seen: null,
   undeclaredTables: [],
 };
 
@@ -69,7 +70,11 @@ const stopped: ExecutionEvent = {
   speculation: { kind: "stopped", reason: "left its set" },
   atMs: 0,
 };
-const replied = (reply: LviReply, atMs = 0): ExecutionEvent => ({ kind: "replied", reply, atMs });
+const replied = (reply: LviAnswer, atMs = 0, asOf: CommitId | null = null): ExecutionEvent => ({
+  kind: "replied",
+  reply: { ...reply, asOf },
+  atMs,
+});
 const valid = (commitIdOrNull: CommitId | null): ExecutionEvent =>
   replied({ kind: "valid", commitId: commitIdOrNull, times });
 const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent =>
@@ -456,7 +461,7 @@ describe("the primary does not answer", () => {
     expect(kinds(execution.step(unanswered()))).toEqual(["warn", "wait"]);
     const second = execution.step(waited("lvi"));
     expect(kinds(second)).toEqual(["send"]);
-    expect(only(second, "send").request).toEqual(only(first, "send").request);
+    expect(only(second, "send").request).toEqual({ ...only(first, "send").request, attempt: 2 });
     expect(kinds(execution.step(valid(commit(9))))).toEqual(["answer", "follow", "put"]);
   });
 
@@ -616,10 +621,10 @@ const derivation: fc.Arbitrary<Derivation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
 );
-const reply: fc.Arbitrary<LviReply> = fc.oneof(
-  fc.integer({ min: 1, max: 9 }).map((n): LviReply => ({ kind: "valid", commitId: commit(n), times })),
-  fc.constant<LviReply>({ kind: "valid", commitId: null, times }),
-  fc.subarray(UNITS).map((units): LviReply => ({
+const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
+  fc.integer({ min: 1, max: 9 }).map((n): LviAnswer => ({ kind: "valid", commitId: commit(n), times })),
+  fc.constant<LviAnswer>({ kind: "valid", commitId: null, times }),
+  fc.subarray(UNITS).map((units): LviAnswer => ({
     kind: "executed",
     cause: "stale",
     outcome: result("theirs"),
@@ -627,8 +632,8 @@ const reply: fc.Arbitrary<LviReply> = fc.oneof(
     times,
   })),
   fc
-    .constantFrom("busy", "unknown_module")
-    .map((code): LviReply => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
+    .constantFrom("busy", "in_doubt", "unknown_module")
+    .map((code): LviAnswer => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
 );
 /** What the world does to one execution: each effect takes its next answer from here. */
 const world = fc.record({
@@ -642,6 +647,26 @@ const world = fc.record({
   followups: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
   /** Which of the open effects comes back next. */
   order: fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
+});
+
+test("every sending is a later attempt, also of another question, and says what the location has seen", () => {
+  const execution = speculating({ seen: commit(3) });
+  const second = play(execution, unanswered(), waited("lvi"));
+  expect(only(second, "send").request).toMatchObject({ attempt: 2, seen: commit(3) });
+  const busy = { kind: "refused", code: "busy", message: "no", retryAfterMs: 0 } as const;
+  const third = play(execution, replied(busy, 0, commit(8)), waited("lvi"));
+  expect(only(third, "send").request).toMatchObject({ attempt: 3, seen: commit(8) });
+  const near = play(execution, stopped, valid(null));
+  expect(only(near, "send").request).toMatchObject({ attempt: 4, seen: commit(8), units: null });
+});
+
+test("in doubt: the same is sent again at once, now that the location has heard of the server", () => {
+  const execution = speculating();
+  const doubt = { kind: "refused", code: "in_doubt", message: "?", retryAfterMs: 0 } as const;
+  const effects = execution.step(replied(doubt, 0, commit(8)));
+  expect(kinds(effects)).toEqual(["send"]);
+  expect(only(effects, "send").request).toMatchObject({ attempt: 2, seen: commit(8) });
+  expect(kinds(play(execution, valid(commit(9)), completed(result("done"))))).toEqual(["answer", "follow"]);
 });
 
 /** What a truthful host makes of a derivation in record mode: all that it reads is captured, in memory, or missing. */
@@ -664,7 +689,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
       const answers: Answer[] = [];
       let openSends = 0;
       let confirmed: CommitId | null = null;
-      let lastReply: LviReply | null = null;
+      let lastReply: LviAnswer | null = null;
       let steps = 0;
       let records = 0;
 
@@ -763,6 +788,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
       expect(answers).toHaveLength(1);
       expect(new Set(fetches).size).toBe(fetches.length);
       expect(sends.length).toBeLessThanOrEqual(2 * DEFAULT_BOUNDS.attempts);
+      expect(sends.map(({ attempt }) => attempt)).toEqual(sends.map((_, index) => index + 1));
       for (const request of sends) {
         expect(request.executionId).toBe(INPUT.executionId);
         expect(request.environment).toBe(INPUT.environment);

@@ -52,6 +52,8 @@ export interface ExecutionInput {
   readonly plan: HandlerPlan;
   /** The client chose the execution id and may repeat it. */
   readonly retained: boolean;
+  /** What the primary last told this location to be its latest commit id; null: nothing yet. */
+  readonly seen: CommitId | null;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
 }
@@ -101,8 +103,11 @@ export class Execution {
   #derivation: Found | null = null;
 
   #startedAtMs = 0;
-  #request: LviRequest | null = null;
+  #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
+  /** How often this question, and how often anything, was sent: the primary tells repeats from duplicates by the latter. */
   #attempts = 0;
+  #sendings = 0;
+  #seen: CommitId | null;
   #speculation: SpeculationState = { kind: "none" };
   #confirmation: Confirmation | null = null;
   #answered = false;
@@ -112,6 +117,7 @@ export class Execution {
 
   constructor(input: ExecutionInput, bounds: ExecutionBounds = DEFAULT_BOUNDS) {
     this.#input = input;
+    this.#seen = input.seen;
     this.#bounds = bounds;
   }
 
@@ -132,6 +138,7 @@ export class Execution {
       case "speculated":
         return this.#onSpeculated(event.speculation, event.atMs);
       case "replied":
+        this.#seen = event.reply.asOf ?? this.#seen;
         return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
       case "unanswered":
         return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
@@ -238,7 +245,7 @@ export class Execution {
     return this.#send(atMs);
   }
 
-  #requestFor(units: readonly AccessedUnit[] | null): LviRequest {
+  #requestFor(units: readonly AccessedUnit[] | null): Omit<LviRequest, "attempt" | "seen"> {
     const { executionId, module, handler, args, environment, location, retained } = this.#input;
     return {
       executionId,
@@ -257,7 +264,8 @@ export class Execution {
     if (this.#request === null) throw new Error("nothing to send");
     this.#attempts++;
     const leftMs = this.#startedAtMs + this.#bounds.totalMs - atMs;
-    return [{ kind: "send", request: this.#request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
+    const request = { ...this.#request, attempt: ++this.#sendings, seen: this.#seen };
+    return [{ kind: "send", request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
   }
 
   #withoutUndeclared(set: AccessSet): AccessSet {
@@ -357,6 +365,11 @@ export class Execution {
         });
         return this.#again(atMs, retryAfterMs ?? 0, failure);
       }
+      case "in_doubt":
+        // Now that it is known what the primary knows, the next sending is not in doubt.
+        if (this.#speculation.kind === "stopped") return this.#askNearStorage(atMs);
+        if (this.#attempts < this.#bounds.attempts) return this.#send(atMs);
+        return [this.#answer(this.#unknown(message))];
       case "pending":
         return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));
       case "unknown_module": {

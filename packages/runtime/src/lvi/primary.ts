@@ -2,6 +2,7 @@
  * The location's client of the LVI server. One call is one attempt: signed, bounded in time, never repeated here.
  */
 import {
+  type CommitId,
   FOLLOWUP_PATH,
   type Followup,
   type FollowupResult,
@@ -45,6 +46,8 @@ export class Primary {
   readonly #key: PrimaryKey;
   /** Imported once per isolate. The key and not its promise: a promise belongs to the request that made it. */
   #hmac: CryptoKey | null = null;
+  /** What the server last told to be its latest commit id. */
+  seen: CommitId | null = null;
 
   constructor(origin: string, key: PrimaryKey) {
     this.#origin = origin.replace(/\/+$/, "");
@@ -56,8 +59,12 @@ export class Primary {
     const sent = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    const answered = this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decodeLviReply, settle);
-    return { sent, answered };
+    const decode = (bytes: Uint8Array): LviReply => {
+      const reply = decodeLviReply(bytes);
+      this.seen = reply.asOf ?? this.seen;
+      return reply;
+    };
+    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decode, settle) };
   }
 
   follow(followup: Followup, timeoutMs: number): Promise<Answered<FollowupResult>> {

@@ -9,8 +9,15 @@ import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
-import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
-import type { as } from "./parse/assemblyscript.ts";
+import {
+  compileProgram,
+  compileWith,
+  loadProgram,
+  type CompiledProgram,
+  type CompileRequest,
+  type LoadedProgram,
+} from "./parse/compile.ts";
+import { FactsCompiler, type Roots } from "./parse/facts.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
@@ -80,14 +87,12 @@ export interface BuildResult extends Analysis {
 }
 
 /** The back half of the analyzer. */
-export interface Slicer<Compiler extends RadicalCompiler> {
-  /** Makes the compiler that writes down what the slicer wants to know. */
-  readonly createCompiler: (program: as.Program) => Compiler;
-  readonly deriveReadWriteSets: (front: FrontEnd<Compiler>) => readonly Derived[];
+export interface Slicer {
+  readonly deriveReadWriteSets: (front: FrontEnd) => readonly Derived[];
 }
 
 export interface BuildOptions {
-  /** Called with the analysis as soon as it is there, unless it failed. */
+  /** Called with the analysis as soon as it is there, unless there are errors. */
   readonly onAnalyzed?: ((analysis: Analysis) => void) | undefined;
   /** Default: those of all builds in this process. */
   readonly trees?: SyntaxTrees;
@@ -95,20 +100,54 @@ export interface BuildOptions {
 
 const SHARED_TREES = new SyntaxTrees();
 
-export function buildWith<Compiler extends RadicalCompiler>(
+export function buildWith(
   input: BuildInput,
-  slicer: Slicer<Compiler>,
+  slicer: Slicer,
   { onAnalyzed, trees = SHARED_TREES }: BuildOptions = {},
 ): BuildResult {
   const diagnostics: Diagnostic[] = [];
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
+  const fallback = startOf(input);
 
   diagnostics.push(...checkSources(input.sources, input.handlerFiles, trees));
   if (hasErrors()) return failed();
 
-  const fallback = startOf(input);
-  const request: CompileRequest = {
+  const request = requestOf(input, trees);
+  const loaded = loadProgram({ ...request, shadowStack: false });
+  diagnostics.push(...problemsOf(loaded, fallback));
+  if (hasErrors()) return failed();
+
+  const schema = extractSchema(loaded.program, input.handlerFiles, { uniqueNames: true });
+  diagnostics.push(...schema.diagnostics, ...problemsOf(loaded, fallback));
+  if (schema.handlers.length === 0 && !hasErrors()) diagnostics.push(noHandlers(fallback));
+  if (hasErrors()) return failed();
+
+  const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema)));
+  resolved.module?.drop();
+  diagnostics.push(...problemsOf(resolved, fallback), ...checkUses(resolved, schema.tables, fallback));
+  if (hasErrors()) return failed();
+
+  const derived = derive(slicer, input.sources, resolved, schema);
+  onAnalyzed?.(analysisOf(diagnostics, schema, derived));
+
+  const { entry, grafts } = generateCode(schema, { respond: true });
+  const f = compileProgram(
+    loadProgram({ ...request, sources: new Map([...request.sources, [ENTRY_FILE, entry]]), grafts }),
+  );
+  diagnostics.push(...problemsOf(f, fallback), ...checkUses(f, schema.tables, fallback));
+  if (hasErrors() || f.module === null) {
+    f.module?.drop();
+    return failed();
+  }
+  const wasm = f.module.emit();
+
+  const rw = compileReadWriteSets(derived, schema, request);
+  return { ...analysisOf(diagnostics, schema, rw.derived), wasm, rwWasm: rw.wasm };
+}
+
+function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
+  return {
     sources: new Map([
       ...input.sources.map((file) => [file.path, file.text] as const),
       [ENTRY_FILE, loadingEntry(input.handlerFiles)],
@@ -121,49 +160,23 @@ export function buildWith<Compiler extends RadicalCompiler>(
     memoryPages: DEFAULT_LIMITS.memoryPages,
     trees,
   };
-  const loaded = loadProgram(request);
-  if (loaded.crash !== null) diagnostics.push(fromCrash(loaded.crash, fallback));
-  if (!loaded.ok) {
-    diagnostics.push(...fromCompiler(loaded.messages, fallback));
-    return failed();
-  }
+}
 
-  const schema = extractSchema(loaded.program, input.handlerFiles, { uniqueNames: true });
-  diagnostics.push(...schema.diagnostics, ...fromCompiler(loaded.program.diagnostics, fallback));
-  if (schema.handlers.length === 0 && !hasErrors()) {
-    diagnostics.push(
-      diagnostic("no_handlers", {
-        message: "there are no handlers",
-        primary: fallback,
-        help: "a handler is an exported function of a file in handlers/: export function hello(name: string): string { … }",
-      }),
-    );
-  }
-  if (hasErrors()) return failed();
+/** What the compiler said so far. */
+function problemsOf({ messages, crash }: LoadedProgram, fallback: Span): Diagnostic[] {
+  return [...fromCompiler(messages, fallback), ...(crash === null ? [] : [fromCrash(crash, fallback)])];
+}
 
-  const generated = generateCode(schema, { respond: true });
-  const f = compileProgram({
-    ...request,
-    sources: new Map([...request.sources, [ENTRY_FILE, generated.entry]]),
-    grafts: generated.grafts,
-    createCompiler: slicer.createCompiler,
+function noHandlers(fallback: Span): Diagnostic {
+  return diagnostic("no_handlers", {
+    message: "there are no handlers",
+    primary: fallback,
+    help: "a handler is an exported function of a file in handlers/: export function hello(name: string): string { … }",
   });
-  diagnostics.push(...fromCompiler(f.messages, fallback));
-  if (f.crash !== null) diagnostics.push(fromCrash(f.crash, fallback));
-  const compiler = f.compiler as Compiler | null;
-  if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
-  if (f.module === null || compiler === null || hasErrors()) {
-    f.module?.drop();
-    return failed();
-  }
+}
 
-  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema) };
-  const derived = derive(slicer, front, schema);
-  onAnalyzed?.(analysisOf(diagnostics, schema, derived));
-
-  const wasm = f.module.emit();
-  const rw = compileReadWriteSets(derived, schema, request);
-  return { ...analysisOf(diagnostics, schema, rw.derived), wasm, rwWasm: rw.wasm };
+function rootsOf({ handlers, records }: Schema): Roots {
+  return { handlers: handlers.map(({ instance }) => instance), records: records.map((record) => record.class) };
 }
 
 /** `found`: the diagnostics but those of the verdicts. */
@@ -191,15 +204,17 @@ const NOTHING: BuildResult = {
 };
 
 /** The verdicts by handler; should the slicer fail at one, none is sliced: never an outage. */
-function derive<Compiler extends RadicalCompiler>(
-  slicer: Slicer<Compiler>,
-  front: FrontEnd<Compiler>,
+function derive(
+  slicer: Slicer,
+  sources: readonly SourceFile[],
+  { program, compiler }: CompiledProgram<FactsCompiler>,
   schema: Schema,
 ): ReadonlyMap<string, Derived> {
   let verdicts: readonly Derived[] = [];
   let words = "the analysis gave no verdict";
   try {
-    verdicts = slicer.deriveReadWriteSets(front);
+    if (compiler === null) throw new Error("there is no program");
+    verdicts = slicer.deriveReadWriteSets({ sources, program, facts: compiler.facts, ...declarations(schema) });
   } catch (error) {
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -64,7 +64,9 @@ function compile(sliced: readonly Sliced[], base: CompileRequest): Attempt {
   const problem = schema.diagnostics[0];
   if (problem !== undefined) return { wasm: null, problem: problem.message };
   const { entry, grafts } = generateCode(schema, { respond: false });
-  const compiled = compileProgram({ ...request, sources: new Map([...files, [ENTRY_FILE, entry]]), grafts });
+  const compiled = compileProgram(
+    loadProgram({ ...request, sources: new Map([...files, [ENTRY_FILE, entry]]), grafts }),
+  );
   if (compiled.module === null) return { wasm: null, problem: problemOf(compiled.crash?.error, compiled.messages) };
   try {
     return { wasm: compiled.module.emit(), problem: "" };

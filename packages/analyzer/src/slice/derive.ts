@@ -8,19 +8,18 @@ import { PointsTo } from "../infer/points-to.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
 import { relevanceWithGuards } from "./guards.ts";
 import { buildResidual } from "./residual.ts";
 
-export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
 }
 
-function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler, sources } = front;
+    const { program, facts, sources } = front;
     const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const lowered = lowerHandler({ program, facts }, instance);
     const pointsTo = new PointsTo(lowered);
     const relevance = relevanceWithGuards(lowered, pointsTo);
     const residual = buildResidual(lowered, relevance);

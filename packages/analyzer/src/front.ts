@@ -11,6 +11,8 @@ export interface HandlerDeclaration {
   /** Path of its file. */
   readonly file: string;
   readonly declaration: as.FunctionDeclaration;
+  /** Transformations that the developer does not want. */
+  readonly refused: ReadonlySet<TransformationKind>;
 }
 
 /** A `const users = new Table<User>("users")`. */
@@ -43,6 +45,36 @@ export interface AccessPattern {
   readonly span: Span;
 }
 
+/**
+ * How a slice comes to say more than the handler touches. `union`: the accesses of both sides of a branch whose
+ * condition is expensive. `dropped-guard`: an early end left out because its condition is expensive. `widening`: the
+ * accesses of all candidates instead of the best ones.
+ */
+export const TRANSFORMATIONS = ["union", "dropped-guard", "widening"] as const;
+export type TransformationKind = (typeof TRANSFORMATIONS)[number];
+
+export interface Transformation {
+  readonly kind: TransformationKind;
+  /** What was given up: the condition, the ranking. */
+  readonly span: Span;
+  /** What was done, and why. */
+  readonly words: string;
+  /** Estimated steps saved. */
+  readonly steps: number;
+  /** Some executions that write nothing are said to write. */
+  readonly makesWriter: boolean;
+}
+
+/** Why the read/write-set function does something. */
+export interface Explanation {
+  readonly what: string;
+  readonly span: Span;
+  /** Estimated steps. */
+  readonly steps: number;
+  /** From there to the access that needs it. */
+  readonly chain: readonly { readonly words: string; readonly span: Span }[];
+}
+
 /** The slicer's verdict on one handler. */
 export type Derived =
   | {
@@ -56,6 +88,11 @@ export type Derived =
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
+      readonly transformations: readonly Transformation[];
+      /** Of dependent reads, and of everything expensive that is kept. */
+      readonly explanations: readonly Explanation[];
+      /** Without transformations, should this not compile; null: there are none. */
+      readonly plain: Derived | null;
       /** Warnings and remarks about the derivation. */
       readonly diagnostics: readonly Diagnostic[];
     }

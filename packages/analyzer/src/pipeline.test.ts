@@ -62,6 +62,9 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer {
           readOnly: name === "friends",
           reads: [],
           writes: [],
+          transformations: [],
+          explanations: [],
+          plain: null,
           diagnostics: [],
         })),
   };

@@ -1,6 +1,10 @@
 /**
- * The build of an application, on one screen: check → load → schema → generate → compile f → derive the read/write
- * sets → compile f^rw. Each step works on what the one before it gave; a step that finds errors is the last.
+ * The build of an application, on one screen.
+ *
+ * The analysis: check → load → schema, directions → resolve → derive the read/write sets. It ends with all that can be
+ * said about the handlers. The compilation: generate → compile f → compile f^rw. It ends with the modules.
+ *
+ * Each step works on what the ones before it gave; a step that finds errors is the last.
  */
 import { DEFAULT_LIMITS, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
@@ -8,7 +12,7 @@ import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
-import type { AccessPattern, Derived, FrontEnd } from "./front.ts";
+import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
 import {
   compileProgram,
   compileWith,
@@ -22,7 +26,9 @@ import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
+import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
+import { readTags } from "./schema/tags.ts";
 
 export interface BuildInput {
   /** Every source file of the application. */
@@ -42,8 +48,10 @@ export type PlanReport =
   | { readonly kind: "sliced" }
   /** It could not be sliced. */
   | { readonly kind: "recorded"; readonly reason: Diagnostic }
-  | { readonly kind: "given" }
-  | { readonly kind: "near-storage" };
+  /** The developer wrote its read/write-set function. */
+  | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
+  /** The developer chose it, here. */
+  | { readonly kind: "near-storage"; readonly span: Span };
 
 export interface HandlerReport {
   readonly name: string;
@@ -57,6 +65,8 @@ export interface HandlerReport {
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
+  readonly transformations: readonly Transformation[];
+  readonly explanations: readonly Explanation[];
   /** Source of the read/write-set function; null if there is none. */
   readonly rwSource: string | null;
 }
@@ -118,8 +128,13 @@ export function buildWith(
   diagnostics.push(...problemsOf(loaded, fallback));
   if (hasErrors()) return failed();
 
-  const schema = extractSchema(loaded.program, input.handlerFiles, { uniqueNames: true });
-  diagnostics.push(...schema.diagnostics, ...problemsOf(loaded, fallback));
+  const tags = readTags(input.sources);
+  const schema = extractSchema(loaded.program, input.handlerFiles, {
+    uniqueNames: true,
+    isSetFunction: (declaration) => isSetFunction(tags, declaration),
+  });
+  const directions = readDirections(loaded.program, schema, tags);
+  diagnostics.push(...schema.diagnostics, ...directions.diagnostics, ...problemsOf(loaded, fallback));
   if (schema.handlers.length === 0 && !hasErrors()) diagnostics.push(noHandlers(fallback));
   if (hasErrors()) return failed();
 
@@ -128,8 +143,8 @@ export function buildWith(
   diagnostics.push(...problemsOf(resolved, fallback), ...checkUses(resolved, schema.tables, fallback));
   if (hasErrors()) return failed();
 
-  const derived = derive(slicer, input.sources, resolved, schema);
-  onAnalyzed?.(analysisOf(diagnostics, schema, derived));
+  const derived = derive(slicer, resolved, { sources: input.sources, ...declarations(schema, directions) }, schema);
+  onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived));
 
   const { entry, grafts } = generateCode(schema, { respond: true });
   const f = compileProgram(
@@ -142,8 +157,10 @@ export function buildWith(
   }
   const wasm = f.module.emit();
 
-  const rw = compileReadWriteSets(derived, schema, request);
-  return { ...analysisOf(diagnostics, schema, rw.derived), wasm, rwWasm: rw.wasm };
+  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback);
+  diagnostics.push(...rw.diagnostics);
+  if (hasErrors()) return failed();
+  return { ...analysisOf(diagnostics, schema, directions, rw.derived), wasm, rwWasm: rw.wasm };
 }
 
 function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
@@ -180,14 +197,19 @@ function rootsOf({ handlers, records }: Schema): Roots {
 }
 
 /** `found`: the diagnostics but those of the verdicts. */
-function analysisOf(found: readonly Diagnostic[], schema: Schema, derived: ReadonlyMap<string, Derived>): Analysis {
+function analysisOf(
+  found: readonly Diagnostic[],
+  schema: Schema,
+  directions: Directions,
+  derived: ReadonlyMap<string, Derived>,
+): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
   );
   return {
     ok: true,
     diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
-    handlers: schema.handlers.map((handler) => report(handler, derived.get(handler.name)!)),
+    handlers: schema.handlers.map((handler) => report(handler, directions, derived.get(handler.name))),
     tables: schema.tables.map(({ name, type }) => ({ name, type })),
     records: recordTypes(schema.records),
   };
@@ -206,20 +228,25 @@ const NOTHING: BuildResult = {
 /** The verdicts by handler; should the slicer fail at one, none is sliced: never an outage. */
 function derive(
   slicer: Slicer,
-  sources: readonly SourceFile[],
   { program, compiler }: CompiledProgram<FactsCompiler>,
+  application: Omit<FrontEnd, "program" | "facts">,
   schema: Schema,
 ): ReadonlyMap<string, Derived> {
   let verdicts: readonly Derived[] = [];
   let words = "the analysis gave no verdict";
   try {
-    if (compiler === null) throw new Error("there is no program");
-    verdicts = slicer.deriveReadWriteSets({ sources, program, facts: compiler.facts, ...declarations(schema) });
+    if (compiler === null) throw new Error("nothing was resolved");
+    verdicts = slicer.deriveReadWriteSets({ ...application, program, facts: compiler.facts });
   } catch (error) {
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
-  return new Map(schema.handlers.map((handler) => [handler.name, byName.get(handler.name) ?? refused(handler, words)]));
+  return new Map(
+    application.handlers.map(({ name }) => {
+      const handler = schema.handlers.find((candidate) => candidate.name === name)!;
+      return [name, byName.get(name) ?? refused(handler, words)];
+    }),
+  );
 }
 
 function refused(handler: HandlerSchema, words: string): Derived {
@@ -231,14 +258,25 @@ function refused(handler: HandlerSchema, words: string): Derived {
   return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
 }
 
-function declarations(schema: Schema): Pick<FrontEnd, "handlers" | "tables"> {
+/** What the slicer gets to see: no handlers whose sets come from elsewhere. */
+function declarations(
+  schema: Schema,
+  { given, nearStorage, refused: transformations }: Directions,
+): Pick<FrontEnd, "handlers" | "tables"> {
   return {
-    handlers: schema.handlers.map(({ name, declaredIn, declaration }) => ({ name, file: declaredIn, declaration })),
+    handlers: schema.handlers
+      .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
+      .map(({ name, declaredIn, declaration }) => ({
+        name,
+        file: declaredIn,
+        declaration,
+        refused: transformations.get(name) ?? new Set(),
+      })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
   };
 }
 
-function report(handler: HandlerSchema, derived: Derived): HandlerReport {
+function report(handler: HandlerSchema, directions: Directions, derived: Derived | undefined): HandlerReport {
   const span = nameSpan(handler);
   return {
     name: handler.name,
@@ -246,12 +284,34 @@ function report(handler: HandlerSchema, derived: Derived): HandlerReport {
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
-    plan: derived.kind === "sliced" ? { kind: "sliced" } : { kind: "recorded", reason: derived.reason },
-    readOnly: derived.readOnly,
-    reads: derived.reads,
-    writes: derived.writes,
-    rwSource: derived.kind === "sliced" ? derived.source : null,
+    ...planOf(handler, directions, derived),
   };
+}
+
+function planOf(
+  { name }: HandlerSchema,
+  { given, nearStorage }: Directions,
+  derived: Derived | undefined,
+): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
+  const unknown = {
+    readOnly: false,
+    reads: [],
+    writes: [],
+    transformations: [],
+    explanations: [],
+    rwSource: null,
+  } as const;
+  const set = given.get(name);
+  if (set !== undefined)
+    return { ...unknown, plan: { kind: "given", function: { name: set.name, span: set.span } }, rwSource: set.source };
+  const chosen = nearStorage.get(name);
+  if (chosen !== undefined) return { ...unknown, plan: { kind: "near-storage", span: chosen } };
+  if (derived === undefined) throw new Error(`${name} has no plan`);
+  const { readOnly, reads, writes } = derived;
+  if (derived.kind === "refused")
+    return { ...unknown, plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes };
+  const { transformations, explanations, source } = derived;
+  return { plan: { kind: "sliced" }, readOnly, reads, writes, transformations, explanations, rwSource: source };
 }
 
 function nameSpan(handler: HandlerSchema): Span {

@@ -80,6 +80,15 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // What developers say about handlers in doc comments
+  unknown_tag: INVALID,
+  misplaced_tag: INVALID,
+  unknown_given_handler: INVALID,
+  duplicate_given_set: INVALID,
+  given_set_signature: INVALID,
+  given_set_effect: INVALID,
+  given_set_only: INVALID,
+
   // Read/write sets
   read_write_set_not_derived: NOT_SLICED,
   not_sliced_interface: NOT_SLICED,

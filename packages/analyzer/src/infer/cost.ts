@@ -14,6 +14,9 @@ import {
   type Statement,
 } from "../lower/ir.ts";
 
+/** Estimated steps from which something counts as expensive. */
+export const EXPENSIVE_STEPS = 20_000;
+
 const UNKNOWN_TRIPS = 16;
 const RECURSION_COST = 2000;
 

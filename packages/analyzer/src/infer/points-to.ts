@@ -55,6 +55,12 @@ export class PointsTo {
     return this.values.get(expression) ?? NONE;
   }
 
+  /** Notes that a copy of an expression refers to the same objects. */
+  copied(original: Expression, copy: Expression): void {
+    const objects = this.values.get(original);
+    if (objects !== undefined) this.values.set(copy, objects);
+  }
+
   /** The functions that an expression may refer to. */
   functionsOf(expression: Expression): FunctionDeclaration[] {
     return [...this.of(expression)].flatMap((object) => object.functionValue ?? []);

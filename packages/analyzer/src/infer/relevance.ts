@@ -32,8 +32,21 @@ import {
 import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 
-/** Something that ends the execution early: leaving it out can only add accesses. */
-export type Guard = Extract<Statement, { kind: "throw" | "return" }> | Extract<Expression, { kind: "abort" }>;
+/** What matters at a place of the program, looking forward. */
+export interface Point {
+  readonly live: ReadonlySet<Location>;
+  readonly accessFollows: boolean;
+}
+
+/** What was found at a place that was asked for. */
+export interface Observation {
+  /** Right behind it. */
+  readonly behind: Point;
+  /** Right before it. */
+  readonly ahead: Point;
+  /** For loops: where `continue` goes. */
+  readonly continuing: Point;
+}
 
 /** What the slice keeps. */
 export interface Relevance {
@@ -54,6 +67,19 @@ export interface Relevance {
   readonly results: ReadonlySet<FunctionDeclaration>;
   readonly fields: ReadonlySet<FieldDeclaration>;
   readonly globals: ReadonlySet<Global>;
+  /** Null: never reached. */
+  observed(place: Statement | Expression): Observation | null;
+  /** What matters behind the calls of a function. */
+  exitOf(declaration: FunctionDeclaration): Point;
+  /** What a call of the function defines, as far as it is kept. */
+  effectsOf(declaration: FunctionDeclaration): CalleeEffects;
+}
+
+export interface CalleeEffects {
+  readonly defines: Iterable<SharedLocation>;
+  /** The execution may end inside. */
+  readonly stops: boolean;
+  readonly accesses: boolean;
 }
 
 /** The signature can't be changed: callers don't know the function, or the syntax demands it. */
@@ -113,9 +139,13 @@ class State {
   }
 }
 
-/** `ignored` guards are left out, whatever they guard. */
-export function computeRelevance(program: Program, pointsTo: PointsTo, ignored: ReadonlySet<Guard>): Relevance {
-  const analysis = new Analysis(program, pointsTo, ignored);
+/** `watched`: the places that `observed` is asked about. */
+export function computeRelevance(
+  program: Program,
+  pointsTo: PointsTo,
+  watched: Iterable<Statement | Expression> = [],
+): Relevance {
+  const analysis = new Analysis(program, pointsTo, watched);
   analysis.run();
   return analysis;
 }
@@ -134,7 +164,7 @@ class Analysis implements Relevance {
 
   private readonly program: Program;
   private readonly pointsTo: PointsTo;
-  private readonly ignored: ReadonlySet<Guard>;
+  private readonly observations: Map<Statement | Expression, { behind: State; ahead: State; continuing: State } | null>;
   private readonly summaries = new Map<FunctionDeclaration, Summary>();
   private changed = false;
 
@@ -145,10 +175,10 @@ class Analysis implements Relevance {
   private readonly breakTargets: State[] = [];
   private readonly continueTargets: State[] = [];
 
-  constructor(program: Program, pointsTo: PointsTo, ignored: ReadonlySet<Guard>) {
+  constructor(program: Program, pointsTo: PointsTo, watched: Iterable<Statement | Expression>) {
     this.program = program;
     this.pointsTo = pointsTo;
-    this.ignored = ignored;
+    this.observations = new Map(Array.from(watched, (place) => [place, null]));
   }
 
   run(): void {
@@ -157,6 +187,34 @@ class Analysis implements Relevance {
       for (const declaration of this.pointsTo.reached) this.function(declaration);
       this.initialization();
     } while (this.changed);
+  }
+
+  // -------------------------------------------------------------------------------------------------------- observations
+
+  observed(place: Statement | Expression): Observation | null {
+    return this.observations.get(place) ?? null;
+  }
+
+  exitOf(declaration: FunctionDeclaration): Point {
+    const { exit, accessFollows } = this.summaryOf(declaration);
+    return { live: exit, accessFollows };
+  }
+
+  effectsOf(declaration: FunctionDeclaration): CalleeEffects {
+    const { effects } = this.summaryOf(declaration);
+    const defines = [...effects].filter((effect) => effect !== ACCESS && effect !== STOP);
+    return { defines, stops: effects.has(STOP), accesses: effects.has(ACCESS) };
+  }
+
+  private observe(place: Statement | Expression, side: "behind" | "ahead" | "continuing", state: State): void {
+    if (this.observations.size === 0 || !this.observations.has(place)) return;
+    let observation = this.observations.get(place);
+    if (!observation) {
+      const nothing = (): State => new State([], false, null);
+      observation = { behind: nothing(), ahead: nothing(), continuing: nothing() };
+      this.observations.set(place, observation);
+    }
+    observation[side].join(state);
   }
 
   // --------------------------------------------------------------------------------------------------------- bookkeeping
@@ -298,9 +356,11 @@ class Analysis implements Relevance {
 
   /** Whether anything of the statement is kept. */
   private statement(statement: Statement, state: State): boolean {
-    if (statement.kind === "block") return this.statements(statement.body, state);
-    const kept = this.ownStatement(statement, state);
-    if (kept) {
+    this.observe(statement, "behind", state);
+    const kept =
+      statement.kind === "block" ? this.statements(statement.body, state) : this.ownStatement(statement, state);
+    this.observe(statement, "ahead", state);
+    if (kept && statement.kind !== "block") {
       this.add(this.keptStatements, statement);
       state.next = statement;
     }
@@ -321,7 +381,7 @@ class Analysis implements Relevance {
         return this.switch(statement, state);
       case "return": {
         const valueNeeded = statement.value !== null && this.results.has(this.current);
-        const keepsJump = valueNeeded || (state.next !== null && !this.ignored.has(statement));
+        const keepsJump = valueNeeded || state.next !== null;
         if (!keepsJump) {
           state.join(this.exit);
           return statement.value === null ? false : this.visit(statement.value, false, state);
@@ -332,7 +392,7 @@ class Analysis implements Relevance {
         return true;
       }
       case "throw": {
-        const keepsJump = this.stops(statement, state);
+        const keepsJump = this.stops(state);
         if (keepsJump) {
           this.add(this.jumps, statement);
           this.stop(state);
@@ -355,9 +415,9 @@ class Analysis implements Relevance {
   }
 
   /** Whether a statement or call that ends the execution is kept. */
-  private stops(guard: Guard, state: State): boolean {
+  private stops(state: State): boolean {
     // Where the result is needed, the compiler must see that this path has none.
-    return !this.ignored.has(guard) && (state.accessFollows || this.results.has(this.current));
+    return state.accessFollows || this.results.has(this.current);
   }
 
   private stop(state: State): void {
@@ -429,6 +489,7 @@ class Analysis implements Relevance {
   private loopBody(statement: LoopStatement, point: State, after: State): boolean {
     this.breakTargets.push(after);
     this.continueTargets.push(point.copy());
+    this.observe(statement, "continuing", point);
     const kept = this.statements(statement.body, point);
     this.breakTargets.pop();
     this.continueTargets.pop();
@@ -454,6 +515,13 @@ class Analysis implements Relevance {
 
   /** Walks an expression backward. Whether an effect inside is kept. */
   private visit(expression: Expression, needed: boolean, state: State): boolean {
+    this.observe(expression, "behind", state);
+    const kept = this.visitOwn(expression, needed, state);
+    this.observe(expression, "ahead", state);
+    return kept;
+  }
+
+  private visitOwn(expression: Expression, needed: boolean, state: State): boolean {
     if (needed) this.add(this.needed, expression);
     switch (expression.kind) {
       case "constant":
@@ -516,7 +584,7 @@ class Analysis implements Relevance {
         return true;
       }
       case "abort": {
-        const keeps = this.stops(expression, state);
+        const keeps = this.stops(state);
         if (keeps) {
           this.add(this.kept, expression);
           this.stop(state);

@@ -82,6 +82,8 @@ export interface SchemaOptions {
    * read/write-set functions, each of which declares its own.
    */
   readonly uniqueNames: boolean;
+  /** What is exported and yet no handler. */
+  readonly isSetFunction?: (declaration: as.FunctionDeclaration) => boolean;
 }
 
 /** Extracts the schema of a loaded program. Problems are in the result, and as messages of the compiler in the program. */
@@ -112,6 +114,7 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
 class SchemaExtractor {
   readonly #program: as.Program;
   readonly #uniqueNames: boolean;
+  readonly #isSetFunction: (declaration: as.FunctionDeclaration) => boolean;
   readonly #handlers = new Map<string, HandlerSchema>();
   readonly #tables = new Map<string, TableSchema>();
   readonly #records = new Map<as.Class, RecordSchema | null>();
@@ -120,6 +123,7 @@ class SchemaExtractor {
   constructor(program: as.Program, options: SchemaOptions) {
     this.#program = program;
     this.#uniqueNames = options.uniqueNames;
+    this.#isSetFunction = options.isSetFunction ?? (() => false);
   }
 
   finish(): Schema {
@@ -138,7 +142,9 @@ class SchemaExtractor {
     if (file === undefined) return;
     for (const [name, element] of exportsOf(file)) {
       if (element.kind === ElementKind.FunctionPrototype) {
-        this.#addHandler(name, path, element as as.FunctionPrototype);
+        const prototype = element as as.FunctionPrototype;
+        if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
+        this.#addHandler(name, path, prototype);
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;

@@ -2,14 +2,14 @@
  * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
  * phases in order.
  */
+import type { SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import { relevanceWithGuards } from "./guards.ts";
-import { buildResidual } from "./residual.ts";
+import { sliceProgram, type Slice } from "./transform.ts";
 
 export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
@@ -17,34 +17,25 @@ export function deriveReadWriteSets(front: FrontEnd): Derived[] {
 
 function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, facts, sources } = front;
+    const { program, facts } = front;
     const instance = handlerInstance(program, handler);
     const lowered = lowerHandler({ program, facts }, instance);
     const pointsTo = new PointsTo(lowered);
-    const relevance = relevanceWithGuards(lowered, pointsTo);
-    const residual = buildResidual(lowered, relevance);
-    const reads: AccessPattern[] = [];
-    const writes: AccessPattern[] = [];
-    for (const [access, { dependent }] of residual.accesses) {
-      const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
-      const key = text.slice(access.key.span.start, access.key.span.end);
-      const isRead = access.operation === "get" || access.operation === "has";
-      for (const { name } of pointsTo.tablesOf(access.table)) {
-        (isRead ? reads : writes).push({ table: name, key, dependent: isRead && dependent, span: access.span });
-      }
-    }
-    return {
+    const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+    const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
-      source: emitProgram(residual.program, {
-        fields: residual.fields,
+      source: emitProgram(slice.residual.program, {
+        fields: slice.residual.fields,
         comment: `What ${handler.name} (${handler.file}) reads and writes.`,
       }),
-      readOnly: writes.length === 0,
-      reads: reads.toSorted(bySpan),
-      writes: writes.toSorted(bySpan),
+      ...patternsOf(slice, pointsTo, front.sources),
+      transformations: slice.transformations,
+      explanations: [],
+      plain: other,
       diagnostics: [],
-    };
+    });
+    return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
     if (thrown instanceof Refusal)
       return {
@@ -57,6 +48,33 @@ function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
       };
     throw thrown;
   }
+}
+
+function patternsOf(
+  { residual }: Slice,
+  pointsTo: PointsTo,
+  sources: readonly SourceFile[],
+): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
+  const reads = new Map<string, AccessPattern>();
+  const writes = new Map<string, AccessPattern>();
+  for (const [access, { dependent }] of residual.accesses) {
+    const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
+    const key = text.slice(access.key.span.start, access.key.span.end);
+    const isRead = access.operation === "get" || access.operation === "has";
+    const patterns = isRead ? reads : writes;
+    const { file, start } = access.span;
+    for (const { name } of pointsTo.tablesOf(access.table)) {
+      // The slice may have several copies of an access.
+      const place = `${file}:${start}:${name}`;
+      const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
+      patterns.set(place, { table: name, key, dependent: isDependent, span: access.span });
+    }
+  }
+  return {
+    readOnly: writes.size === 0,
+    reads: [...reads.values()].toSorted(bySpan),
+    writes: [...writes.values()].toSorted(bySpan),
+  };
 }
 
 function handlerInstance(program: as.Program, { name, declaration }: HandlerDeclaration): as.Function {

@@ -1,0 +1,259 @@
+/**
+ * The rewriting behind a union: a branch whose condition is given up becomes both its sides, one after the other.
+ *
+ *     if (slow(x)) { A; return; } else { B }   →   { slow(x); { A } { B } }
+ *
+ * What remains of the condition are its effects. Jumps that leave a side are dropped: after it comes the other one.
+ * Whether the result may stand for the original is decided by the rules in `unions.ts`.
+ */
+import {
+  walkExpression,
+  walkStatements,
+  statementExpressions,
+  type BlockStatement,
+  type Conditional,
+  type Expression,
+  type FunctionDeclaration,
+  type IfStatement,
+  type Logical,
+  type LoopStatement,
+  type Sequence,
+  type Statement,
+  type SwitchStatement,
+} from "../lower/ir.ts";
+import { Copier } from "./copy.ts";
+
+export type Branch = IfStatement | SwitchStatement | Logical | Conditional;
+
+/** A branch both of whose sides run. */
+export interface Abandoned {
+  readonly branch: Branch;
+  readonly owner: FunctionDeclaration;
+  /** What stands for the branch. */
+  whole: BlockStatement | Sequence;
+  /** In the order in which they run. */
+  sides: readonly (BlockStatement | Expression)[];
+  readonly dropped: DroppedJump[];
+}
+
+/** A jump out of a side. */
+export interface DroppedJump {
+  /** `stop`: the end of the execution by `throw` or `abort`. */
+  readonly kind: "return" | "stop" | "break" | "continue";
+  /** An empty block where it stood. */
+  readonly place: BlockStatement;
+  /** Of `break` and `continue`: the loop, or what stands for the switch. */
+  readonly target: { statement: LoopStatement | BlockStatement | null } | null;
+}
+
+interface Frame {
+  readonly acceptsContinue: boolean;
+  /** How many unions the frame itself stands in. */
+  readonly depth: number;
+  readonly target: { statement: LoopStatement | BlockStatement | null };
+}
+
+/** Rewrites functions; `results` are the unions made. */
+export class Abandoning {
+  readonly results: Abandoned[] = [];
+  private readonly branches: ReadonlySet<Branch>;
+  private readonly copied: (original: Expression, copy: Expression) => void;
+  private owner!: FunctionDeclaration;
+  /** The unions around the place that is being rewritten. */
+  private readonly around: Abandoned[] = [];
+  private readonly frames: Frame[] = [];
+
+  constructor(branches: ReadonlySet<Branch>, copied: (original: Expression, copy: Expression) => void) {
+    this.branches = branches;
+    this.copied = copied;
+  }
+
+  body(owner: FunctionDeclaration, body: readonly Statement[]): readonly Statement[] {
+    this.owner = owner;
+    return this.statements(body);
+  }
+
+  private statements(statements: readonly Statement[]): readonly Statement[] {
+    return statements.map((statement) => this.statement(statement));
+  }
+
+  private block(statements: readonly Statement[], span: Statement["span"]): BlockStatement {
+    return { kind: "block", body: this.statements(statements), span };
+  }
+
+  private statement(statement: Statement): Statement {
+    switch (statement.kind) {
+      case "block":
+        return { ...statement, body: this.statements(statement.body) };
+      case "expression": {
+        const { expression } = statement;
+        if (expression.kind !== "abort" || this.around.length === 0)
+          return { ...statement, expression: this.expression(expression) };
+        return this.drop("stop", statement, expression.arguments, null);
+      }
+      case "variable":
+        return { ...statement, initializer: this.optional(statement.initializer) };
+      case "if":
+        return this.if(statement);
+      case "loop":
+        return this.loop(statement);
+      case "switch":
+        return this.switch(statement);
+      case "return":
+        return this.around.length === 0
+          ? { ...statement, value: this.optional(statement.value) }
+          : this.drop("return", statement, statement.value === null ? [] : [statement.value], null);
+      case "throw":
+        return this.around.length === 0
+          ? { ...statement, message: this.expression(statement.message) }
+          : this.drop("stop", statement, [statement.message], null);
+      case "break":
+      case "continue": {
+        const frame = this.frames.findLast(({ acceptsContinue }) => acceptsContinue || statement.kind === "break");
+        if (frame === undefined) throw new Error(`${statement.kind} outside of a loop`);
+        return frame.depth === this.around.length ? { ...statement } : this.drop(statement.kind, statement, [], frame);
+      }
+    }
+  }
+
+  private if(statement: IfStatement): Statement {
+    if (!this.branches.has(statement)) {
+      return {
+        ...statement,
+        condition: this.expression(statement.condition),
+        consequent: this.statements(statement.consequent),
+        alternative: this.statements(statement.alternative),
+      };
+    }
+    const condition = this.expression(statement.condition);
+    return this.abandon(statement, condition, () => [
+      this.block(statement.consequent, statement.span),
+      this.block(statement.alternative, statement.span),
+    ]);
+  }
+
+  private switch(statement: SwitchStatement): Statement {
+    const target: Frame["target"] = { statement: null };
+    this.frames.push({ acceptsContinue: false, depth: this.around.length, target });
+    const discriminant = this.expression(statement.discriminant);
+    let result: Statement;
+    if (this.branches.has(statement)) {
+      const whole = this.abandon(statement, discriminant, () =>
+        statement.cases.map(({ body }) => this.block(body, statement.span)),
+      );
+      target.statement = whole;
+      result = whole;
+    } else {
+      const cases = statement.cases.map(({ label, body }) => ({
+        label: this.optional(label),
+        body: this.statements(body),
+      }));
+      result = { ...statement, discriminant, cases };
+    }
+    this.frames.pop();
+    return result;
+  }
+
+  private loop(statement: LoopStatement): LoopStatement {
+    const target: Frame["target"] = { statement: null };
+    const initial = this.statements(statement.initial);
+    this.frames.push({ acceptsContinue: true, depth: this.around.length, target });
+    const loop: LoopStatement = {
+      ...statement,
+      initial,
+      condition: this.optional(statement.condition),
+      update: this.optional(statement.update),
+      body: this.statements(statement.body),
+    };
+    this.frames.pop();
+    target.statement = loop;
+    return loop;
+  }
+
+  private abandon(
+    branch: IfStatement | SwitchStatement,
+    condition: Expression,
+    makeSides: () => readonly BlockStatement[],
+  ): BlockStatement {
+    const { span } = branch;
+    const whole: BlockStatement = { kind: "block", body: [], span };
+    const made: Abandoned = { branch, owner: this.owner, whole, sides: [], dropped: [] };
+    this.results.push(made);
+    this.around.push(made);
+    made.sides = makeSides();
+    this.around.pop();
+    const body: Statement[] = [
+      { kind: "expression", expression: condition, span: condition.span },
+      ...made.sides.filter((side) => side.kind === "block"),
+    ];
+    return (made.whole = { ...whole, body });
+  }
+
+  /** Its place, with what it evaluates. */
+  private drop(
+    kind: DroppedJump["kind"],
+    jump: Statement,
+    evaluated: readonly Expression[],
+    frame: Frame | null,
+  ): Statement {
+    const place: BlockStatement = { kind: "block", body: [], span: jump.span };
+    const dropped: DroppedJump = { kind, place, target: frame?.target ?? null };
+    for (const left of this.around.slice(frame?.depth ?? 0)) left.dropped.push(dropped);
+    const effects = evaluated.map((expression): Statement => ({
+      kind: "expression",
+      expression: this.expression(expression),
+      span: expression.span,
+    }));
+    return { kind: "block", body: [...effects, place], span: jump.span };
+  }
+
+  // -------------------------------------------------------------------------------------------------------- expressions
+
+  private optional(expression: Expression | null): Expression | null {
+    return expression === null ? null : this.expression(expression);
+  }
+
+  /** The expression itself if no branch inside is given up. */
+  private expression(expression: Expression): Expression {
+    let concerned = false;
+    walkExpression(expression, (inner) => {
+      if ((inner.kind === "logical" || inner.kind === "conditional") && this.branches.has(inner)) concerned = true;
+    });
+    if (!concerned) return expression;
+    const copier = new Copier(this.copied, (inner) =>
+      (inner.kind === "logical" || inner.kind === "conditional") && this.branches.has(inner)
+        ? this.sequence(inner, copier)
+        : null,
+    );
+    return copier.expression(expression);
+  }
+
+  private sequence(branch: Logical | Conditional, copier: Copier): Sequence {
+    const originals =
+      branch.kind === "logical"
+        ? [branch.left, branch.right]
+        : [branch.condition, branch.consequent, branch.alternative];
+    const parts = originals.map((part) => copier.expression(part));
+    const whole: Sequence = { kind: "sequence", operands: parts, type: branch.type, span: branch.span };
+    this.results.push({ branch, owner: this.owner, whole, sides: parts.slice(1), dropped: [] });
+    return whole;
+  }
+}
+
+/** Whether a side ends the execution in the middle of an expression, where that can't be dropped. */
+export function stopsInside(statements: readonly Statement[]): boolean {
+  let found = false;
+  walkStatements(statements, (statement) => {
+    const dropped = statement.kind === "expression" && statement.expression.kind === "abort";
+    if (!dropped && statementExpressions(statement).some((own) => abortsIn(own))) found = true;
+  });
+  return found;
+}
+
+export function abortsIn(expression: Expression): boolean {
+  let found = false;
+  walkExpression(expression, (inner) => {
+    if (inner.kind === "abort") found = true;
+  });
+  return found;
+}

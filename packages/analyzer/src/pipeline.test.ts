@@ -3,7 +3,8 @@ import { deriveAccessSet, type DerivedSet } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
 import type { Derived } from "./front.ts";
 import { buildApplication } from "./index.ts";
-import { buildWith, type BuildResult, type Slicer } from "./pipeline.ts";
+import { buildWith, type Analysis, type BuildResult, type Slicer } from "./pipeline.ts";
+import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
 import { explore } from "./testing/oracle.ts";
 import { call, invocation, moduleOf, snapshotOf, type Items } from "./testing/run.ts";
@@ -206,4 +207,23 @@ test("the whole of it: handlers to sets that hold", async () => {
     expect(findings).toMatchObject({ traps: 0, extraReads: 0, extraWrites: 0 });
     expect(findings.results).toBeGreaterThan(100);
   }
+});
+
+describe("the analysis", () => {
+  test("is told before the modules are made, and what they bring in does not change it", () => {
+    const told: Analysis[] = [];
+    const { wasm, rwWasm, ...analysis } = buildWith({ ...buildInput(FILES), optimize: false }, slicer, {
+      onAnalyzed: (early) => told.push(early),
+    });
+    expect(told).toEqual([analysis]);
+    expect(wasm.length).toBeGreaterThan(1_000);
+    expect(rwWasm.length).toBeGreaterThan(1_000);
+  });
+
+  test("is not told if there are errors", () => {
+    const told: Analysis[] = [];
+    const input = buildInput({ "handlers/a.ts": "export function a(): i32 { return later(); }" });
+    expect(buildWith(input, slicer, { onAnalyzed: (early) => told.push(early) }).ok).toBe(false);
+    expect(told).toEqual([]);
+  });
 });

@@ -86,8 +86,12 @@ class IrPrinter {
 
   private class(declaration: ClassDeclaration): string {
     const base = declaration.base === null ? "" : ` extends ${this.className(declaration.base)}`;
+    const implemented =
+      declaration.interfaces.length === 0
+        ? ""
+        : ` implements ${declaration.interfaces.map((parent) => this.className(parent)).join(", ")}`;
     return [
-      `${declaration.isAbstract ? "abstract " : ""}class ${this.className(declaration)}${base}`,
+      `${declaration.isAbstract ? "abstract " : ""}${declaration.kind} ${this.className(declaration)}${base}${implemented}`,
       ...declaration.fields.map((field) => {
         const initial = field.initializer === null ? "" : ` = ${this.expression(field.initializer)}`;
         return `  ${field.name}: ${this.type(field.type)}${initial}`;

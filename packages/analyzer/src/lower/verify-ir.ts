@@ -84,7 +84,7 @@ class Verifier {
     if (self !== null) this.enterScope(self);
     for (const { local, defaultValue } of parameters) {
       if (defaultValue !== null) {
-        const isKept = declaration === this.program.handler || this.phase === "lowered";
+        const isKept = declaration === this.program.handler || declaration.escapes || this.phase === "lowered";
         this.demand(isKept, `${name} has a default value that its calls pass`, span);
         this.expression(defaultValue);
         this.fits(defaultValue.type, local.type, `default of ${local.name}`, defaultValue.span);
@@ -191,7 +191,9 @@ class Verifier {
 
   private return(value: Expression | null, span: Span): void {
     const result = this.current?.result ?? { kind: "void" };
-    if (result.kind === "void") {
+    if (this.current?.kind === "constructor") {
+      this.demand(value === null || value.type.kind === "class", "a constructor returns no object", span);
+    } else if (result.kind === "void") {
       this.demand(value === null || value.type.kind === "void", "a value is returned where none is expected", span);
     } else if (value === null) {
       this.demand(false, "no value is returned where one is expected", span);
@@ -276,9 +278,11 @@ class Verifier {
       case "indirect-call": {
         const callee = nonNullable(expression.callee.type);
         if (callee.kind !== "function") return this.demand(false, "what is called is no function", span);
-        this.demand(callee.parameters.length === expression.arguments.length, "arguments are missing", span);
-        for (const [index, parameter] of callee.parameters.entries())
-          this.fits(expression.arguments[index]!.type, parameter, `argument ${index + 1}`, span);
+        const given = expression.arguments;
+        const isComplete = given.length >= callee.required && given.length <= callee.parameters.length;
+        this.demand(isComplete, "arguments are missing", span);
+        for (const [index, argument] of given.entries())
+          this.fits(argument.type, callee.parameters[index]!, `argument ${index + 1}`, argument.span);
         break;
       }
       case "function-value":
@@ -299,6 +303,10 @@ class Verifier {
         this.demand(!isSaid || this.phase === "sliced", `${operation} in a handler`, span);
         break;
       }
+      case "library":
+        for (const callee of expression.calls)
+          this.demand(this.functions.has(callee), `${callee.name} is called and not there`, span);
+        break;
       case "abort":
         this.demand(expression.arguments.length === 3, "abort takes three arguments", span);
         break;
@@ -309,7 +317,6 @@ class Verifier {
       case "sequence":
       case "logical":
       case "conditional":
-      case "library":
       case "array":
       case "draw":
       case "now":
@@ -408,13 +415,13 @@ function fits(from: Type, to: Type): boolean {
   }
 }
 
-/** Whether one is the other or derives from it. */
+/** Whether one is the other, derives from it or implements it; a class may share a derived one with any interface. */
 function areRelated(a: ClassDeclaration, b: ClassDeclaration): boolean {
-  return derivesFrom(a, b) || derivesFrom(b, a);
+  return derivesFrom(a, b) || derivesFrom(b, a) || a.kind === "interface" || b.kind === "interface";
 }
 
 function derivesFrom(derived: ClassDeclaration, base: ClassDeclaration): boolean {
-  for (let current: ClassDeclaration | null = derived; current !== null; current = current.base)
-    if (current === base) return true;
-  return false;
+  if (derived === base) return true;
+  const direct = derived.base === null ? derived.interfaces : [derived.base, ...derived.interfaces];
+  return direct.some((parent) => derivesFrom(parent, base));
 }

@@ -112,7 +112,7 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
       grafts: merged([...exports, ...grafts]),
     }),
   );
-  const failed = (problem: string): Attempt => ({ wasm: null, problem, compiled });
+  const failed = (words: string): Attempt => ({ wasm: null, problem: words, compiled });
   if (compiled.module === null) return failed(problemOf(compiled.crash?.error, compiled.messages));
   try {
     return { wasm: compiled.module.emit(), problem: "", compiled };

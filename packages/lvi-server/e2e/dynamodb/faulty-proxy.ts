@@ -107,7 +107,7 @@ export class FaultyProxy {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const operation = String(request.headers["x-amz-target"]).split(".").at(-1)!;
+    const [, operation = ""] = String(request.headers["x-amz-target"]).split(".");
     const body = Buffer.concat(await request.toArray());
     this.calls.push(operation);
     const fault = this.#next.get(operation)?.shift() ?? this.#always.get(operation);

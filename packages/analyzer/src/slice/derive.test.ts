@@ -71,7 +71,7 @@ test("access patterns tell tables, keys and dependent reads", () => {
   const post = handlers.find(({ name }) => name === "post");
   const shown = (patterns: BuildResult["handlers"][number]["reads"]): string[] =>
     patterns.map(
-      ({ table, key, dependent, span }) => `${table}[${key}]${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
+      ({ pattern, source, dependent, span }) => `${pattern} (${source})${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
     );
   expect(shown(post?.reads ?? [])).toEqual([
     "timelines[owner] handlers/social.ts:57",

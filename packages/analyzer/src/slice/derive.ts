@@ -2,7 +2,6 @@
  * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
  * phases in order.
  */
-import type { SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -10,6 +9,7 @@ import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
+import { KeyPatterns } from "./key-patterns.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 
 export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
@@ -22,6 +22,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     const instance = handlerInstance(program, handler);
     const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
     const pointsTo = new PointsTo(lowered);
+    const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
@@ -30,7 +31,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
         fields: slice.residual.fields,
         comment: `What ${handler.name} (${handler.file}) reads and writes.`,
       }),
-      ...patternsOf(slice, pointsTo, front.sources),
+      ...patternsOf(slice, pointsTo, keys),
       transformations: slice.transformations,
       explanations: [],
       plain: other,
@@ -54,21 +55,22 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
 function patternsOf(
   { residual }: Slice,
   pointsTo: PointsTo,
-  sources: readonly SourceFile[],
+  keys: KeyPatterns,
 ): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
   const reads = new Map<string, AccessPattern>();
   const writes = new Map<string, AccessPattern>();
   for (const [access, { dependent }] of residual.accesses) {
-    const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
-    const key = text.slice(access.key.span.start, access.key.span.end);
     const isRead = access.operation === "get" || access.operation === "has";
     const patterns = isRead ? reads : writes;
     const { file, start } = access.span;
     for (const { name } of pointsTo.tablesOf(access.table)) {
-      // The slice may have several copies of an access.
-      const place = `${file}:${start}:${name}`;
-      const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
-      patterns.set(place, { table: name, key, dependent: isDependent, span: access.span });
+      for (const pattern of keys.of(access, name)) {
+        // The slice may have several copies of an access.
+        const place = `${file}:${start}:${pattern}`;
+        const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
+        const source = keys.source(access.key.span);
+        patterns.set(place, { table: name, pattern, source, dependent: isDependent, span: access.span });
+      }
     }
   }
   return {

@@ -100,9 +100,9 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
 }
 
 function showAccesses(label: string, accesses: readonly AccessPattern[], { style }: Terminal): void {
-  for (const { table, key, dependent, span } of accesses) {
+  for (const { pattern, dependent, span } of accesses) {
     const note = dependent ? `  ${style("cyan", "dependent")}` : "";
-    print(`  ${label.padEnd(6)} ${table}[${key}]${note}  ${style("dim", `${span.file}:${span.line}`)}`);
+    print(`  ${label.padEnd(6)} ${pattern}${note}  ${style("dim", `${span.file}:${span.line}`)}`);
   }
 }
 

@@ -12,6 +12,8 @@ export const ABI_VERSION = 2;
 /** Most bytes that the values written by one execution may take together, and most bytes of its result. */
 export const MAX_WRITTEN_BYTES = 4 * 1024 * 1024;
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
+/** Most bytes of one value: with its key it fits into an item of DynamoDB. */
+export const MAX_VALUE_BYTES = 384 * 1024;
 
 /** Import namespace of every host function below. */
 export const HOST_NAMESPACE = "radical";

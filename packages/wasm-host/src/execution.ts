@@ -8,6 +8,7 @@ import {
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
+  MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
@@ -149,6 +150,9 @@ export class Execution<Stop> {
       },
       has: (table: number, key: number) => (this.#value(this.#access(table, key)) === null ? 0 : 1),
       put: (table: number, key: number, pointer: number, length: number) => {
+        if (length >>> 0 > MAX_VALUE_BYTES) {
+          this.#trap("out_of_memory", `a value is larger than ${MAX_VALUE_BYTES} bytes`);
+        }
         this.#write(this.#access(table, key), this.#copyOut(pointer, length));
       },
       delete: (table: number, key: number) => this.#write(this.#access(table, key), null),

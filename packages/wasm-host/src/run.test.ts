@@ -226,8 +226,9 @@ describe("traps", () => {
     export function enormous(): void { respond(new ArrayBuffer(i32.MAX_VALUE).byteLength); }
     export function indirect(): void { changetype<() => void>(memory.data<u32>([99, 0]))(); }
     export function loops(): void { for (;;) get("t", "a"); }
-    export function writesMuch(): void { const at = memory.data(1 << 20); for (let i = 0; ; i++) host_put("t", i.toString(), at, 1 << 20); }
-    export function writesAgain(): void { const at = memory.data(1 << 20); for (let i = 0; i < 50; i++) host_put("t", "a", at, 1 << 20); }
+    export function writesMuch(): void { const at = memory.data(1 << 18); for (let i = 0; ; i++) host_put("t", i.toString(), at, 1 << 18); }
+    export function writesLarge(): void { host_put("t", "a", memory.data(1 << 20), 384 * 1024 + 1); }
+    export function writesAgain(): void { const at = memory.data(1 << 18); for (let i = 0; i < 50; i++) host_put("t", "a", at, 1 << 18); }
     export function answersMuch(): void { host_result(memory.data(1 << 20), (1 << 22) + 1); }
     export function answersDeep(): void { const at = memory.data(100); memory.fill(at, 0x81, 65); store<u8>(at + 65, 0); host_result(at, 66); }
     export function many(): void { for (let i = 0; ; i++) put("t", i.toString(), 1); }
@@ -256,6 +257,7 @@ describe("traps", () => {
     ["loops", "invalid_access", /^more than 1600 accesses in one execution$/],
     ["many", "invalid_access", /^more than 100 items in one execution$/],
     ["writesMuch", "out_of_memory", /^the handler wrote more than 4194304 bytes$/],
+    ["writesLarge", "out_of_memory", /^a value is larger than 393216 bytes$/],
     ["answersMuch", "out_of_memory", /^the result is larger than 4194304 bytes$/],
     ["answersDeep", "invalid_access", /^the result is nested deeper than 64$/],
   ])("%s", (handler, code, message) => {

@@ -118,7 +118,7 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
 ];
 
 /** Calls of the runtime by its own names; the compiler makes others, which are no one's. */
-const RUNTIME_CALL = /^(__|heap\.|memory\.|atomic\.)/;
+const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
 export function checkUses(
   program: as.Program,

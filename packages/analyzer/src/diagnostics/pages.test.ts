@@ -19,6 +19,7 @@ const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
   "not_sliced_method_value",
   "not_sliced_table_value",
   "not_sliced_type",
+  "not_sliced_update_order",
 ]);
 
 /** Empty if there is none. */

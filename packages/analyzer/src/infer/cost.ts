@@ -62,6 +62,7 @@ export class CostModel {
         const callbacks = expression.arguments.flatMap((argument) =>
           argument.kind === "function-value" ? [this.function(argument.declaration)] : [],
         );
+        callbacks.push(...expression.calls.map((callee) => this.function(callee)));
         return 4 + own + UNKNOWN_TRIPS * sum(callbacks);
       }
       default:

@@ -27,8 +27,10 @@ import {
   type FieldDeclaration,
   type FunctionDeclaration,
   type Global,
+  type Local,
   type NumberName,
   type Program,
+  type Statement,
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
@@ -54,6 +56,10 @@ class Lowering implements Declarations {
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
   private readonly enumValues = new Map<as.EnumValue, Global>();
+  /** The classes of the program that the declarations stand for. */
+  private readonly sources = new Map<ClassDeclaration, as.Class>();
+  /** Functions that are made for what an expression of the IR can't say. */
+  private readonly made: FunctionDeclaration[] = [];
   private readonly drawSites = new Map<string, DrawSite>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
@@ -70,7 +76,11 @@ class Lowering implements Declarations {
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
       lowerBody(this, next.source, next.declaration);
     this.refuseEffectsOfInitialValues();
-    return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
+    return {
+      handler: declaration,
+      globals: this.globalsInOrder(),
+      functions: [...this.functions.values(), ...this.made],
+    };
   }
 
   // ------------------------------------------------------------------------------------------------------ declarations
@@ -78,6 +88,8 @@ class Lowering implements Declarations {
   function(source: as.Function): FunctionDeclaration {
     const known = this.functions.get(source);
     if (known !== undefined) return known;
+    const field = implicitAccessor(source);
+    if (field !== null) return this.fieldAccessor(source, field);
     const span = spanOf(source.declaration.name);
     const owner = source.is(CommonFlags.Instance) ? this.classOf(source, span) : null;
     const declaration: FunctionDeclaration = {
@@ -93,9 +105,10 @@ class Lowering implements Declarations {
       implicit:
         source.is(CommonFlags.Constructor) &&
         source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
+      operator: null,
       overridable: false,
       escapes: false,
-      isAbstract: source.is(CommonFlags.Abstract),
+      isAbstract: source.is(CommonFlags.Abstract) || owner?.kind === "interface",
       span,
     };
     this.functions.set(source, declaration);
@@ -117,35 +130,117 @@ class Lowering implements Declarations {
     const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) =>
       this.function(callee),
     );
-    if (callees.length > 1 || source.is(CommonFlags.Abstract) || source.is(CommonFlags.Override)) {
+    if (callees.length > 1 || callees[0]?.isAbstract === true || source.is(CommonFlags.Override)) {
       for (const callee of callees) callee.overridable = true;
     }
     return callees;
   }
 
+  /** The accessors of a field, as methods: an interface or an abstract class reaches fields through them. */
+  private fieldAccessor(source: as.Function, property: as.Property): FunctionDeclaration {
+    const span = spanOf(property.declaration.name);
+    const owner = this.classOf(source, span);
+    const self: Local = { name: "this", type: { kind: "class", declaration: owner }, span };
+    const isGetter = source.is(CommonFlags.Get);
+    const type = this.type(property.type, span);
+    const value: Local = { name: "value", type, span };
+    const declaration: FunctionDeclaration = {
+      name: property.name,
+      kind: isGetter ? "getter" : "setter",
+      owner,
+      self,
+      parameters: isGetter ? [] : [{ local: value, defaultValue: null }],
+      result: isGetter ? type : VOID,
+      initializers: [],
+      body: [],
+      implicit: owner.kind === "class",
+      operator: null,
+      overridable: true,
+      escapes: false,
+      isAbstract: owner.kind === "interface",
+      span,
+    };
+    this.functions.set(source, declaration);
+    if (owner.kind === "interface") return declaration;
+    const object: Expression = { kind: "local", local: self, type: self.type, span };
+    const field = this.field(property, span);
+    if (isGetter) {
+      declaration.body = [{ kind: "return", value: { kind: "field", object, field, type, span }, span }];
+    } else {
+      const expression: Expression = {
+        kind: "assignment",
+        target: { kind: "field", object, field },
+        operator: "",
+        prefix: false,
+        value: { kind: "local", local: value, type, span },
+        type: VOID,
+        span,
+      };
+      declaration.body = [{ kind: "expression", expression, span }];
+    }
+    return declaration;
+  }
+
+  synthetic(
+    name: string,
+    parameters: readonly Local[],
+    result: Type,
+    body: readonly Statement[],
+    span: Span,
+  ): FunctionDeclaration {
+    const declaration: FunctionDeclaration = {
+      name,
+      kind: "function",
+      owner: null,
+      self: null,
+      parameters: parameters.map((local) => ({ local, defaultValue: null })),
+      result,
+      initializers: [],
+      body,
+      implicit: false,
+      operator: null,
+      overridable: false,
+      escapes: false,
+      isAbstract: false,
+      span,
+    };
+    this.made.push(declaration);
+    return declaration;
+  }
+
+  /** The operator of a class that an expression on its objects calls; null: it has none. */
+  operator(declaration: ClassDeclaration, operator: OperatorKind): as.Function | null {
+    return this.sources.get(declaration)?.lookupOverload(operator) ?? null;
+  }
+
+  method(declaration: ClassDeclaration, name: string): as.Function | null {
+    const member = this.sources.get(declaration)?.getMember(name) ?? null;
+    return member?.kind === ElementKind.FunctionPrototype
+      ? this.program.resolver.resolveFunction(member as as.FunctionPrototype, null)
+      : null;
+  }
+
   class(source: as.Class, span: Span): ClassDeclaration {
     const known = this.classes.get(source);
     if (known !== undefined) return known;
-    if (source.kind === ElementKind.Interface) {
-      throw new Refusal("not_sliced_interface", {
-        message: `What the interface ${source.name} reaches can't be followed yet.`,
-        primary: span,
-        help: "Use the class itself, or a common base class.",
-      });
-    }
     const base =
       source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
+    const isInterface = source.kind === ElementKind.Interface;
     const declaration: ClassDeclaration = {
       name: printableName(source.prototype.name, source.typeArguments),
+      kind: isInterface ? "interface" : "class",
       base,
+      interfaces: [...(source.interfaces ?? [])].map((implemented) => this.class(implemented, span)),
       fields,
       isAbstract: source.is(CommonFlags.Abstract),
-      hasComparison: COMPARISONS.some((operator) => source.lookupOverload(operator) !== null),
       span: spanOf(source.declaration.name),
     };
     // Before its fields, as they may refer to it.
     this.classes.set(source, declaration);
+    this.sources.set(declaration, source);
+    // What an interface declares as a field is a pair of accessors.
+    if (isInterface) return declaration;
     for (const field of ownFields(source)) {
       fields.push({
         name: field.name,
@@ -290,6 +385,7 @@ class Lowering implements Declarations {
       return {
         kind: "function",
         parameters: signature.parameterTypes.map((parameter) => this.type(parameter, span)),
+        required: signature.requiredParameters,
         result: this.type(signature.returnType, span),
       };
     }
@@ -422,6 +518,15 @@ function printableName(name: string, typeArguments: readonly as.Type[] | null): 
   return `${base}_${suffix.join("_")}`.replace(/_+$/, "");
 }
 
+/** The field whose accessor the compiler made. */
+function implicitAccessor(source: as.Function): as.Property | null {
+  if (!source.isAny(CommonFlags.Get | CommonFlags.Set) || source.prototype.bodyNode !== null) return null;
+  const member = source.getBoundClassOrInterface()?.getMember(source.declaration.name.text);
+  if (member?.kind !== ElementKind.PropertyPrototype) return null;
+  const property = (member as as.PropertyPrototype).instance;
+  return property?.isField === true ? property : null;
+}
+
 function functionKind(source: as.Function): FunctionDeclaration["kind"] {
   if (source.is(CommonFlags.Constructor)) return "constructor";
   if (source.parent.kind === ElementKind.Function) return "lambda";
@@ -460,15 +565,6 @@ const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
   NodeKind.ExportImport,
   NodeKind.Empty,
 ]);
-
-const COMPARISONS: readonly OperatorKind[] = [
-  OperatorKind.Eq,
-  OperatorKind.Ne,
-  OperatorKind.Lt,
-  OperatorKind.Le,
-  OperatorKind.Gt,
-  OperatorKind.Ge,
-];
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

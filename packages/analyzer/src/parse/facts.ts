@@ -5,7 +5,7 @@
  * one compilation gives exactly the compiler's own answers; there is no second type checker that could be wrong.
  * A node without facts was never compiled: it is dead in that function instance.
  */
-import { as, CommonFlags, ElementKind, NodeKind, ReportMode } from "./assemblyscript.ts";
+import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
 import { RadicalCompiler } from "./compile.ts";
 
 /** What is known about one syntax node inside one function instance. */
@@ -200,7 +200,20 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
       case NodeKind.PropertyAccess:
       case NodeKind.ElementAccess:
         lookUp(node);
+        if (node.kind === NodeKind.ElementAccess) {
+          // An enum is no value: nothing compiles it.
+          const container = withoutParentheses((node as as.ElementAccessExpression).expression);
+          if (container.kind === NodeKind.Identifier || container.kind === NodeKind.PropertyAccess) lookUp(container);
+        }
         break;
+      case NodeKind.UnaryPrefix: {
+        const { operator, operand } = node as as.UnaryPrefixExpression;
+        const named = withoutParentheses(operand);
+        // `typeof` compiles values only.
+        if (operator === Token.TypeOf && (named.kind === NodeKind.Identifier || named.kind === NodeKind.PropertyAccess))
+          lookUp(named);
+        break;
+      }
       case NodeKind.Call: {
         const call = node as as.CallExpression;
         if (call.expression.kind !== NodeKind.Super) lookUp(withoutParentheses(call.expression));

@@ -2,15 +2,20 @@
  * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
  * phases in order.
  */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
+import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
+import { spanOfRange } from "../parse/span.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
+import { verifySlice } from "./verify-slice.ts";
 
 export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
@@ -21,9 +26,11 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     const { program, compiler } = front;
     const instance = handlerInstance(program, handler);
     const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
     const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+    for (const slice of [plain, transformed]) if (slice !== null) verifySlice(lowered, slice.residual, slice.relevance);
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
@@ -39,17 +46,19 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
     });
     return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
-    if (thrown instanceof Refusal)
-      return {
-        kind: "refused",
-        handler: handler.name,
-        reason: thrown.diagnostic,
-        readOnly: false,
-        reads: [],
-        writes: [],
-      };
-    throw thrown;
+    // A mistake of the analyzer's costs one handler its speed, not all of them.
+    const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
+    return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
   }
+}
+
+function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
+  const words = thrown instanceof Error ? thrown.message : String(thrown);
+  return diagnostic("analyzer_crash", {
+    message: `${handler.name} runs in record mode: the analysis failed: ${words}`,
+    primary: spanOfRange(handler.declaration.name.range),
+    help: "this is not your mistake; the handler works, but not at the speed of its location",
+  });
 }
 
 function patternsOf(

@@ -51,7 +51,7 @@ const NOWHERE: Scope = new Map();
 const MOST = 6;
 const LONGEST = 48;
 /** How deep functions and records are looked through. */
-const DEEPEST = 12;
+const DEEPEST = 32;
 
 export class KeyPatterns {
   readonly #sources: ReadonlyMap<string, string>;
@@ -60,6 +60,8 @@ export class KeyPatterns {
   readonly #definitions = new Map<Local, Expression[]>();
   /** What is put into the container that a local holds. */
   readonly #contents = new Map<Local, Expression[]>();
+  /** The keys of the map that a local holds. */
+  readonly #keys = new Map<Local, Expression[]>();
   readonly #fields = new Map<FieldDeclaration, Expression[]>();
   /** Locals that are also computed in place: `n += 1`. */
   readonly #updated = new Set<Local>();
@@ -129,11 +131,16 @@ export class KeyPatterns {
         return;
       case "library":
         if (expression.member.storesArguments && expression.receiver?.kind === "local")
-          for (const argument of expression.arguments) add(this.#contents, expression.receiver.local, argument);
+          this.#noteContent(expression, expression.receiver.local);
         this.#noteCallback(expression);
         return;
       default:
     }
+  }
+
+  #noteContent({ member, arguments: given }: LibraryCall, container: Local): void {
+    for (const argument of given) add(this.#contents, container, argument);
+    if (member.owner === "Map" && given[0] !== undefined) add(this.#keys, container, given[0]);
   }
 
   /** The parameters of a callback that get elements. */
@@ -150,6 +157,7 @@ export class KeyPatterns {
         name: "[]",
         typeArguments: [],
         arguments: [],
+        calls: [],
         type,
         span,
       };
@@ -280,8 +288,10 @@ export class KeyPatterns {
         });
       }
       case "copy":
-      case "receiver":
-        return described(receiver);
+      case "receiver": {
+        const keys = member.name === "keys" && receiver.kind === "local" ? this.#keys.get(receiver.local) : undefined;
+        return keys === undefined ? described(receiver) : [{ kind: "values", elements: keys.flatMap(described) }];
+      }
       case "plain":
       case "mapped":
       case "accumulator":
@@ -294,7 +304,9 @@ export class KeyPatterns {
   #joined(expression: Expression, pieces: readonly (readonly Description[])[]): readonly Description[] {
     let found: readonly (readonly Part[])[] = [[]];
     for (const piece of pieces) {
-      found = found.flatMap((before) => piece.map((description) => [...before, ...this.#parts(description, expression)]));
+      found = found.flatMap((before) =>
+        piece.map((description) => [...before, ...this.#parts(description, expression)]),
+      );
       if (found.length > MOST) return [this.#computed(expression)];
     }
     return found.map((parts) => ({ kind: "text", parts }));

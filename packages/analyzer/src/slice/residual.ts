@@ -102,7 +102,10 @@ class Builder {
     this.current = original;
     residual.parameters = this.keptParameters(original).map(({ local, defaultValue }) => ({
       local,
-      defaultValue: defaultValue === null || original !== this.program.handler ? null : this.value(defaultValue),
+      defaultValue:
+        defaultValue === null || (original !== this.program.handler && !original.escapes)
+          ? null
+          : this.value(defaultValue),
     }));
     residual.initializers = original.initializers.filter(
       (statement) =>
@@ -154,17 +157,20 @@ class Builder {
       }
       case "switch": {
         if (!isKept) return this.effects(statement.discriminant);
-        const cases = statement.cases.map((choice) => ({
+        const bodies = statement.cases.map((choice) => this.statements(choice.body));
+        // The labels are needed only by cases: without them, what they mention may not be kept.
+        if (bodies.every((body) => body.length === 0)) return this.effects(statement.discriminant);
+        const cases = statement.cases.map((choice, index) => ({
           label: choice.label === null ? null : this.value(choice.label),
-          body: this.statements(choice.body),
+          body: bodies[index] ?? [],
         }));
-        if (cases.every((choice) => choice.body.length === 0)) return this.effects(statement.discriminant);
         return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
       }
       case "return": {
         const effects = statement.value === null ? [] : this.effects(statement.value);
         if (!jumps) return effects;
-        if (statement.value !== null && this.keepsResult(this.current))
+        // A constructor that ends early returns `this`.
+        if (statement.value !== null && (this.keepsResult(this.current) || this.current.kind === "constructor"))
           return [{ ...statement, value: this.value(statement.value) }];
         return [...effects, { ...statement, value: null }];
       }
@@ -270,6 +276,7 @@ class Builder {
           ...expression,
           receiver: expression.receiver === null ? null : map(expression.receiver),
           arguments: expression.arguments.map(map),
+          calls: expression.calls.map((callee) => this.function(callee)),
         };
       case "array":
         return { ...expression, elements: expression.elements.map(map) };

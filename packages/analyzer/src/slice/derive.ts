@@ -11,21 +11,20 @@ import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
 import { spanOfRange } from "../parse/span.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
 
-export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
 }
 
-function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler } = front;
+    const { program, facts } = front;
     const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const lowered = lowerHandler({ program, facts }, instance);
     verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
     const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);

@@ -156,6 +156,7 @@ class Slicing {
       const wrong = unions.filter(
         (union) => brokenRule(union, candidate) !== null || this.refused.has(kindOf(union, candidate)),
       );
+      for (const u of unions) console.log(u.branch.kind, u.branch.span.line, brokenRule(u, candidate));
       if (wrong.length === 0) {
         const residual = residualOf(program, relevance);
         if (residual === null) return null;

@@ -13,6 +13,7 @@ export interface RandomProgram {
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
 export const TABLES: readonly string[] = ["A", "B", "C"];
 
+/** `slow` looks expensive, and is not: there are many runs. */
 const PRELUDE = `import { Table, abort, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
 export class Item { n: i32 = 0; list: string[] = []; part: Part = new Part(); constructor(public id: string) {} }
@@ -50,7 +51,7 @@ function key(text: string): string { return "k" + (text.length > 0 ? text.charAt
 function clip(text: string): string { return text.length > 6 ? text.substring(text.length - 6) : text; }
 function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = list; return made; }
 function shape(n: i32, tag: string): Shape { return n % 2 == 0 ? new Circle(tag) : new Square(tag); }
-function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) h = h * 31 + (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1); return h & 255; }
+function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 31 + (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1); } return h & 255; }
 function same<T>(value: T): T { return value; }
 function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }
 `;
@@ -504,6 +505,8 @@ class FunctionWriter {
       ],
       () => this.braced(`if (${bool()})`, 1 + random.below(3)),
       () => this.switch(),
+      () => this.expensiveBranch(),
+      () => this.expensiveBranch(),
       () => {
         const call = this.call("void", 1);
         return call === null ? [] : [`${call};`];
@@ -518,6 +521,59 @@ class FunctionWriter {
         () => this.loop(),
       );
     return random.pick(choices)();
+  }
+
+  /** What decides is expensive, alone or beside something cheap. */
+  private slow(): string {
+    const { random } = this;
+    const test = `slow(${this.value("string", 2)}) ${random.pick(["> 100", "< 40", "!= 7"])}`;
+    if (random.chance(0.5)) return test;
+    const operator = random.pick(["&&", "||"]);
+    const cheap = this.value("bool", 2);
+    return random.chance(0.5) ? `(${cheap} ${operator} ${test})` : `(${test} ${operator} ${cheap})`;
+  }
+
+  /** Branches of every shape that a union may be made of, and some that it may not. */
+  private expensiveBranch(): string[] {
+    const { random } = this;
+    const access = (): string =>
+      `${this.table()}.${random.pick(["get", "has", "delete"])}(key(${this.value("string", 2)}))`;
+    const forms: (() => string[])[] = [
+      () => [`if (${this.slow()}) ${this.exit()}`],
+      () => [`if (${this.slow()}) ${this.exit()}`],
+      () => [
+        ...this.braced(`if (${this.slow()})`, 1 + random.below(3)).slice(0, -1),
+        ...this.braced("} else", 1 + random.below(3)),
+      ],
+      () => this.braced(`if (!(${this.slow()}))`, 1 + random.below(3)),
+      () => [`(${this.slow()}) ${random.pick(["&&", "||"])} ${this.table()}.has(key(${this.value("string", 2)}));`],
+      () => [`(${this.slow()}) ? ${this.table()}.has(key(${this.value("string", 2)})) : ${this.value("bool", 2)};`],
+      () => {
+        const name = this.random.name();
+        return [
+          `const ${name} = slow(${this.value("string", 2)});`,
+          ...this.braced(`if (${name} > 90)`, 1 + random.below(3)),
+        ];
+      },
+      () => this.switch(`slow(${this.value("string", 2)})`),
+      () => (this.jumps > 0 ? [`if (${this.slow()}) ${random.pick(["break;", "continue;"])}`] : []),
+      () => (this.jumps > 0 ? [`if (${this.slow()}) { ${access()}; ${random.pick(["break;", "continue;"])} }`] : []),
+      () => {
+        const counter = this.random.name();
+        if (this.loops > 1) return [];
+        this.loops++;
+        this.jumps++;
+        const lines = [
+          `for (let ${counter} = 0; ${counter} < ${1 + random.below(3)} && ${this.slow()}; ${counter}++) {`,
+          ...this.block(1 + random.below(3)).map((line) => `  ${line}`),
+          "}",
+        ];
+        this.jumps--;
+        this.loops--;
+        return lines;
+      },
+    ];
+    return random.pick(forms)();
   }
 
   private exit(): string {
@@ -546,9 +602,9 @@ class FunctionWriter {
     return [`${name} = ${this.value(type)};`];
   }
 
-  private switch(): string[] {
+  private switch(discriminant = this.value("i32")): string[] {
     const { random } = this;
-    const lines = [`switch (${this.value("i32")} & 3) {`];
+    const lines = [`switch (${discriminant} & 3) {`];
     const outer = this.jumps;
     // `continue` in a switch belongs to the loop around it; `break` is written below.
     this.jumps = 0;

@@ -9,7 +9,7 @@ const HEAD = `import { Table, abort, uuid } from "@radical/sdk";
 class Item { n: i32 = 0; s: string = ""; next: Item | null = null; list: string[] = []; }
 const A = new Table<Item>("A");
 const B = new Table<Item>("B");
-function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 31 + text.charCodeAt(i % text.length); } return h & 3; }
+function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 33 + text.charCodeAt(i % text.length); } return (h >> 5) & 3; }
 let count: i32 = 0;
 `;
 
@@ -30,10 +30,11 @@ class Cases {
       { ...buildInput({ "handlers/h.ts": HEAD + this.sources.join("\n") }), optimize: false },
       slicer,
     );
-    expect(this.built.diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
+    const problem = this.built.diagnostics.find(({ severity }) => severity !== "info");
+    if (problem !== undefined) throw new Error(problem.message);
     explore(this.built, {
-      strings: ["a", "b", "c", "dd"],
-      integers: [0, 1, 2, 3],
+      strings: ["a", "b", "c", "ca"],
+      integers: [0, 1, 2, 3, 4],
       runs: 50,
       callsPerRun: 4,
       handlers: [name],
@@ -213,11 +214,11 @@ describe("not where it would be wrong", () => {
       ],
       [
         "ends by itself: the loop around a dropped jump",
-        "export function h(a: string): void { let k = a; while (k.length < 9) { if (slow(k) == 1 || k.length > 6) break; A.get(k); if (a != 'b') k += 'x'; else if (slow(k + 'z') == 3) { k += 'x'; } } B.get(k); }",
+        "export function h(a: string): void { let k = a; while (true) { if (slow(k) == 1) break; k += 'x'; A.get(k); } B.get('end'); }",
       ],
       [
         "ends by itself: a loop in a side",
-        "export function h(a: string, n: i32): void { if (n > 0 || slow(a) == 9) { for (let i = n; i != 0; i--) A.get('k' + (i & 7).toString()); } }",
+        "export function h(a: string, n: i32): void { if (slow(a) > n) for (let i = n; i != 3; i++) A.get('k' + (i & 7).toString()); B.get('end'); }",
       ],
       [
         "does not recur",
@@ -225,6 +226,71 @@ describe("not where it would be wrong", () => {
       ],
     ].map(([rule, source]) => [rule, cases.add(source!)] as const),
   )("%s", (_, handler) => {
-    handler();
+    expect(handler().plan.kind).toBe("sliced");
   });
+});
+
+const LIST =
+  "const list: Item[] = []; for (let i = 0; i < all.length; i++) { const item = A.get(all[i]); if (item == null) continue; item.n = slow(item.s + 'x'); list.push(item); } list.sort((x, y) => x.n - y.n);";
+const ranked = (body: string): string => `export function h(all: string[], n: i32): void { ${LIST} ${body} }`;
+
+describe("ranked candidates are all accessed", () => {
+  test.each(
+    [
+      ["the best", "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);"],
+      [
+        "a page",
+        "for (let i = n; i < list.length && i < n + 2; i++) { const by = B.get('k' + list[i].s); if (by == null) continue; A.has(by.s + 'y'); }",
+      ],
+      [
+        "two loops",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); for (let i = 0; i < 1 && i < list.length; i++) A.put(list[i].s + 'z', new Item());",
+      ],
+    ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
+  )("%s", (_, handler) => {
+    expect(kinds(handler())).toEqual(["widening"]);
+  });
+
+  test.each(
+    [
+      [
+        "order is not read: elsewhere",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); if (list.length > 0) B.get('f' + list[0].s);",
+      ],
+      [
+        "order is not read: a table",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); for (let i = 0; i < list.length; i++) if (i == 1) A.get(list[i].s);",
+      ],
+      ["rank is not read", "for (let i = 0; i < list.length && i < 2; i++) B.get(list[i].s + i.toString());"],
+      [
+        "defines nothing live: in the next round",
+        "let k = 'k'; for (let i = 0; i < list.length && i < 2; i++) { B.get(k + list[i].s); k = list[i].s; }",
+      ],
+      [
+        "defines nothing live: behind the loop",
+        "let k = 'k'; for (let i = 0; i < list.length && i < 2; i++) { B.get(list[i].s + 'k'); k = list[i].s; } B.get('b' + k);",
+      ],
+      [
+        "does not leave",
+        "for (let i = 0; i < list.length && i < 2; i++) { B.get('k' + list[i].s); if (n == 1) break; } B.get('end');",
+      ],
+      [
+        "does not trap",
+        "for (let i = 0; i < list.length && i < 2; i++) { B.get('k' + list[i].list[0]); } B.get('end');",
+      ],
+      [
+        "starts with the element",
+        "for (let i = n - 2; i < list.length && i < 2; i++) { A.get('first'); B.get('k' + list[i].s); }",
+      ],
+    ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
+  )("not where it would be wrong: %s", (_, handler) => {
+    expect(kinds(handler())).toEqual([]);
+  });
+
+  test("nor where comparing makes accesses", () => {
+    expect(kinds(compared())).toEqual([]);
+  });
+  const compared = cases.add(
+    `function rank(x: Item, y: Item): i32 { B.has('r' + x.s); return x.n - y.n; }\n${ranked("for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);").replace("(x, y) => x.n - y.n", "rank")}`,
+  );
 });

@@ -1,17 +1,29 @@
 /**
- * The second program of a module: the read/write-set functions, each a file of its own.
+ * The second program of a module: the read/write-set functions. Each slice is a file of its own; given sets stay in the
+ * developer's files, which are part of the program if there are any.
  *
- * One that does not compile is a mistake of the analyzer's. It is replaced step by step: by the slice without
- * transformations, then by none. That costs its handler the speed of its location, never the build.
+ * A slice that does not compile is a mistake of the analyzer's. It is replaced step by step: by the slice without
+ * transformations, then by none. That costs its handler the speed of its location, never the build. A given set that
+ * does not compile is the developer's mistake.
  */
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
-import type { Diagnostic } from "./diagnostics/diagnostic.ts";
+import type { Diagnostic, Span } from "./diagnostics/diagnostic.ts";
+import { checkUses, nameOf } from "./check/check-uses.ts";
 import type { Derived } from "./front.ts";
-import { compileProgram, loadProgram, type CompileRequest } from "./parse/compile.ts";
+import {
+  compileProgram,
+  loadProgram,
+  SDK_LIBRARY,
+  type CompiledProgram,
+  type CompileRequest,
+} from "./parse/compile.ts";
+import type { Graft } from "./parse/graft.ts";
+import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { as } from "./parse/assemblyscript.ts";
 import { spanOfRange } from "./parse/span.ts";
-import { extractSchema, type Schema } from "./schema/schema.ts";
+import type { GivenSet } from "./schema/directions.ts";
+import { extractSchema, RESERVED_PREFIX, type Schema } from "./schema/schema.ts";
 
 type Sliced = Extract<Derived, { kind: "sliced" }>;
 
@@ -20,67 +32,167 @@ export interface ReadWriteProgram {
   readonly wasm: Uint8Array;
   /** The final verdicts by handler. */
   readonly derived: ReadonlyMap<string, Derived>;
-  /** Of all handlers, and of what did not compile. */
+  /** Of what the given sets do wrong. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** `base`: how the application itself is compiled; its sources are not used. */
+/** `base`: how the application itself is compiled. `fallback`: where problems go that belong to no place. */
 export function compileReadWriteSets(
   verdicts: ReadonlyMap<string, Derived>,
+  given: readonly GivenSet[],
   schema: Schema,
   base: CompileRequest,
+  fallback: Span,
 ): ReadWriteProgram {
+  const wrong = given.length === 0 ? [] : checkGivenSets(given, schema, base, fallback);
+  if (wrong.some(({ severity }) => severity === "error"))
+    return { wasm: new Uint8Array(), derived: verdicts, diagnostics: wrong };
+  const compile = (slices: readonly Sliced[]): Attempt => compileTogether(slices, given, base);
   const derived = new Map(verdicts);
   let sliced = [...derived.values()].filter((verdict) => verdict.kind === "sliced");
-  let attempt = compile(sliced, base);
+  let attempt = compile(sliced);
   if (attempt.wasm === null) {
     for (const verdict of sliced) {
       derived.set(verdict.handler, compiling(verdict, schema, base));
     }
     sliced = [...derived.values()].filter((verdict) => verdict.kind === "sliced");
-    attempt = compile(sliced, base);
+    attempt = compile(sliced);
   }
   if (attempt.wasm === null) {
     // Each compiles alone but not all together: then none, rather than a search for the pair.
     for (const verdict of sliced) derived.set(verdict.handler, notCompiled(verdict, schema, attempt.problem));
-    attempt = compile([], base);
+    attempt = compile([]);
   }
-  if (attempt.wasm === null) throw new Error(`the empty read/write-set program does not compile: ${attempt.problem}`);
-  const diagnostics = [...derived.values()].flatMap((verdict) =>
-    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
-  );
-  return { wasm: attempt.wasm, derived, diagnostics };
+  if (attempt.wasm === null)
+    throw new Error(`the read/write-set program without slices does not compile: ${attempt.problem}`);
+  return { wasm: attempt.wasm, derived, diagnostics: wrong };
 }
 
 /** The verdict, or the first of what it falls back to that compiles by itself. */
 function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Derived {
-  const { wasm, problem } = compile([verdict], base);
+  const { wasm, problem } = compileTogether([verdict], [], base);
   if (wasm !== null) return verdict;
   const { plain } = verdict;
-  return plain?.kind === "sliced" ? compiling(plain, schema, base) : notCompiled(verdict, schema, problem);
+  if (plain?.kind !== "sliced") return notCompiled(verdict, schema, problem);
+  const warning = diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${verdict.handler} does without transformations: with them it does not compile: ${problem}`,
+    primary: spanOfRange(schema.handlers.find(({ name }) => name === verdict.handler)!.declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+  return compiling({ ...plain, diagnostics: [...plain.diagnostics, warning] }, schema, base);
 }
 
-type Attempt = { readonly wasm: Uint8Array; readonly problem: "" } | { readonly wasm: null; readonly problem: string };
+type Attempt = { readonly compiled: Pick<CompiledProgram, "program" | "messages" | "crash" | "compiler"> } & (
+  | { readonly wasm: Uint8Array; readonly problem: "" }
+  | { readonly wasm: null; readonly problem: string }
+);
 
-function compile(sliced: readonly Sliced[], base: CompileRequest): Attempt {
-  const files = sliced.map(({ handler, source }) => [`read-write-sets/${handler}.ts`, source] as const);
+function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], base: CompileRequest): Attempt {
+  const files = [
+    ...sliced.map(({ handler, source }) => [`${FOLDER}/${handler}.ts`, source] as const),
+    ...given.map((set) => [`${FOLDER}/${set.handler}.ts`, reExport(set)] as const),
+  ];
   const paths = files.map(([path]) => path);
+  const exports = given.map(exportOf);
+  const sources = new Map([...(given.length === 0 ? [] : base.sources), ...files]);
   const request: CompileRequest = {
     ...base,
-    sources: new Map([...files, [ENTRY_FILE, loadingEntry(paths)]]),
+    sources: new Map([...sources, [ENTRY_FILE, loadingEntry(paths)]]),
+    grafts: merged(exports),
     runtime: "stub",
     optimizeLevel: base.optimizeLevel === 0 ? 0 : 3,
   };
   const loaded = loadProgram(request);
-  if (!loaded.ok) return { wasm: null, problem: problemOf(loaded.crash?.error, loaded.messages) };
+  if (!loaded.ok) {
+    const problem = problemOf(loaded.crash?.error, loaded.messages);
+    return { wasm: null, problem, compiled: { ...loaded, compiler: null } };
+  }
   const schema = extractSchema(loaded.program, paths, { uniqueNames: false });
   const problem = schema.diagnostics[0];
-  if (problem !== undefined) return { wasm: null, problem: problem.message };
+  if (problem !== undefined) return { wasm: null, problem: problem.message, compiled: { ...loaded, compiler: null } };
   const { entry, grafts } = generateCode(schema, { respond: false });
-  const compiled = compileProgram({ ...request, sources: new Map([...files, [ENTRY_FILE, entry]]), grafts });
-  if (compiled.wasm === null) return { wasm: null, problem: problemOf(compiled.crash?.error, compiled.messages) };
-  return { wasm: compiled.wasm, problem: "" };
+  const compiled = compileProgram(
+    loadProgram({
+      ...request,
+      sources: new Map([...sources, [ENTRY_FILE, entry]]),
+      grafts: merged([...exports, ...grafts]),
+    }),
+  );
+  const failed = (words: string): Attempt => ({ wasm: null, problem: words, compiled });
+  if (compiled.module === null) return failed(problemOf(compiled.crash?.error, compiled.messages));
+  try {
+    return { wasm: compiled.module.emit(), problem: "", compiled };
+  } catch (error) {
+    return failed(problemOf(error, []));
+  }
 }
+
+const FOLDER = "read-write-sets";
+
+/** A given set need not be exported by its file. */
+function exportOf({ handler, file, name }: GivenSet): Graft {
+  return { file, text: `export { ${name} as ${RESERVED_PREFIX}_set_${handler} };\n` };
+}
+
+function reExport({ handler, file }: GivenSet): string {
+  return `export { ${RESERVED_PREFIX}_set_${handler} as ${handler} } from ${JSON.stringify(`../${file.replace(/\.ts$/, "")}`)};\n`;
+}
+
+/** One graft for each file. */
+function merged(grafts: readonly Graft[]): Graft[] {
+  const texts = new Map<string, string>();
+  for (const { file, text } of grafts) texts.set(file, `${texts.get(file) ?? ""}${text}`);
+  return Array.from(texts, ([file, text]) => ({ file, text }));
+}
+
+/** What the given sets do wrong, by themselves: they are the developer's code and held to its rules. */
+function checkGivenSets(
+  given: readonly GivenSet[],
+  schema: Schema,
+  base: CompileRequest,
+  fallback: Span,
+): readonly Diagnostic[] {
+  const { compiled } = compileTogether([], given, { ...base, optimizeLevel: 0 });
+  const diagnostics = fromCompiler(compiled.messages, fallback);
+  if (compiled.crash !== null) diagnostics.push(fromCrash(compiled.crash, fallback));
+  const { compiler } = compiled;
+  if (compiler === null) return diagnostics;
+  diagnostics.push(...checkUses(compiled, schema.tables, fallback, "read-write-set"));
+  for (const [called, sites] of compiler.calls) {
+    const effect = EFFECTS.get(nameOf(called));
+    if (effect === undefined) continue;
+    for (const { node } of sites) {
+      const primary = spanOfRange(node.range);
+      const set = given.find(({ declaration: { file, start, end } }) => {
+        return file === primary.file && start <= primary.start && primary.end <= end;
+      });
+      if (set === undefined) continue;
+      const [message, help] = effect;
+      diagnostics.push(diagnostic("given_set_effect", { message: `${set.name} ${message}`, primary, help }));
+    }
+  }
+  return diagnostics;
+}
+
+const SDK_INDEX = `${SDK_LIBRARY}/index`;
+
+/** What a given set itself may not do, by the function called; what it shares with handlers may. */
+const EFFECTS: ReadonlyMap<string, readonly [message: string, help: string]> = new Map([
+  [`${SDK_INDEX}/Table#put`, ["only says what the handler writes", "table.willPut(key)"]],
+  [`${SDK_INDEX}/Table#delete`, ["only says what the handler deletes", "table.willDelete(key)"]],
+  [`${SDK_INDEX}/abort`, ["can't abort: it has said all that it says", "return"]],
+  [
+    `${SDK_INDEX}/random`,
+    [
+      "draws another number than the handler",
+      "draw in a function that both call: a draw belongs to the place of its call",
+    ],
+  ],
+  [
+    `${SDK_INDEX}/uuid`,
+    ["draws another id than the handler", "draw in a function that both call: a draw belongs to the place of its call"],
+  ],
+]);
 
 function problemOf(crash: unknown, messages: readonly as.DiagnosticMessage[]): string {
   if (crash !== undefined) return crash instanceof Error ? crash.message : String(crash);

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function start(...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> {
-  const server = await startProcess(["--data", data, "--workers", "1", ...args]);
+  const server = await startProcess(["--storage", `sqlite:${data}`, "--workers", "1", ...args]);
   running.push(server);
   return { server, client: new TestClient(server.url, await testModule()) };
 }
@@ -150,7 +150,7 @@ describe("the process", () => {
 
   test("a second server on the same file is refused with exit code 2", async () => {
     await start();
-    const { code, errors } = await runToEnd(spawnServer(["--data", data]));
+    const { code, errors } = await runToEnd(spawnServer(["--storage", `sqlite:${data}`]));
     expect(code).toBe(2);
     expect(errors).toContain("in use by another server");
   });
@@ -158,7 +158,9 @@ describe("the process", () => {
   test("a port that is taken: exit code 2", async () => {
     const { server } = await start();
     const { port } = new URL(server.url);
-    const { code, errors } = await runToEnd(spawnServer(["--data", path.join(folder, "other.sqlite"), "--port", port]));
+    const { code, errors } = await runToEnd(
+      spawnServer(["--storage", `sqlite:${path.join(folder, "other.sqlite")}`, "--port", port]),
+    );
     expect(code).toBe(2);
     expect(errors).toContain(port);
   });

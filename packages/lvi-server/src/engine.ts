@@ -13,6 +13,8 @@ export interface EngineOptions {
   readonly core: LviCore;
   readonly epoch: number;
   readonly storage: Storage;
+  /** Whether this server may serve from what it has in memory. */
+  readonly lease: { readonly isHeld: boolean };
   readonly executor: Executor;
   readonly log: Log;
   readonly now: () => number;
@@ -106,6 +108,9 @@ export class Engine {
 
   #step(event: Event): void {
     if (this.#halted !== null) return;
+    // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
+    // may not be among those that the next server has found.
+    if (!this.#options.lease.isHeld) return this.#giveUp("the lease has run out");
     try {
       for (const effect of this.#options.core.step(this.#options.now(), event)) this.#perform(effect);
       this.#wake();
@@ -113,8 +118,7 @@ export class Engine {
       // A broken invariant: what is durable is right, what is in memory may not be.
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#options.log.error("invariant_broken", { reason });
-      this.#halt(reason);
-      this.#options.onHalt(reason);
+      this.#giveUp(reason);
     }
   }
 
@@ -126,7 +130,7 @@ export class Engine {
       case "followup-reply":
         return this.#answer(effect.caller, effect.result, effect.after);
       case "look-up":
-        return this.#operate(effect.operation, storage.lookUp(effect.executionId), (record) => ({
+        return this.#operate(effect.operation, storage.lookUp(epoch, effect.executionId), (record) => ({
           kind: "looked-up",
           operation: effect.operation,
           record,
@@ -165,8 +169,7 @@ export class Engine {
       case "note":
         return this.#note(effect.note);
       case "halt":
-        this.#halt(effect.reason);
-        return this.#options.onHalt(effect.reason);
+        return this.#giveUp(effect.reason);
     }
   }
 
@@ -217,6 +220,11 @@ export class Engine {
       Math.max(0, Math.min(atMs - this.#options.now(), 2 ** 31 - 1)),
     );
     this.#timer = { atMs, timeout };
+  }
+
+  #giveUp(reason: string): void {
+    this.#halt(reason);
+    this.#options.onHalt(reason);
   }
 
   #halt(reason: string): void {

@@ -10,6 +10,7 @@ import { Command, CommanderError, Option } from "commander";
 import { createLog } from "./log.ts";
 import { ConfigurationError, type Options, parseOptions, type RawOptions } from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
+import { openStorage } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -24,7 +25,12 @@ const command = new Command("radical-lvi-server")
   .addOption(new Option("--port <number>", "port to listen on; 0 takes a free one").env("RADICAL_PORT").default("8788"))
   .addOption(new Option("--host <address>", "address to listen on").env("RADICAL_HOST").default("127.0.0.1"))
   .addOption(
-    new Option("--data <file>", "SQLite file with items and intents").env("RADICAL_DATA").default("radical.sqlite"),
+    new Option(
+      "--storage <address>",
+      "items and intents: sqlite:<file>, or dynamodb:<table prefix>?region=…&endpoint=… (tables are made if they are missing)",
+    )
+      .env("RADICAL_STORAGE")
+      .default("sqlite:radical.sqlite"),
   )
   .addOption(
     new Option("--workers <number>", "threads that run handlers (default: cores - 1, at least 2)").env(
@@ -42,6 +48,11 @@ const command = new Command("radical-lvi-server")
       .default("10000"),
   )
   .addOption(
+    new Option("--lease-ms <ms>", "with DynamoDB: after which another server takes over from one that has died")
+      .env("RADICAL_LEASE_MS")
+      .default("5000"),
+  )
+  .addOption(
     new Option("--drain-ms <ms>", "longest wait for running executions when stopping")
       .env("RADICAL_DRAIN_MS")
       .default("5000"),
@@ -55,10 +66,12 @@ const command = new Command("radical-lvi-server")
     `
 Environment:
   RADICAL_KEYS   keys that locations sign with, "<id>:<hex>,…"; several while they are rotated (required)
+  AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too
 
 Examples:
-  $ RADICAL_KEYS="main:$(openssl rand -hex 32)" radical-lvi-server --data app.sqlite
-  $ radical-lvi-server --port 0 --data app.sqlite --log-level debug
+  $ RADICAL_KEYS="main:$(openssl rand -hex 32)" radical-lvi-server --storage sqlite:app.sqlite
+  $ radical-lvi-server --port 0 --storage sqlite:app.sqlite --log-level debug
+  $ radical-lvi-server --storage 'dynamodb:my-app?region=eu-central-1'
   $ sqlite3 app.sqlite 'select "table", key, commit_id from items'
 
 Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
@@ -80,15 +93,16 @@ function keysOf(environment: NodeJS.ProcessEnv): { keys?: string } {
 }
 
 async function run(options: Options): Promise<void> {
-  const { port, host, workers, executionLimitMs, followupTimeoutMs, drainMs } = options;
+  const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   const server: RunningServer = await startServer({
-    storage: options.data,
+    storage: await openStorage(options.storage),
     keys: options.keys,
     port,
     host,
     ...(workers === null ? {} : { workers }),
     executionLimitMs,
+    leaseMs,
     core: { followupTimeoutMs },
     log,
     onHalt: (reason) => {

@@ -4,10 +4,11 @@ import { ConfigurationError, parseKeys, parseOptions, type RawOptions } from "./
 const RAW: RawOptions = {
   port: "0",
   host: "127.0.0.1",
-  data: "x.sqlite",
+  storage: "sqlite:x.sqlite",
   keys: "a:00112233445566778899aabbccddeeff",
   followupTimeoutMs: "5000",
   executionLimitMs: "30000",
+  leaseMs: "5000",
   drainMs: "0",
   logLevel: "info",
 };
@@ -22,11 +23,31 @@ test("good options", () => {
   expect(parseKeys("a:00112233445566778899aabbccddeeff,b:ffffffffffffffffffffffffffffffff").size).toBe(2);
 });
 
+test("storage is a SQLite file or tables of DynamoDB", () => {
+  const storageOf = (storage: string) => parseOptions({ ...RAW, storage }).storage;
+  expect(storageOf("sqlite:C:\\data\\app.sqlite")).toEqual({ kind: "sqlite", file: "C:\\data\\app.sqlite" });
+  expect(storageOf("dynamodb:app")).toEqual({ kind: "dynamodb", prefix: "app" });
+  expect(storageOf("dynamodb:app?region=eu-central-1&endpoint=http://127.0.0.1:8000")).toEqual({
+    kind: "dynamodb",
+    prefix: "app",
+    region: "eu-central-1",
+    endpoint: "http://127.0.0.1:8000",
+  });
+});
+
 test.each([
   [{ port: "99999" }, /--port "99999"/],
   [{ port: "1e3" }, /--port "1e3"/],
   [{ host: "exa mple" }, /--host "exa mple"/],
-  [{ data: "" }, /--data/],
+  [{ storage: "" }, /--storage "".*sqlite:<file>.*dynamodb:/],
+  [{ storage: "x.sqlite" }, /--storage "x.sqlite".*sqlite:<file>/],
+  [{ storage: "sqlite:" }, /--storage "sqlite:" names no file/],
+  [{ storage: "dynamodb:" }, /table prefix ""/],
+  [{ storage: "dynamodb:my app" }, /table prefix "my app"/],
+  [{ storage: "dynamodb:app?table=x" }, /parameter "table"/],
+  [{ storage: "dynamodb:app?region=EU!" }, /region "EU!"/],
+  [{ storage: "dynamodb:app?endpoint=localhost:8000" }, /endpoint "localhost:8000"/],
+  [{ leaseMs: "1" }, /--lease-ms "1"/],
   [{ workers: "0" }, /--workers "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms "-1"/],
   [{ logLevel: "loud" }, /--log-level "loud".*debug/],

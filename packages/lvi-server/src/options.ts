@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import type { Keys } from "./http/authentication.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
+import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
 
 /** A wrong option or environment variable; its message names the value. */
 export class ConfigurationError extends Error {
@@ -12,11 +13,12 @@ export class ConfigurationError extends Error {
 export interface RawOptions {
   readonly port: string;
   readonly host: string;
-  readonly data: string;
+  readonly storage: string;
   readonly keys?: string;
   readonly workers?: string;
   readonly followupTimeoutMs: string;
   readonly executionLimitMs: string;
+  readonly leaseMs: string;
   readonly drainMs: string;
   readonly logLevel: string;
   readonly exitWithParent?: true;
@@ -25,11 +27,12 @@ export interface RawOptions {
 export interface Options {
   readonly port: number;
   readonly host: string;
-  readonly data: string;
+  readonly storage: StorageAddress;
   readonly keys: Keys;
   readonly workers: number | null;
   readonly followupTimeoutMs: number;
   readonly executionLimitMs: number;
+  readonly leaseMs: number;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
   readonly exitWithParent: boolean;
@@ -46,15 +49,17 @@ export function parseOptions(raw: RawOptions): Options {
   if (isIP(raw.host) === 0 && raw.host !== "localhost") {
     throw new ConfigurationError(`--host "${raw.host}" is no IP address, and not localhost`);
   }
-  if (raw.data === "") throw new ConfigurationError(`--data "" names no file`);
+  const storage = parseStorageAddress(raw.storage);
+  if (typeof storage === "string") throw new ConfigurationError(`--storage "${raw.storage}" ${storage}`);
   return {
     port: integer("--port", raw.port, 0, 65_535),
     host: raw.host,
-    data: raw.data,
+    storage,
     keys: parseKeys(raw.keys),
     workers: raw.workers === undefined ? null : integer("--workers", raw.workers, 1, 1_024),
     followupTimeoutMs: integer("--followup-timeout-ms", raw.followupTimeoutMs, 1, 3_600_000),
     executionLimitMs: integer("--execution-limit-ms", raw.executionLimitMs, 1, 3_600_000),
+    leaseMs: integer("--lease-ms", raw.leaseMs, 100, 600_000),
     drainMs: integer("--drain-ms", raw.drainMs, 0, 3_600_000),
     logLevel,
     exitWithParent: raw.exitWithParent ?? false,

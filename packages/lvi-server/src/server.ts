@@ -8,6 +8,7 @@ import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
+import { PROCESS_CLOCK, ServerLease } from "./lease.ts";
 import type { Log } from "./log.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -24,6 +25,8 @@ export interface ServerOptions {
   readonly workers?: number;
   /** Longest run of a handler near storage. */
   readonly executionLimitMs?: number;
+  /** How long storage that several servers share waits for one that has died. */
+  readonly leaseMs?: number;
   readonly core?: Partial<CoreOptions>;
   readonly log: Log;
   /** The server must not go on: another one has taken over its storage, or it found itself broken. */
@@ -45,13 +48,21 @@ const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
+const DEFAULT_LEASE_MS = 5_000;
 
 /** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
   const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const { epoch, pending } = await storage.takeOver();
+  const lease = await ServerLease.acquire({
+    storage,
+    termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    log,
+    clock: PROCESS_CLOCK,
+  });
+  const { epoch } = lease;
+  const pending = await storage.recover(epoch);
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
   for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
@@ -62,7 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
     moduleContent: (hash) => storage.moduleContent(hash),
   });
-  const engine = new Engine({ core, epoch, storage, executor, log, now, onHalt });
+  const engine = new Engine({ core, epoch, storage, lease, executor, log, now, onHalt });
 
   let ready = true;
   const http = createHttpServer({
@@ -84,6 +95,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const free = async (): Promise<void> => {
     engine.close();
     await executor.close();
+    await lease.release();
     await storage.close();
   };
   try {

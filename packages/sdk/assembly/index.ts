@@ -51,17 +51,20 @@ export class Table<T> {
     return host.has(this.name, key) != 0;
   }
 
-  /** Only in read/write-set functions: records a read whose value they don't need. */
+  /**
+   * Only in read/write-set functions, those with the tag `@readwrite <handler>`: the handler reads the item under
+   * `key`, and its value is not needed here. An item whose value *is* needed to find others is read with `get` or `has`.
+   */
   touch(key: string): void {
     host.touch(this.name, key);
   }
 
-  /** Only in read/write-set functions: records a put whose value they don't know. */
+  /** Only in read/write-set functions: the handler puts an item under `key`. */
   willPut(key: string): void {
     host.will_write(this.name, key);
   }
 
-  /** Only in read/write-set functions: records a delete. */
+  /** Only in read/write-set functions: the handler deletes the item under `key`. */
   willDelete(key: string): void {
     host.will_write(this.name, key);
   }

@@ -29,6 +29,18 @@ export declare class Table<T> {
 
   /** Whether there is an item under `key`. */
   has(key: string): bool;
+
+  /**
+   * Only in read/write-set functions, those with the tag `@readwrite <handler>`: the handler reads the item under
+   * `key`, and its value is not needed here. An item whose value *is* needed to find others is read with `get` or `has`.
+   */
+  touch(key: string): void;
+
+  /** Only in read/write-set functions: the handler puts an item under `key`. */
+  willPut(key: string): void;
+
+  /** Only in read/write-set functions: the handler deletes the item under `key`. */
+  willDelete(key: string): void;
 }
 
 /** The time of this execution in milliseconds since the epoch: the same in every call of one execution. */

@@ -168,7 +168,7 @@ const truthfulHost: Host = {
       stop = why;
       throw new Stopped();
     };
-    const run = runProgram(invocation, {
+    const ran = runProgram(invocation, {
       read(unit) {
         if (!access.reads.has(unit)) end({ kind: "undeclared", unit, mode: "read" });
         return snapshot(unit) ?? end({ kind: "missing", unit });
@@ -177,14 +177,14 @@ const truthfulHost: Host = {
         if (!access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
       },
     });
-    return stop ?? run;
+    return stop ?? ran;
   },
 
   recordHandler(invocation, snapshot, { guess }) {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
     const missing = new Set<UnitId>();
-    const run = runProgram(invocation, {
+    const ran = runProgram(invocation, {
       read(unit) {
         reads.add(unit);
         const entry = snapshot(unit);
@@ -195,7 +195,7 @@ const truthfulHost: Host = {
       },
       write: (unit) => void writes.add(unit),
     });
-    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? run : null };
+    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? ran : null };
   },
 };
 

@@ -226,8 +226,9 @@ describe("traps", () => {
     export function enormous(): void { respond(new ArrayBuffer(i32.MAX_VALUE).byteLength); }
     export function indirect(): void { changetype<() => void>(memory.data<u32>([99, 0]))(); }
     export function loops(): void { for (;;) get("t", "a"); }
-    export function writesMuch(): void { const at = memory.data(1 << 20); for (let i = 0; ; i++) host_put("t", i.toString(), at, 1 << 20); }
-    export function writesAgain(): void { const at = memory.data(1 << 20); for (let i = 0; i < 50; i++) host_put("t", "a", at, 1 << 20); }
+    export function writesMuch(): void { const at = memory.data(1 << 18); for (let i = 0; ; i++) host_put("t", i.toString(), at, 1 << 18); }
+    export function writesLarge(): void { host_put("t", "a", memory.data(1 << 20), 384 * 1024 + 1); }
+    export function writesAgain(): void { const at = memory.data(1 << 18); for (let i = 0; i < 50; i++) host_put("t", "a", at, 1 << 18); }
     export function answersMuch(): void { host_result(memory.data(1 << 20), (1 << 22) + 1); }
     export function answersDeep(): void { const at = memory.data(100); memory.fill(at, 0x81, 65); store<u8>(at + 65, 0); host_result(at, 66); }
     export function many(): void { for (let i = 0; ; i++) put("t", i.toString(), 1); }
@@ -256,6 +257,7 @@ describe("traps", () => {
     ["loops", "invalid_access", /^more than 1600 accesses in one execution$/],
     ["many", "invalid_access", /^more than 100 items in one execution$/],
     ["writesMuch", "out_of_memory", /^the handler wrote more than 4194304 bytes$/],
+    ["writesLarge", "out_of_memory", /^a value is larger than 393216 bytes$/],
     ["answersMuch", "out_of_memory", /^the result is larger than 4194304 bytes$/],
     ["answersDeep", "invalid_access", /^the result is nested deeper than 64$/],
   ])("%s", (handler, code, message) => {
@@ -481,4 +483,63 @@ test("the module hash covers everything that decides what an execution does", as
   expect(new Set(hashes).size).toBe(hashes.length);
   expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/);
   expect(moduleHash({ ...content })).toBe(hashes[0]);
+});
+
+describe("instances that run again", () => {
+  let module: HandlerModule;
+  const run = (handler: string, items = snapshot({ "t/a": 1 })): HandlerRun =>
+    runHandler(module, invoke(handler), items, access(["t/a"], ["t/new"]));
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        let count: i32 = 3;
+        const place = memory.data(64);
+        export function __radical_reset(): void { count = 3; }
+        function state(): i32 {
+          const before = load<u8>(place) + load<u8>(40000) + load<u8>(65535);
+          store<u8>(place, 1); store<u8>(40000, 1); store<u8>(65535, 1);
+          return before * 100 + memory.size() * 10 + count++;
+        }
+        export function counts(): void { respond(state()); }
+        export function traps(): void { state(); assert(false); }
+        export function grows(): void { memory.grow(1); respond(state()); }
+        export function reads(): void { const before = state(); respond(before + get("t", "a")); }
+        export function misses(): void { state(); get("t", "b"); }
+      `,
+    });
+  });
+
+  test("are as good as new, however the run before ended", () => {
+    const fresh = { kind: "completed", outcome: { kind: "result", value: Uint8Array.of(13) } };
+    const runs = {
+      counts: () => run("counts"),
+      traps: () => run("traps"),
+      grows: () => run("grows"),
+      misses: () => run("misses"),
+      breaks: () =>
+        expect(() =>
+          run("reads", () => {
+            throw new TypeError("broken snapshot");
+          }),
+        ).toThrow("broken snapshot"),
+      nobody: () => expect(() => run("nobody")).toThrow("no handler nobody"),
+    };
+    for (const before of Object.values(runs)) {
+      before();
+      expect(run("counts")).toMatchObject(fresh);
+    }
+    expect(run("grows")).toMatchObject({ outcome: { value: Uint8Array.of(23) } });
+  });
+
+  test("serve one execution at a time", () => {
+    const within: HandlerRun[] = [];
+    const outer = run("reads", () => {
+      within.push(run("counts"));
+      return entryOf(commitId(1, 1), Uint8Array.of(1));
+    });
+    expect(within).toMatchObject([{ outcome: { value: Uint8Array.of(13) } }]);
+    expect(outer).toMatchObject({ outcome: { value: Uint8Array.of(14) } });
+    expect(run("counts")).toMatchObject({ outcome: { value: Uint8Array.of(13) } });
+  });
 });

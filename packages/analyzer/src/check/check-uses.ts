@@ -1,11 +1,17 @@
 /**
  * The checks that need the compiler's own resolution: what the developer's code really calls, whatever its name.
  */
-import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE } from "@radical/protocol";
+import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, type HostFunction } from "@radical/protocol";
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
-import { isDevelopers, SDK_LIBRARY, type CallSite, type RadicalCompiler } from "../parse/compile.ts";
+import {
+  isDevelopers,
+  SDK_LIBRARY,
+  type CallSite,
+  type CompiledProgram,
+  type RadicalCompiler,
+} from "../parse/compile.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 
@@ -17,6 +23,12 @@ interface Refusal {
 
 const ENVIRONMENT_HELP =
   "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk";
+
+const GIVEN_SET_ONLY: Refusal = {
+  code: "given_set_only",
+  message: "touch, willPut and willDelete are for read/write-set functions",
+  help: "a handler reads and writes: get, has, put, delete. A function that says what a handler touches has the tag /** @readwrite <handler> */",
+};
 
 /** What a foreign import comes from, by the start of its name. */
 const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
@@ -65,14 +77,7 @@ const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
     },
   ],
   ["env.process.", { code: "nondeterministic", message: "there is no process in handlers", help: ENVIRONMENT_HELP }],
-  [
-    `${HOST_NAMESPACE}.`,
-    {
-      code: "sdk_internal",
-      message: "this is for read/write-set functions, which are derived from handlers",
-      help: "use get, put, delete and has",
-    },
-  ],
+  [`${HOST_NAMESPACE}.`, GIVEN_SET_ONLY],
 ];
 
 const RAW_MEMORY: Refusal = {
@@ -119,23 +124,29 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
 ];
 
 /** Calls of the runtime by its own names; the compiler makes others, which are no one's. */
-const RUNTIME_CALL = /^(__|heap\.|memory\.|atomic\.)/;
+const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
 export function checkUses(
-  program: as.Program,
-  compiler: RadicalCompiler,
+  { program, compiler }: Pick<CompiledProgram, "program" | "compiler">,
   tables: readonly TableSchema[],
   fallback: Span,
+  kind: HostFunction["program"] = "both",
 ): Diagnostic[] {
-  return [...checkImports(program, compiler, fallback), ...checkCalls(compiler, tables)];
+  if (compiler === null) return [];
+  return [...checkImports(program, compiler, fallback, kind), ...checkCalls(compiler, tables, kind)];
 }
 
 /** Everything that the compiled program wants from a host. */
-function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: Span): Diagnostic[] {
+function checkImports(
+  program: as.Program,
+  compiler: RadicalCompiler,
+  fallback: Span,
+  kind: HostFunction["program"],
+): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (const [module, elements] of program.moduleImports) {
     for (const [name, element] of elements) {
-      if (isHostFunction(module, name)) continue;
+      if (isHostFunction(module, name, kind)) continue;
       const full = `${module}.${name}`;
       const refusal = IMPORTS.find(([prefix]) => full.startsWith(prefix))?.[1] ?? {
         code: "host_import",
@@ -148,10 +159,11 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
   return found;
 }
 
-function isHostFunction(module: string, name: string): boolean {
+function isHostFunction(module: string, name: string, kind: HostFunction["program"]): boolean {
   if (module === ASSEMBLYSCRIPT_ABORT.module) return name === ASSEMBLYSCRIPT_ABORT.name;
   if (module !== HOST_NAMESPACE || !Object.hasOwn(HOST_FUNCTIONS, name)) return false;
-  return HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS].program === "both";
+  const { program } = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
+  return program === "both" || program === kind;
 }
 
 /** Follows the calls back from an imported function to the first place in a file of the developer's. */
@@ -170,7 +182,11 @@ function originOf(element: as.Element, compiler: RadicalCompiler): Span | null {
   return null;
 }
 
-function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): Diagnostic[] {
+function checkCalls(
+  compiler: RadicalCompiler,
+  tables: readonly TableSchema[],
+  kind: HostFunction["program"],
+): Diagnostic[] {
   const found: Diagnostic[] = [];
   const refuse = (refusal: Refusal, { node }: CallSite): void => {
     if (isDevelopers(node.range.source))
@@ -187,7 +203,10 @@ function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): 
   const declared = new Set<as.Node>(tables.map((table) => table.declaration.initializer!));
   for (const [called, sites] of compiler.calls) {
     const isTable = isTableConstructor(called);
-    const refusal = LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
+    const refusal =
+      kind === "both" && SET_METHODS.has(nameOf(called))
+        ? GIVEN_SET_ONLY
+        : LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
     for (const site of sites) {
       if (isTable && !declared.has(site.node)) refuse(TABLE, site);
       else if (refusal !== undefined) refuse(refusal, site);
@@ -198,9 +217,17 @@ function checkCalls(compiler: RadicalCompiler, tables: readonly TableSchema[]): 
   return found;
 }
 
+/** Internal name of a function without type arguments: `~lib/@radical/sdk/index/Table#get`. */
+export function nameOf({ prototype, parent }: as.Function): string {
+  if (parent.kind !== ElementKind.Class) return prototype.internalName;
+  return `${(parent as as.Class).prototype.internalName}#${prototype.name}`;
+}
+
+const TABLE_CLASS = `${SDK_LIBRARY}/index/Table`;
+const SET_METHODS = new Set(["touch", "willPut", "willDelete"].map((name) => `${TABLE_CLASS}#${name}`));
+
 function isTableConstructor(called: as.Function): boolean {
-  if (!called.is(CommonFlags.Constructor) || called.parent.kind !== ElementKind.Class) return false;
-  return (called.parent as as.Class).prototype.internalName === `${SDK_LIBRARY}/index/Table`;
+  return called.is(CommonFlags.Constructor) && nameOf(called).startsWith(`${TABLE_CLASS}#`);
 }
 
 const TABLE: Refusal = {

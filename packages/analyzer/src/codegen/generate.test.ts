@@ -292,6 +292,7 @@ describe("handlers of every parameter and result type", () => {
     `);
     expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot(`
       {
+        "explanations": [],
         "file": "handlers/all.ts",
         "line": 15,
         "name": "defaults",
@@ -341,6 +342,7 @@ describe("handlers of every parameter and result type", () => {
           "kind": "string",
         },
         "rwSource": null,
+        "transformations": [],
         "writes": [],
       }
     `);

@@ -80,9 +80,17 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // What developers say about handlers in doc comments
+  unknown_tag: INVALID,
+  misplaced_tag: INVALID,
+  unknown_given_handler: INVALID,
+  duplicate_given_set: INVALID,
+  given_set_signature: INVALID,
+  given_set_effect: INVALID,
+  given_set_only: INVALID,
+
   // Read/write sets
   read_write_set_not_derived: NOT_SLICED,
-  not_sliced_interface: NOT_SLICED,
   not_sliced_library: NOT_SLICED,
   not_sliced_method_value: NOT_SLICED,
   not_sliced_module_code: NOT_SLICED,
@@ -91,6 +99,9 @@ export const CATALOGUE = {
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
   not_sliced_update_order: NOT_SLICED,
+  sliced_without_transformations: { severity: "warning", class: "internal" },
+  /** On the developer's request; it works, and takes time. */
+  expensive_read_write_set: { severity: "info", class: "imprecise" },
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,

@@ -103,6 +103,7 @@ class Emitter implements Printer {
         break;
       case "library":
         for (const type of expression.typeArguments) this.useType(type);
+        for (const callee of expression.calls) this.useFunction(callee);
         break;
       case "new-table":
         this.sdkNames.add("Table");
@@ -238,7 +239,13 @@ class Emitter implements Printer {
     const own = [...this.functions].filter((candidate) => candidate.owner === declaration);
     const constructor = own.find((candidate) => candidate.kind === "constructor" && !candidate.implicit);
     const properties = constructor === undefined ? new Set<string>() : parameterProperties(constructor);
-    const head = `${declaration.isAbstract ? "abstract " : ""}class ${this.className(declaration)}${declaration.base === null ? "" : ` extends ${this.className(declaration.base)}`}`;
+    const interfaces = declaration.kind === "interface" ? [] : this.interfacesOf(declaration);
+    const head = [
+      ...(declaration.isAbstract && declaration.kind === "class" ? ["abstract"] : []),
+      `${declaration.kind} ${this.className(declaration)}`,
+      ...(declaration.base === null ? [] : [`extends ${this.className(declaration.base)}`]),
+      ...(interfaces.length === 0 ? [] : [`implements ${interfaces.map((one) => this.className(one)).join(", ")}`]),
+    ].join(" ");
     const members = this.indented(() => [
       ...this.fieldsOf(declaration)
         .filter((field) => !properties.has(field.name))
@@ -246,11 +253,25 @@ class Emitter implements Printer {
       ...(constructor === undefined
         ? []
         : [`${this.indent}constructor(${this.parameters(constructor, properties)}) ${this.body(constructor.body)}`]),
-      ...own
-        .filter((candidate) => candidate.kind !== "constructor")
-        .map((candidate) => `${this.indent}${this.method(candidate)}`),
+      ...(declaration.kind === "interface"
+        ? // The two accessors of a field are one member.
+          [...new Set(own.map((candidate) => `${this.indent}${this.interfaceMember(candidate)}`))]
+        : own
+            .filter((candidate) => candidate.kind !== "constructor" && !candidate.implicit)
+            .map((candidate) => `${this.indent}${this.method(candidate)}`)),
     ]);
     return members.length === 0 ? `${head} {}` : `${head} {\n${members.join("\n")}\n}`;
+  }
+
+  /** The interfaces that anything mentions, of those that a class says it implements and those that they extend. */
+  private interfacesOf(declaration: ClassDeclaration): ClassDeclaration[] {
+    const all = new Set<ClassDeclaration>();
+    const add = (one: ClassDeclaration): void => {
+      all.add(one);
+      if (one.base !== null) add(one.base);
+    };
+    for (const one of declaration.interfaces) add(one);
+    return [...all].filter((one) => this.classes.has(one));
   }
 
   private field(field: FieldDeclaration): string {
@@ -265,11 +286,23 @@ class Emitter implements Printer {
 
   private method(declaration: FunctionDeclaration): string {
     const { kind, name } = declaration;
+    if (declaration.isAbstract && kind === "getter") return `abstract get ${name}(): ${this.type(declaration.result)};`;
+    if (declaration.isAbstract && kind === "setter")
+      return `abstract set ${name}(${this.parameters(declaration, new Set())});`;
     if (kind === "getter") return `get ${name}(): ${this.type(declaration.result)} ${this.body(declaration.body)}`;
     if (kind === "setter")
       return `set ${name}(${this.parameters(declaration, new Set())}) ${this.body(declaration.body)}`;
     if (declaration.isAbstract) return `abstract ${name}${this.signature(declaration)};`;
-    return `${name}${this.signature(declaration)} ${this.body(declaration.body)}`;
+    const decorator = declaration.operator === null ? "" : `@operator("${declaration.operator}") `;
+    return `${decorator}${name}${this.signature(declaration)} ${this.body(declaration.body)}`;
+  }
+
+  private interfaceMember(declaration: FunctionDeclaration): string {
+    const { kind, name } = declaration;
+    const [parameter] = declaration.parameters;
+    if (kind === "getter") return `${name}: ${this.type(declaration.result)};`;
+    if (kind === "setter" && parameter !== undefined) return `${name}: ${this.type(parameter.local.type)};`;
+    return `${name}${this.signature(declaration)};`;
   }
 
   lambda(declaration: FunctionDeclaration): string {

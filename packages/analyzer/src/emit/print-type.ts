@@ -24,7 +24,7 @@ export function printType(type: Type, className: (declaration: ClassDeclaration)
     case "table":
       return `Table<${print(type.record)}>`;
     case "function":
-      return `(${type.parameters.map((parameter, index) => `p${index}: ${print(parameter)}`).join(", ")}) => ${print(type.result)}`;
+      return `(${type.parameters.map((parameter, index) => `p${index}${index < type.required ? "" : "?"}: ${print(parameter)}`).join(", ")}) => ${print(type.result)}`;
     case "nullable":
       return type.inner.kind === "function" ? `(${print(type.inner)}) | null` : `${print(type.inner)} | null`;
   }

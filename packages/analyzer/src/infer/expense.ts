@@ -14,6 +14,7 @@ import {
 import { EXPENSIVE_STEPS, type CostModel } from "./cost.ts";
 import type { Location } from "./heap.ts";
 import { countingOf } from "./loops.ts";
+import { calleesOf } from "./definitions.ts";
 import type { PointsTo } from "./points-to.ts";
 
 export class Expense {
@@ -61,9 +62,7 @@ export class Expense {
         const contents = expression.receiver === null ? [] : [...this.pointsTo.of(expression.receiver)];
         return (
           contents.some((object) => this.locations.has(object.content)) ||
-          expression.arguments.some((argument) =>
-            this.pointsTo.functionsOf(argument).some((callee) => this.results.has(callee)),
-          ) ||
+          calleesOf(expression, this.pointsTo).some((callee) => this.results.has(callee)) ||
           this.takesMuch(expression)
         );
       }
@@ -164,7 +163,7 @@ export class Expense {
         if (expression.member.writes && (decided || expression.arguments.some((argument) => this.of(argument))))
           for (const container of receivers) this.taint(container.content);
         if (receivers.some((container) => this.locations.has(container.content)))
-          for (const callee of expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument)))
+          for (const callee of calleesOf(expression, this.pointsTo))
             for (const { local } of callee.parameters) this.taint(local);
         return;
       }

@@ -176,7 +176,7 @@ function readBy(expression: Expression, pointsTo: PointsTo): Set<Location> | nul
         for (const object of pointsTo.of(inner.object)) found.add(object.cell(inner.field));
         return;
       case "library":
-        if (inner.member.writes || inner.member.callback !== null) plain = false;
+        if (inner.member.writes || inner.member.callback !== null || inner.calls.length > 0) plain = false;
         for (const part of inner.receiver === null ? inner.arguments : [inner.receiver, ...inner.arguments])
           for (const object of pointsTo.of(part)) found.add(object.content);
         return;

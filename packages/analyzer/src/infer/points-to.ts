@@ -289,6 +289,8 @@ export class PointsTo {
         results.push(...this.bind(callee, null, args));
       }
     }
+    const compared = [...elements, ...values];
+    for (const callee of expression.calls) this.bind(callee, compared, [compared, compared]);
     switch (member.result) {
       case "plain":
         return NONE;

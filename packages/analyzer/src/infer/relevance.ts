@@ -273,10 +273,12 @@ class Analysis implements Relevance {
       this.fieldInitializers(declaration, state);
     }
     for (const { local, defaultValue } of declaration.parameters.toReversed()) {
-      // It is evaluated before the handler, so an effect of it stays only with the parameter.
-      if (defaultValue !== null) {
+      // It is evaluated before the body, so an effect of it stays only with the parameter; arguments that are given skip it.
+      if (defaultValue !== null && (declaration === this.program.handler || declaration.escapes)) {
+        const given = state.copy();
         const isKept = state.live.has(local) || this.parameters.has(local);
         if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);
+        state.join(given);
       }
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
       if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
@@ -527,7 +529,10 @@ class Analysis implements Relevance {
       case "constant":
       case "now":
       case "new-table":
+        return false;
       case "function-value":
+        // Somebody may call it, or only pass it on: either way it is a whole function.
+        if (needed && expression.declaration.result.kind !== "void") this.add(this.results, expression.declaration);
         return false;
       case "local":
         if (needed) this.need(expression.local, state);
@@ -713,8 +718,9 @@ class Analysis implements Relevance {
     const { member, receiver } = expression;
     const contents = receiver === null ? [] : [...this.pointsTo.of(receiver)].map((container) => container.content);
     const writes = member.writes && contents.some((content) => state.live.has(content));
-    const callees =
+    const callbacks =
       member.callback === null ? [] : expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument));
+    const callees = [...callbacks, ...expression.calls];
     const callbackMatters = this.enterCallees(callees, false, state);
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);

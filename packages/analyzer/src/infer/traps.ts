@@ -37,6 +37,9 @@ export function mayTrap(expression: Expression): boolean {
       );
     case "library":
       return !isQuietMember(expression);
+    case "call":
+      // The compiler finds no method that a class inherits from a base that does not name the interface.
+      return expression.callees.some((callee) => callee.owner?.kind === "interface");
     default:
       return false;
   }

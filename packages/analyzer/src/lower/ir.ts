@@ -8,6 +8,7 @@
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { LibraryMember } from "./library.ts";
+import type { Refusal } from "./refusal.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- types
 
@@ -35,7 +36,13 @@ export type Type =
   /** A container of the library: `Array`, `Map`, `Uint8Array`, … */
   | { readonly kind: "library"; readonly name: string; readonly arguments: readonly Type[] }
   | { readonly kind: "table"; readonly record: Type }
-  | { readonly kind: "function"; readonly parameters: readonly Type[]; readonly result: Type }
+  | {
+      readonly kind: "function";
+      readonly parameters: readonly Type[];
+      /** How many of them every call gives. */
+      readonly required: number;
+      readonly result: Type;
+    }
   | { readonly kind: "nullable"; readonly inner: Type };
 
 export const VOID: Type = { kind: "void" };
@@ -82,6 +89,8 @@ export interface Global {
   readonly mutable: boolean;
   /** Evaluated before the handler starts; null: the zero value. */
   initializer: Expression | null;
+  /** Why what the global holds is not known: something that runs before the handler and reaches it has no rule. */
+  unknown: Refusal | null;
   readonly span: Span;
 }
 
@@ -94,18 +103,19 @@ export interface FieldDeclaration {
 
 export interface ClassDeclaration {
   readonly name: string;
+  readonly kind: "class" | "interface";
   readonly base: ClassDeclaration | null;
+  /** Directly implemented; those that an interface extends are its `base`. */
+  readonly interfaces: readonly ClassDeclaration[];
   /** Own fields in declaration order. */
   readonly fields: FieldDeclaration[];
   readonly isAbstract: boolean;
-  /** Comparing two objects of the class runs an operator of the application. */
-  readonly hasComparison: boolean;
   readonly span: Span;
 }
 
 export interface Parameter {
   readonly local: Local;
-  /** Only kept for handlers: calls have their omitted arguments filled in. */
+  /** Runs if a client, or the caller of a function value, leaves the argument out; other calls have it filled in. */
   readonly defaultValue: Expression | null;
 }
 
@@ -121,8 +131,10 @@ export interface FunctionDeclaration {
   /** For constructors: initializers of own fields, as assignments, run before the body. */
   initializers: readonly Statement[];
   body: readonly Statement[];
-  /** A constructor that the source does not spell out. */
+  /** Not spelled out: the constructor of a class without one, or an accessor that stands for a field. */
   readonly implicit: boolean;
+  /** Set if functions of the library call it as this operator, as in `@operator("==")`. */
+  operator: string | null;
   /** Redeclared by a derived class, or a redeclaration: callers choose it at run time, so its signature is fixed. */
   overridable: boolean;
   /** Used as a value, so its signature is fixed. */
@@ -366,6 +378,8 @@ export interface LibraryCall {
   readonly name: string;
   readonly typeArguments: readonly Type[];
   readonly arguments: readonly Expression[];
+  /** Methods of elements and arguments that the member calls by itself: comparisons, `toString`. */
+  readonly calls: readonly FunctionDeclaration[];
   readonly type: Type;
   readonly span: Span;
 }

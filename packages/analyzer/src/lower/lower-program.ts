@@ -8,11 +8,11 @@ import {
   ElementKind,
   LiteralKind,
   NodeKind,
-  OperatorKind,
+  type OperatorKind,
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { withoutParentheses, type Facts } from "../parse/facts.ts";
+import { withoutParentheses, type Facts, type Unit } from "../parse/facts.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
@@ -27,14 +27,17 @@ import {
   type FieldDeclaration,
   type FunctionDeclaration,
   type Global,
+  type Local,
   type NumberName,
   type Program,
+  type Statement,
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
-import { lowerBody, lowerInitializer, type Declarations } from "./lower-function.ts";
+import { lowerBody, lowerInitializer, lowerModuleStatement, type Declarations } from "./lower-function.ts";
 import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
+import { SharedState } from "./shared-state.ts";
 
 /** A type-checked application and what the compiler resolved in it. */
 export interface ResolvedApplication {
@@ -54,6 +57,13 @@ class Lowering implements Declarations {
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
   private readonly enumValues = new Map<as.EnumValue, Global>();
+  /** The classes of the program that the declarations stand for. */
+  private readonly sources = new Map<ClassDeclaration, as.Class>();
+  /** Functions that are made for what an expression of the IR can't say. */
+  private readonly made: FunctionDeclaration[] = [];
+  /** What runs before the handler without a rule for it. */
+  private readonly refused = new Map<Unit, Refusal>();
+  private sharedState: SharedState | null = null;
   private readonly drawSites = new Map<string, DrawSite>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
@@ -64,13 +74,121 @@ class Lowering implements Declarations {
   }
 
   run(handler: as.Function): Program {
-    this.refuseModuleStatements();
     const declaration = this.function(handler);
-    this.globalsWithEffects();
+    this.drain();
+    const globals = this.initialization();
+    this.refuseEffectsOfFields();
+    return {
+      handler: declaration,
+      globals: [...this.enumValues.values(), ...globals],
+      functions: [...this.functions.values(), ...this.made],
+    };
+  }
+
+  private drain(): void {
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
       lowerBody(this, next.source, next.declaration);
-    this.refuseEffectsOfInitialValues();
-    return { handler: declaration, globals: this.globalsInOrder(), functions: [...this.functions.values()] };
+  }
+
+  /** What runs before the handler, in order: the globals that it mentions and all that may change something. */
+  private initialization(): Global[] {
+    const { units } = this.facts;
+    const done = new Map<Unit, Global>();
+    const given = new Set<Unit>();
+    for (let size = -1; size !== done.size + given.size;) {
+      size = done.size + given.size;
+      for (const unit of units) {
+        if (done.has(unit) || given.has(unit) || !this.matters(unit)) continue;
+        const before = this.declared();
+        try {
+          done.set(unit, this.unit(unit));
+          this.drain();
+        } catch (thrown) {
+          if (!(thrown instanceof Refusal)) throw thrown;
+          // Nothing that was lowered before refers to what the failed unit declared.
+          done.delete(unit);
+          this.restore(before);
+          given.add(unit);
+          this.refused.set(unit, thrown);
+        }
+      }
+    }
+    for (const [unit, refusal] of this.refused) this.markUnknown(unit, refusal);
+    return units.flatMap(
+      (unit) => done.get(unit) ?? (unit.kind === "global" ? (this.globals.get(unit.global) ?? []) : []),
+    );
+  }
+
+  private matters(unit: Unit): boolean {
+    if (!isApplication(unit.node.range.source.internalPath)) return false;
+    if (unit.kind !== "global" || this.globals.has(unit.global)) return true;
+    return unit.global.initializerNode !== null && !this.isHarmless(unit.global.initializerNode);
+  }
+
+  private unit(unit: Unit): Global {
+    const span = spanOf(unit.node);
+    switch (unit.kind) {
+      case "global": {
+        const global = this.global(unit.global, span);
+        const node = unit.global.initializerNode;
+        if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
+        return global;
+      }
+      case "statement": {
+        const type: Type = { kind: "number", name: "i32" };
+        const done: Expression = { kind: "constant", text: "0", type, span };
+        const body = lowerModuleStatement(this, unit.node, unit.owner);
+        const run = this.synthetic("start", [], type, [...body, { kind: "return", value: done, span }], span);
+        const initializer: Expression = {
+          kind: "call",
+          callees: [run],
+          receiver: null,
+          arguments: [],
+          isSuper: false,
+          type,
+          span,
+        };
+        return { name: "started", type, mutable: false, initializer, unknown: null, span };
+      }
+      case "enum":
+        throw new Refusal("not_sliced_module_code", {
+          message: `A value of the enum ${unit.enumeration.name} that is computed when the module starts can't be followed.`,
+          primary: span,
+          help: "Give it a number, or use a constant.",
+        });
+    }
+  }
+
+  /** Everything declared so far, to go back to. */
+  private declared(): Declared {
+    const { functions, classes, sources, globals, enumValues, made } = this;
+    return {
+      functions: new Map(functions),
+      classes: new Map(classes),
+      sources: new Map(sources),
+      globals: new Map(globals),
+      enumValues: new Map(enumValues),
+      made: made.length,
+    };
+  }
+
+  private restore(before: Declared): void {
+    this.pending.length = 0;
+    this.made.length = before.made;
+    replace(this.functions, before.functions);
+    replace(this.classes, before.classes);
+    replace(this.sources, before.sources);
+    replace(this.globals, before.globals);
+    replace(this.enumValues, before.enumValues);
+  }
+
+  /** The handler can't be followed if it hangs on what the unit may change. */
+  private markUnknown(unit: Unit, refusal: Refusal): void {
+    this.sharedState ??= new SharedState(this.facts, this.program);
+    const connected = this.sharedState.connected(unit);
+    if (connected === null) throw refusal;
+    for (const [source, global] of this.globals) if (connected.has(source)) global.unknown ??= refusal;
+    for (const [source, global] of this.enumValues) if (connected.has(source)) global.unknown ??= refusal;
   }
 
   // ------------------------------------------------------------------------------------------------------ declarations
@@ -78,6 +196,8 @@ class Lowering implements Declarations {
   function(source: as.Function): FunctionDeclaration {
     const known = this.functions.get(source);
     if (known !== undefined) return known;
+    const field = implicitAccessor(source);
+    if (field !== null) return this.fieldAccessor(source, field);
     const span = spanOf(source.declaration.name);
     const owner = source.is(CommonFlags.Instance) ? this.classOf(source, span) : null;
     const declaration: FunctionDeclaration = {
@@ -93,9 +213,10 @@ class Lowering implements Declarations {
       implicit:
         source.is(CommonFlags.Constructor) &&
         source.getBoundClassOrInterface()?.prototype.constructorPrototype === null,
+      operator: null,
       overridable: false,
       escapes: false,
-      isAbstract: source.is(CommonFlags.Abstract),
+      isAbstract: source.is(CommonFlags.Abstract) || owner?.kind === "interface",
       span,
     };
     this.functions.set(source, declaration);
@@ -117,35 +238,117 @@ class Lowering implements Declarations {
     const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) =>
       this.function(callee),
     );
-    if (callees.length > 1 || source.is(CommonFlags.Abstract) || source.is(CommonFlags.Override)) {
+    if (callees.length > 1 || callees[0]?.isAbstract === true || source.is(CommonFlags.Override)) {
       for (const callee of callees) callee.overridable = true;
     }
     return callees;
   }
 
+  /** The accessors of a field, as methods: an interface or an abstract class reaches fields through them. */
+  private fieldAccessor(source: as.Function, property: as.Property): FunctionDeclaration {
+    const span = spanOf(property.declaration.name);
+    const owner = this.classOf(source, span);
+    const self: Local = { name: "this", type: { kind: "class", declaration: owner }, span };
+    const isGetter = source.is(CommonFlags.Get);
+    const type = this.type(property.type, span);
+    const value: Local = { name: "value", type, span };
+    const declaration: FunctionDeclaration = {
+      name: property.name,
+      kind: isGetter ? "getter" : "setter",
+      owner,
+      self,
+      parameters: isGetter ? [] : [{ local: value, defaultValue: null }],
+      result: isGetter ? type : VOID,
+      initializers: [],
+      body: [],
+      implicit: owner.kind === "class",
+      operator: null,
+      overridable: true,
+      escapes: false,
+      isAbstract: owner.kind === "interface",
+      span,
+    };
+    this.functions.set(source, declaration);
+    if (owner.kind === "interface") return declaration;
+    const object: Expression = { kind: "local", local: self, type: self.type, span };
+    const field = this.field(property, span);
+    if (isGetter) {
+      declaration.body = [{ kind: "return", value: { kind: "field", object, field, type, span }, span }];
+    } else {
+      const expression: Expression = {
+        kind: "assignment",
+        target: { kind: "field", object, field },
+        operator: "",
+        prefix: false,
+        value: { kind: "local", local: value, type, span },
+        type: VOID,
+        span,
+      };
+      declaration.body = [{ kind: "expression", expression, span }];
+    }
+    return declaration;
+  }
+
+  synthetic(
+    name: string,
+    parameters: readonly Local[],
+    result: Type,
+    body: readonly Statement[],
+    span: Span,
+  ): FunctionDeclaration {
+    const declaration: FunctionDeclaration = {
+      name,
+      kind: "function",
+      owner: null,
+      self: null,
+      parameters: parameters.map((local) => ({ local, defaultValue: null })),
+      result,
+      initializers: [],
+      body,
+      implicit: false,
+      operator: null,
+      overridable: false,
+      escapes: false,
+      isAbstract: false,
+      span,
+    };
+    this.made.push(declaration);
+    return declaration;
+  }
+
+  /** The operator of a class that an expression on its objects calls; null: it has none. */
+  operator(declaration: ClassDeclaration, operator: OperatorKind): as.Function | null {
+    return this.sources.get(declaration)?.lookupOverload(operator) ?? null;
+  }
+
+  method(declaration: ClassDeclaration, name: string): as.Function | null {
+    const member = this.sources.get(declaration)?.getMember(name) ?? null;
+    return member?.kind === ElementKind.FunctionPrototype
+      ? this.program.resolver.resolveFunction(member as as.FunctionPrototype, null)
+      : null;
+  }
+
   class(source: as.Class, span: Span): ClassDeclaration {
     const known = this.classes.get(source);
     if (known !== undefined) return known;
-    if (source.kind === ElementKind.Interface) {
-      throw new Refusal("not_sliced_interface", {
-        message: `What the interface ${source.name} reaches can't be followed yet.`,
-        primary: span,
-        help: "Use the class itself, or a common base class.",
-      });
-    }
     const base =
       source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
+    const isInterface = source.kind === ElementKind.Interface;
     const declaration: ClassDeclaration = {
       name: printableName(source.prototype.name, source.typeArguments),
+      kind: isInterface ? "interface" : "class",
       base,
+      interfaces: [...(source.interfaces ?? [])].map((implemented) => this.class(implemented, span)),
       fields,
       isAbstract: source.is(CommonFlags.Abstract),
-      hasComparison: COMPARISONS.some((operator) => source.lookupOverload(operator) !== null),
       span: spanOf(source.declaration.name),
     };
     // Before its fields, as they may refer to it.
     this.classes.set(source, declaration);
+    this.sources.set(declaration, source);
+    // What an interface declares as a field is a pair of accessors.
+    if (isInterface) return declaration;
     for (const field of ownFields(source)) {
       fields.push({
         name: field.name,
@@ -177,6 +380,7 @@ class Lowering implements Declarations {
     throw new Error(`class ${owner.name} has no field ${property.name}`);
   }
 
+  /** Its initial value is lowered with all that runs before the handler. */
   global(source: as.Global, span: Span): Global {
     const known = this.globals.get(source);
     if (known !== undefined) return known;
@@ -185,11 +389,10 @@ class Lowering implements Declarations {
       type: this.type(source.type, span),
       mutable: !source.isAny(CommonFlags.Const | CommonFlags.Readonly),
       initializer: null,
+      unknown: null,
       span: spanOf(source.declaration.name),
     };
     this.globals.set(source, global);
-    const node = source.initializerNode;
-    if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
     return global;
   }
 
@@ -222,18 +425,16 @@ class Lowering implements Declarations {
         };
       }
     }
-    const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
+    const global: Global = {
+      name: `${source.parent.name}_${source.name}`,
+      type,
+      mutable: false,
+      initializer,
+      unknown: null,
+      span,
+    };
     this.enumValues.set(source, global);
     return global;
-  }
-
-  /** Initial values run before every handler, also those of globals that the handler never names. */
-  private globalsWithEffects(): void {
-    for (const source of this.facts.globalOrder) {
-      const node = source.initializerNode;
-      if (node === null || !isApplication(sourcePath(source)) || this.isHarmless(node)) continue;
-      this.global(source, spanOf(source.declaration.name));
-    }
   }
 
   /** Whether evaluating an initial value surely changes nothing else. */
@@ -264,10 +465,6 @@ class Lowering implements Declarations {
     }
   }
 
-  private globalsInOrder(): Global[] {
-    return [...this.enumValues.values(), ...this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? [])];
-  }
-
   // ------------------------------------------------------------------------------------------------------------- types
 
   type(source: as.Type, span: Span): Type {
@@ -290,6 +487,7 @@ class Lowering implements Declarations {
       return {
         kind: "function",
         parameters: signature.parameterTypes.map((parameter) => this.type(parameter, span)),
+        required: signature.requiredParameters,
         result: this.type(signature.returnType, span),
       };
     }
@@ -343,41 +541,21 @@ class Lowering implements Declarations {
     return qualified === "default" ? "main" : qualified;
   }
 
-  /** Statements between the declarations run before every handler, and may do anything to the globals. */
-  private refuseModuleStatements(): void {
-    for (const source of this.program.sources) {
-      if (!isApplication(source.internalPath)) continue;
-      const executed = source.statements.find((statement) => !DECLARATIONS.has(statement.kind));
-      if (executed !== undefined) {
-        throw new Refusal("not_sliced_module_code", {
-          message: "Statements outside of functions can't be followed yet.",
-          primary: spanOf(executed),
-          help: "Give the variables their values where they are declared, by calling a function.",
-        });
-      }
-    }
-  }
-
   /**
-   * Initial values of globals run before every handler, those of fields whenever a record lacks the key. Neither may
-   * touch storage or draw; those of fields may change nothing that outlives them.
+   * Initial values of fields run whenever a record lacks the key. They may not touch storage or draw, and change nothing
+   * that outlives them.
    */
-  private refuseEffectsOfInitialValues(): void {
-    for (const { name, initializer, span } of this.globalsInOrder()) {
-      if (initializer !== null) this.refuseEffects(name, span, initializer, false);
-    }
+  private refuseEffectsOfFields(): void {
     for (const { fields, span } of this.classes.values()) {
-      for (const { name, initializer } of fields)
-        if (initializer !== null) this.refuseEffects(name, span, initializer, true);
+      for (const { name, initializer } of fields) if (initializer !== null) this.refuseEffects(name, span, initializer);
     }
   }
 
-  private refuseEffects(name: string, span: Span, initializer: Expression, isField: boolean): void {
+  private refuseEffects(name: string, span: Span, initializer: Expression): void {
     const seen = new Set<FunctionDeclaration>();
     const check = (expression: Expression, self: FunctionDeclaration | null): void => {
-      const lasting = isField && changesSomething(expression, self);
       if (
-        lasting ||
+        changesSomething(expression, self) ||
         expression.kind === "draw" ||
         expression.kind === "access" ||
         expression.kind === "abort" ||
@@ -391,7 +569,13 @@ class Lowering implements Declarations {
         });
       }
       const callees =
-        expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+        expression.kind === "call"
+          ? expression.callees
+          : expression.kind === "construction"
+            ? [expression.callee]
+            : expression.kind === "library"
+              ? expression.calls
+              : [];
       for (const callee of callees) {
         if (seen.has(callee)) continue;
         seen.add(callee);
@@ -400,6 +584,21 @@ class Lowering implements Declarations {
     };
     walkExpression(initializer, (expression) => check(expression, null));
   }
+}
+
+/** What a lowering has declared at one moment. */
+interface Declared {
+  readonly functions: ReadonlyMap<as.Function, FunctionDeclaration>;
+  readonly classes: ReadonlyMap<as.Class, ClassDeclaration>;
+  readonly sources: ReadonlyMap<ClassDeclaration, as.Class>;
+  readonly globals: ReadonlyMap<as.Global, Global>;
+  readonly enumValues: ReadonlyMap<as.EnumValue, Global>;
+  readonly made: number;
+}
+
+function replace<Key, Value>(map: Map<Key, Value>, content: ReadonlyMap<Key, Value>): void {
+  map.clear();
+  for (const [key, value] of content) map.set(key, value);
 }
 
 /** Whether an expression assigns to anything but variables and the object under construction. */
@@ -420,6 +619,15 @@ function printableName(name: string, typeArguments: readonly as.Type[] | null): 
   if (typeArguments === null || typeArguments.length === 0) return base;
   const suffix = typeArguments.map((argument) => readableTypes(argument.toString()).replace(/[^A-Za-z0-9]+/g, "_"));
   return `${base}_${suffix.join("_")}`.replace(/_+$/, "");
+}
+
+/** The field whose accessor the compiler made. */
+function implicitAccessor(source: as.Function): as.Property | null {
+  if (!source.isAny(CommonFlags.Get | CommonFlags.Set) || source.prototype.bodyNode !== null) return null;
+  const member = source.getBoundClassOrInterface()?.getMember(source.declaration.name.text);
+  if (member?.kind !== ElementKind.PropertyPrototype) return null;
+  const property = (member as as.PropertyPrototype).instance;
+  return property?.isField === true ? property : null;
 }
 
 function functionKind(source: as.Function): FunctionDeclaration["kind"] {
@@ -445,30 +653,6 @@ function ownFields(source: as.Class): as.Property[] {
   }
   return fields;
 }
-
-const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
-  NodeKind.ClassDeclaration,
-  NodeKind.EnumDeclaration,
-  NodeKind.FunctionDeclaration,
-  NodeKind.InterfaceDeclaration,
-  NodeKind.NamespaceDeclaration,
-  NodeKind.TypeDeclaration,
-  NodeKind.Variable,
-  NodeKind.Import,
-  NodeKind.Export,
-  NodeKind.ExportDefault,
-  NodeKind.ExportImport,
-  NodeKind.Empty,
-]);
-
-const COMPARISONS: readonly OperatorKind[] = [
-  OperatorKind.Eq,
-  OperatorKind.Ne,
-  OperatorKind.Lt,
-  OperatorKind.Le,
-  OperatorKind.Gt,
-  OperatorKind.Ge,
-];
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

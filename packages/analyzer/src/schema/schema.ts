@@ -35,6 +35,7 @@ export interface HandlerSchema {
   /** Path of the file that declares it: another one if it is re-exported. */
   readonly declaredIn: string;
   readonly declaration: as.FunctionDeclaration;
+  readonly instance: as.Function;
   readonly parameters: readonly HandlerParameter[];
   readonly result: as.Type;
   /** Null: the handler returns nothing. */
@@ -81,6 +82,8 @@ export interface SchemaOptions {
    * read/write-set functions, each of which declares its own.
    */
   readonly uniqueNames: boolean;
+  /** What is exported and yet no handler. */
+  readonly isSetFunction?: (declaration: as.FunctionDeclaration) => boolean;
 }
 
 /** Extracts the schema of a loaded program. Problems are in the result, and as messages of the compiler in the program. */
@@ -111,6 +114,7 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
 class SchemaExtractor {
   readonly #program: as.Program;
   readonly #uniqueNames: boolean;
+  readonly #isSetFunction: (declaration: as.FunctionDeclaration) => boolean;
   readonly #handlers = new Map<string, HandlerSchema>();
   readonly #tables = new Map<string, TableSchema>();
   readonly #records = new Map<as.Class, RecordSchema | null>();
@@ -119,6 +123,7 @@ class SchemaExtractor {
   constructor(program: as.Program, options: SchemaOptions) {
     this.#program = program;
     this.#uniqueNames = options.uniqueNames;
+    this.#isSetFunction = options.isSetFunction ?? (() => false);
   }
 
   finish(): Schema {
@@ -137,7 +142,9 @@ class SchemaExtractor {
     if (file === undefined) return;
     for (const [name, element] of exportsOf(file)) {
       if (element.kind === ElementKind.FunctionPrototype) {
-        this.#addHandler(name, path, element as as.FunctionPrototype);
+        const prototype = element as as.FunctionPrototype;
+        if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
+        this.#addHandler(name, path, prototype);
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;
@@ -212,7 +219,16 @@ class SchemaExtractor {
     }
     if (!complete) return;
     const declaredIn = declaration.range.source.normalizedPath;
-    this.#handlers.set(name, { name, exportedBy: path, declaredIn, declaration, parameters, result, resultType });
+    this.#handlers.set(name, {
+      name,
+      exportedBy: path,
+      declaredIn,
+      declaration,
+      instance,
+      parameters,
+      result,
+      resultType,
+    });
   }
 
   /** Tables are constants of files: `const users = new Table<User>("users")`. */

@@ -2,27 +2,34 @@
  * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
  * phases in order.
  */
-import type { SourceFile } from "../diagnostics/diagnostic.ts";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
+import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
+import { spanOfRange } from "../parse/span.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
+import { verifySlice } from "./verify-slice.ts";
 
-export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
 }
 
-function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler } = front;
+    const { program, facts } = front;
     const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const lowered = lowerHandler({ program, facts }, instance);
+    verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+    verifySlice(lowered, plain.residual, plain.relevance);
+    const broken =
+      transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
@@ -34,20 +41,40 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
       transformations: slice.transformations,
       explanations: [],
       plain: other,
-      diagnostics: [],
+      diagnostics: broken === null ? [] : [withoutTransformations(handler, broken)],
     });
-    return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
+    return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
-    if (thrown instanceof Refusal)
-      return {
-        kind: "refused",
-        handler: handler.name,
-        reason: thrown.diagnostic,
-        readOnly: false,
-        reads: [],
-        writes: [],
-      };
-    throw thrown;
+    // A mistake of the analyzer's costs one handler its speed, not all of them.
+    const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
+    return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+  }
+}
+
+function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
+  const words = thrown instanceof Error ? thrown.message : String(thrown);
+  return diagnostic("analyzer_crash", {
+    message: `${handler.name} runs in record mode: the analysis failed: ${words}`,
+    primary: spanOfRange(handler.declaration.name.range),
+    help: "this is not your mistake; the handler works, but not at the speed of its location",
+  });
+}
+
+function withoutTransformations({ name, declaration }: HandlerDeclaration, problem: string): Diagnostic {
+  return diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${name} does without transformations: ${problem}`,
+    primary: spanOfRange(declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+}
+
+/** What an action throws, in words; null: nothing. */
+function problemOf(action: () => void): string | null {
+  try {
+    action();
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
   }
 }
 

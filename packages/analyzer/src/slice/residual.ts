@@ -6,6 +6,8 @@
 import {
   STRING,
   VOID,
+  walkExpression,
+  walkFunction,
   zeroText,
   type Access,
   type AssignmentTarget,
@@ -55,6 +57,7 @@ class Builder {
   build(): Residual {
     for (const global of this.program.globals) {
       if (!this.relevance.globals.has(global)) continue;
+      if (global.unknown !== null) throw global.unknown;
       this.globals.set(global, { ...global, initializer: null });
     }
     const handler = this.function(this.program.handler);
@@ -64,6 +67,7 @@ class Builder {
     for (const field of this.relevance.fields)
       fields.set(field, field.initializer === null ? null : this.value(field.initializer));
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.fill(next[0], next[1]);
+    for (const global of this.globals.values()) refuseDraws(global);
     return {
       program: { handler, globals: [...this.globals.values()], functions: [...this.functions.values()] },
       fields,
@@ -102,7 +106,10 @@ class Builder {
     this.current = original;
     residual.parameters = this.keptParameters(original).map(({ local, defaultValue }) => ({
       local,
-      defaultValue: defaultValue === null || original !== this.program.handler ? null : this.value(defaultValue),
+      defaultValue:
+        defaultValue === null || (original !== this.program.handler && !original.escapes)
+          ? null
+          : this.value(defaultValue),
     }));
     residual.initializers = original.initializers.filter(
       (statement) =>
@@ -154,17 +161,20 @@ class Builder {
       }
       case "switch": {
         if (!isKept) return this.effects(statement.discriminant);
-        const cases = statement.cases.map((choice) => ({
+        const bodies = statement.cases.map((choice) => this.statements(choice.body));
+        // The labels are needed only by cases: without them, what they mention may not be kept.
+        if (bodies.every((body) => body.length === 0)) return this.effects(statement.discriminant);
+        const cases = statement.cases.map((choice, index) => ({
           label: choice.label === null ? null : this.value(choice.label),
-          body: this.statements(choice.body),
+          body: bodies[index] ?? [],
         }));
-        if (cases.every((choice) => choice.body.length === 0)) return this.effects(statement.discriminant);
         return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
       }
       case "return": {
         const effects = statement.value === null ? [] : this.effects(statement.value);
         if (!jumps) return effects;
-        if (statement.value !== null && this.keepsResult(this.current))
+        // A constructor that ends early returns `this`.
+        if (statement.value !== null && (this.keepsResult(this.current) || this.current.kind === "constructor"))
           return [{ ...statement, value: this.value(statement.value) }];
         return [...effects, { ...statement, value: null }];
       }
@@ -270,6 +280,7 @@ class Builder {
           ...expression,
           receiver: expression.receiver === null ? null : map(expression.receiver),
           arguments: expression.arguments.map(map),
+          calls: expression.calls.map((callee) => this.function(callee)),
         };
       case "array":
         return { ...expression, elements: expression.elements.map(map) };
@@ -444,6 +455,29 @@ class Builder {
     this.names.add(name);
     return name;
   }
+}
+
+/** The read/write-set functions of all handlers are one module: what they hold of an initial value runs several times. */
+function refuseDraws({ name, initializer, span }: Global): void {
+  const seen = new Set<FunctionDeclaration>();
+  const check = (expression: Expression): void => {
+    if (expression.kind === "draw")
+      throw new Refusal("not_sliced_module_code", {
+        message: `What is read or written hangs on a draw in the initial value of ${name}.`,
+        primary: span,
+        related: [{ span: expression.span, label: "the draw" }],
+        help: "Draw inside the handler.",
+      });
+    const callees =
+      expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+    const values = expression.kind === "function-value" ? [expression.declaration] : [];
+    for (const callee of [...callees, ...values, ...(expression.kind === "library" ? expression.calls : [])]) {
+      if (seen.has(callee)) continue;
+      seen.add(callee);
+      walkFunction(callee, check);
+    }
+  };
+  if (initializer !== null) walkExpression(initializer, check);
 }
 
 function not(condition: Expression): Expression {

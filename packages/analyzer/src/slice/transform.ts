@@ -77,7 +77,7 @@ class Slicing {
     const relevance = computeRelevance(this.program, this.pointsTo);
     const residual = buildResidual(this.program, relevance);
     const plain: Slice = { residual, relevance, steps: stepsOf(residual), transformations: [] };
-    if (plain.steps < EXPENSIVE_STEPS) return { plain, transformed: null };
+    if (stepsOf(residual, COMPUTED) < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
       const transformed = this.transformed(relevance);
       return { plain, transformed };
@@ -88,7 +88,7 @@ class Slicing {
 
   private transformed(plain: Relevance): Slice | null {
     const { pointsTo } = this;
-    const expense = new Expense(pointsTo, new CostModel(pointsTo.reached));
+    const expense = new Expense(pointsTo, new CostModel(pointsTo.reached, COMPUTED));
     const copied = pointsTo.copied.bind(pointsTo);
     const separation = new Separation(expense, new Copier(copied));
     this.separated = new Map(
@@ -104,9 +104,9 @@ class Slicing {
     for (const option of best.options) {
       if (!best.options.has(option)) continue;
       const without = this.attempt(new Set([...best.options].filter((other) => other !== option)));
-      const saves = without === null ? Number.POSITIVE_INFINITY : without.steps - best.steps;
+      const saves = without === null ? EXPENSIVE_STEPS : without.steps - best.steps;
       saved.set(option, saves);
-      if (without !== null && saves < EXPENSIVE_STEPS) best = without;
+      if (without !== null && !pays(saves, without.steps)) best = without;
     }
     if (best.options.size === 0) return null;
     const { residual, relevance, steps, unions, widened, candidate } = best;
@@ -200,8 +200,16 @@ function kindOf(union: Abandoned, candidate: Candidate): "union" | "dropped-guar
   return new KeptCode(candidate, union.sides).accesses ? "union" : "dropped-guard";
 }
 
-function stepsOf({ program }: Residual): number {
-  return new CostModel(program.functions).function(program.handler);
+/** Whether it is worth saying too much: it saves much, also beside the work that remains. */
+function pays(saved: number, without: number): boolean {
+  return saved >= EXPENSIVE_STEPS && saved >= without / 4;
+}
+
+/** Accesses are made either way. */
+const COMPUTED = { accessSteps: 0 };
+
+function stepsOf({ program }: Residual, counted: { readonly accessSteps?: number } = {}): number {
+  return new CostModel(program.functions, counted).function(program.handler);
 }
 
 function residualOf(program: Program, relevance: Relevance): Residual | null {

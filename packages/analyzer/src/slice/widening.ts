@@ -154,6 +154,7 @@ export function wholeLoop(
     name: "length",
     typeArguments: [],
     arguments: [],
+    calls: [],
     type: { kind: "number", name: "i32" },
     span,
   };

@@ -1,61 +1,112 @@
 /**
- * For tests: random programs through the whole analyzer, compared by execution. Run it at length by itself:
- *
- *     node --conditions=source packages/analyzer/src/testing/fuzz.ts --from 0 --to 1000
+ * For tests: random programs through the whole analyzer, compared by execution. `fuzz-command.ts` runs it at length.
  */
-import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
-import { buildWith } from "../pipeline.ts";
+import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { buildInput } from "./library.ts";
 import { explore } from "./oracle.ts";
-import { KEY_TEXTS, randomProgram, TABLES } from "./random-program.ts";
+import { KEY_TEXTS, TABLES } from "./random-prelude.ts";
+import { randomProgram } from "./random-program.ts";
+import { reduceSource } from "./reduce.ts";
 
-export interface FuzzReport {
+export interface FuzzFailure {
+  readonly seed: number;
+  /** The handler concerned; null: the program as a whole. */
+  readonly handler: string | null;
+  /** What went wrong, the same for the same mistake: a code of a diagnostic, or words with the unit left out. */
+  readonly mistake: string;
+  readonly message: string;
+}
+
+/** What the programs of some seeds came to; adds up. */
+export interface FuzzCounts {
   programs: number;
   handlers: number;
   sliced: number;
   calls: number;
   traps: number;
+  aborts: number;
   extraReads: number;
   extraWrites: number;
-  /** One line per failure: the seed and what went wrong. */
-  readonly failures: string[];
 }
 
-/** Builds and explores the programs of the seeds `from` (inclusive) to `to` (exclusive). */
-export function fuzz(from: number, to: number, runs: number, progress?: (report: FuzzReport) => void): FuzzReport {
-  const report: FuzzReport = {
-    programs: 0,
-    handlers: 0,
-    sliced: 0,
-    calls: 0,
-    traps: 0,
-    extraReads: 0,
-    extraWrites: 0,
+export interface FuzzReport {
+  readonly counts: FuzzCounts;
+  /** In how many programs each feature occurs. */
+  readonly features: Map<string, number>;
+  readonly failures: FuzzFailure[];
+}
+
+export function emptyReport(): FuzzReport {
+  return {
+    counts: {
+      programs: 0,
+      handlers: 0,
+      sliced: 0,
+      calls: 0,
+      traps: 0,
+      aborts: 0,
+      extraReads: 0,
+      extraWrites: 0,
+    },
+    features: new Map(),
     failures: [],
   };
-  for (let seed = from; seed < to; seed++) {
-    fuzzOne(seed, runs, report);
-    progress?.(report);
-  }
-  return report;
 }
 
-function fuzzOne(seed: number, runs: number, report: FuzzReport): void {
-  const { files, handlers } = randomProgram(seed);
-  const build = buildWith({ ...buildInput(files), optimize: false }, slicer);
-  report.programs++;
-  report.handlers += handlers.length;
-  for (const { code, class: kind, message, primary } of build.diagnostics) {
-    if (code !== "compiler_warning")
-      report.failures.push(
-        `seed ${seed}: ${kind} ${code} at ${primary.file}:${primary.line}:${primary.column}: ${message}`,
-      );
+/** Builds and explores the program of a seed: `runs` random stores with up to three calls for each of its handlers. */
+export function fuzzSeed(seed: number, runs: number, report: FuzzReport): void {
+  const { files, handlers, features } = randomProgram(seed);
+  report.counts.programs++;
+  report.counts.handlers += handlers.length;
+  for (const feature of features) report.features.set(feature, (report.features.get(feature) ?? 0) + 1);
+  report.failures.push(...explorations(files, seed, runs, report.counts));
+}
+
+/** The program of a failure, reduced, as a handler file that can become a fixture. */
+export function reduceFailure(failure: FuzzFailure, runs: number, goesOn: () => boolean): string {
+  const { files } = randomProgram(failure.seed);
+  const [path, text] = Object.entries(files)[0]!;
+  return reduceSource(
+    text,
+    (candidate) =>
+      explorations({ [path]: candidate }, failure.seed, runs, emptyReport().counts, failure.handler).some(
+        ({ mistake }) => mistake === failure.mistake,
+      ),
+    goesOn,
+  );
+}
+
+function explorations(
+  files: Readonly<Record<string, string>>,
+  seed: number,
+  runs: number,
+  counts: FuzzCounts,
+  only: string | null = null,
+): FuzzFailure[] {
+  const failures: FuzzFailure[] = [];
+  let build: BuildResult;
+  try {
+    build = buildWith({ ...buildInput(files), optimize: false }, slicer);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ seed, handler: null, mistake: `the build threw: ${message}`, message }];
+  }
+  for (const { code, class: kind, severity, message, primary } of build.diagnostics) {
+    if (code === "compiler_warning" || (severity !== "error" && kind !== "internal")) continue;
+    const place = `${primary.file}:${primary.line}:${primary.column}`;
+    failures.push({ seed, handler: null, mistake: code, message: `${kind} ${code} at ${place}: ${message}` });
   }
   for (const { name, plan } of build.handlers) {
-    if (plan.kind !== "sliced") continue;
-    report.sliced++;
+    if (only !== null && name !== only) continue;
+    if (plan.kind === "recorded") {
+      const { code, message, primary } = plan.reason;
+      const place = `${primary.file}:${primary.line}:${primary.column}`;
+      failures.push({ seed, handler: name, mistake: code, message: `${code} at ${place}: ${message}` });
+      continue;
+    }
+    if (plan.kind !== "sliced") throw new Error(`${name} is ${plan.kind}`);
+    counts.sliced++;
     try {
       const found = explore(build, {
         strings: KEY_TEXTS,
@@ -66,31 +117,23 @@ function fuzzOne(seed: number, runs: number, report: FuzzReport): void {
         callsPerRun: 3,
         seed,
       });
-      report.calls += found.calls;
-      report.traps += found.traps;
-      report.extraReads += found.extraReads;
-      report.extraWrites += found.extraWrites;
+      counts.calls += found.calls;
+      counts.traps += found.traps;
+      counts.aborts += found.aborts;
+      counts.extraReads += found.extraReads;
+      counts.extraWrites += found.extraWrites;
     } catch (error) {
+      // fast-check keeps what the minimized calls came to as the cause.
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      report.failures.push(`seed ${seed}: ${name}: ${cause instanceof Error ? cause.message : String(cause)}`);
+      const words = cause instanceof Error ? cause.message : String(cause);
+      const example = error instanceof Error ? (/Counterexample: (.*)/.exec(error.message)?.[1] ?? "") : "";
+      failures.push({
+        seed,
+        handler: name,
+        mistake: words.replace(/ of .*$/s, "").replace(/round \d+/, "round"),
+        message: example === "" ? words : `${words}, as in ${example}`,
+      });
     }
   }
-}
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { values } = parseArgs({
-    options: {
-      from: { type: "string", default: "0" },
-      to: { type: "string", default: "100" },
-      runs: { type: "string", default: "15" },
-    },
-  });
-  let shown = 0;
-  const report = fuzz(Number(values.from), Number(values.to), Number(values.runs), (current) => {
-    for (const failure of current.failures.slice(shown)) console.log(failure);
-    shown = current.failures.length;
-    if (current.programs % 20 === 0) console.log(JSON.stringify({ ...current, failures: shown }));
-  });
-  console.log(JSON.stringify({ ...report, failures: report.failures.length }));
-  process.exitCode = report.failures.length === 0 ? 0 : 1;
+  return failures;
 }

@@ -1,60 +1,17 @@
 /**
- * For tests: random applications that stress the slicer. They alias objects, mutate them through helpers, read what
- * they wrote, jump out of nested loops, hide accesses in conditions and arguments, draw, abort, throw and trap. They
+ * For tests: random applications that stress the slicer. They alias objects through variables, fields, containers and
+ * globals, mutate them through helpers, methods and callbacks, read what they wrote, jump out of nested loops, hide
+ * accesses and draws in conditions and arguments, hang branches on expensive values, draw, abort, throw and trap. They
  * are type-correct and always end. Same seed, same program.
  */
+import { PRELUDE } from "./random-prelude.ts";
 
 export interface RandomProgram {
   readonly files: Readonly<Record<string, string>>;
   readonly handlers: readonly string[];
+  /** What of `FEATURES` it uses. */
+  readonly features: ReadonlySet<string>;
 }
-
-/** Texts that keys are made of; also for the store and the arguments. */
-export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
-export const TABLES: readonly string[] = ["A", "B", "C"];
-
-/** `slow` looks expensive, and is not: there are many runs. */
-const PRELUDE = `import { Table, abort, now, random, uuid } from "@radical/sdk";
-export class Part { label: string = "p"; weight: i32 = 1; }
-export class Item { n: i32 = 0; list: string[] = []; part: Part = new Part(); constructor(public id: string) {} }
-const A = new Table<Item>("A");
-const B = new Table<Item>("B");
-const C = new Table<Item>("C");
-class Node {
-  next: Node | null = null;
-  numbers: i32[] = [];
-  constructor(public x: i32, public s: string) { this.numbers.push(x); }
-  get twice(): i32 { return this.x * 2; }
-  set twice(value: i32) { this.x = value / 2; }
-  bump(by: i32): i32 { this.x = (this.x + by) % 97; return this.x; }
-  label(): string { return "n" + this.x.toString(); }
-  attach(other: Node): Node { this.next = other; return this; }
-}
-abstract class Shape {
-  constructor(public tag: string) {}
-  abstract go(node: Node): string;
-  side(): void { B.has(key(this.tag)); }
-}
-class Circle extends Shape { go(node: Node): string { node.x += 1; return this.tag + node.s; } }
-class Square extends Shape {
-  size: i32 = 2;
-  constructor(tag: string) { super("s" + tag); }
-  go(node: Node): string { this.size += node.x; return this.size.toString(); }
-  side(): void { C.has(key(this.tag)); super.side(); }
-}
-let count: i32 = 3;
-let word: string = "a";
-let shared: Node = new Node(5, "g");
-const texts: string[] = ["a", "b"];
-const limits: i32[] = [1, 2, 3];
-function key(text: string): string { return "k" + (text.length > 0 ? text.charAt(text.length - 1) : "0"); }
-function clip(text: string): string { return text.length > 6 ? text.substring(text.length - 6) : text; }
-function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = list; return made; }
-function shape(n: i32, tag: string): Shape { return n % 2 == 0 ? new Circle(tag) : new Square(tag); }
-function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 31 + (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1); } return h & 255; }
-function same<T>(value: T): T { return value; }
-function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }
-`;
 
 type TypeName =
   | "i32"
@@ -63,11 +20,48 @@ type TypeName =
   | "Node"
   | "Node | null"
   | "Item | null"
+  | "Shape"
+  | "Base"
+  | "Holder"
+  | "Box<Node>"
   | "i32[]"
   | "string[]"
   | "Node[]"
+  | "Int32Array"
+  | "Uint8Array"
   | "Map<string, i32>"
-  | "Set<string>";
+  | "Map<string, Node>"
+  | "Set<string>"
+  | "Table<Item>"
+  | "(text: string) => string"
+  | "(n: i32) => i32";
+
+/** Values that no type test can tell apart: no comparison, no null. */
+const VARIABLE_TYPES: readonly TypeName[] = [
+  "i32",
+  "string",
+  "bool",
+  "Node",
+  "Node | null",
+  "Item | null",
+  "Shape",
+  "Base",
+  "Holder",
+  "Box<Node>",
+  "i32[]",
+  "string[]",
+  "Node[]",
+  "Int32Array",
+  "Uint8Array",
+  "Map<string, i32>",
+  "Map<string, Node>",
+  "Set<string>",
+  "Table<Item>",
+  "(text: string) => string",
+  "(n: i32) => i32",
+];
+
+const COMMON_TYPES: readonly TypeName[] = ["i32", "string", "bool", "Node", "Item | null", "string[]", "Node[]"];
 
 interface Variable {
   readonly name: string;
@@ -82,41 +76,70 @@ interface Helper {
   readonly recursive: boolean;
 }
 
-const VARIABLE_TYPES: readonly TypeName[] = [
-  "i32",
-  "string",
-  "bool",
-  "Node",
-  "Node | null",
-  "Item | null",
-  "i32[]",
-  "string[]",
-  "Node[]",
-  "Map<string, i32>",
-  "Set<string>",
-];
+/** Ways to write something by the feature that each of them uses; null: not possible here. */
+type Choices = Readonly<Record<string, () => string | null>>;
 
 export function randomProgram(seed: number): RandomProgram {
   const random = new Random(seed);
   const helpers: Helper[] = [];
   const text: string[] = [PRELUDE];
+  const features = new Set<string>();
+  const context = { random, helpers, features };
   for (let index = 0; index < 1 + random.below(4); index++) {
-    const recursive = random.chance(0.4);
+    const recursive = random.chance(0.35);
     const helper: Helper = {
       name: `helper${index}`,
-      parameters: Array.from({ length: random.below(3) }, () => random.pick(VARIABLE_TYPES)),
-      result: random.pick(["i32", "string", "bool", "Node", "void", "void"]),
+      parameters: Array.from({ length: random.below(4) }, () => random.pick(VARIABLE_TYPES)),
+      result: random.pick(["i32", "string", "bool", "Node", "void", "void", random.pick(VARIABLE_TYPES)]),
       recursive,
     };
     // A recursive helper may call itself; its depth parameter ends it.
     if (recursive) helpers.push(helper);
-    text.push(new FunctionWriter(random, helpers, helper.result, recursive).helper(helper));
+    text.push(new FunctionWriter(context, helper.result, recursive).helper(helper));
     if (!recursive) helpers.push(helper);
   }
+  text.push(...classes(context));
   const handlers = ["first", "second", "third"];
   for (const name of handlers)
-    text.push(new FunctionWriter(random, helpers, random.pick(["string", "i32", "void"]), false).handler(name));
-  return { files: { "handlers/random.ts": text.join("\n") }, handlers };
+    text.push(new FunctionWriter(context, random.pick(["string", "i32", "void"]), false).handler(name));
+  return { files: { "handlers/random.ts": text.join("\n") }, handlers, features };
+}
+
+/** Two classes of which one derives from the other, with bodies of their own in every program. */
+function classes(context: Context): string[] {
+  const method = (
+    head: string,
+    result: TypeName | "void",
+    parameters: readonly Variable[],
+    overrides: boolean,
+  ): string => new FunctionWriter(context, result, false).method(head, parameters, overrides);
+  const text: Variable = { name: "text", type: "string", constant: false };
+  const n: Variable = { name: "n", type: "i32", constant: false };
+  const work = "work(text: string, n: i32): string";
+  return [
+    "class Base {",
+    '  total: i32 = 1; name: string = "m"; node: Node = shared; list: string[] = [];',
+    `  ${method("constructor(text: string, n: i32)", "void", [text, n], false)}`,
+    `  ${method(work, "string", [text, n], false)}`,
+    `  ${method("step(): i32", "i32", [], false)}`,
+    `  ${method("get size(): i32", "i32", [], false)}`,
+    `  ${method("set size(n: i32)", "void", [n], false)}`,
+    "}",
+    "class Derived extends Base {",
+    "  extra: i32 = 2;",
+    ...(context.random.chance(0.5)
+      ? [`  ${method("constructor(text: string, n: i32)", "void", [text, n], true)}`]
+      : []),
+    `  ${method(work, "string", [text, n], true)}`,
+    "}",
+    "function base(text: string, n: i32): Base { return n > 1 ? new Derived(text, n) : new Base(text, n); }",
+  ];
+}
+
+interface Context {
+  readonly random: Random;
+  readonly helpers: readonly Helper[];
+  readonly features: Set<string>;
 }
 
 /** A small deterministic generator (mulberry32). */
@@ -154,45 +177,84 @@ class Random {
 class FunctionWriter {
   private readonly random: Random;
   private readonly helpers: readonly Helper[];
+  private readonly features: Set<string>;
   private readonly result: TypeName | "void";
   private readonly scopes: Variable[][] = [[]];
   private readonly hasDepth: boolean;
-  private budget = 16;
+  private inClass = false;
+  private inConstructor = false;
+  private budget = 9;
   private loops = 0;
   /** Loops that `break` and `continue` may leave here. */
   private jumps = 0;
   private calls = 0;
 
-  constructor(random: Random, helpers: readonly Helper[], result: TypeName | "void", hasDepth: boolean) {
-    this.random = random;
-    this.helpers = helpers;
+  constructor(context: Context, result: TypeName | "void", hasDepth: boolean) {
+    this.random = context.random;
+    this.helpers = context.helpers;
+    this.features = context.features;
     this.result = result;
     this.hasDepth = hasDepth;
   }
 
   handler(name: string): string {
-    this.budget = 26;
+    this.budget = 15;
     this.scopes[0]?.push(
       { name: "a", type: "string", constant: false },
       { name: "n", type: "i32", constant: false },
       { name: "many", type: "string[]", constant: false },
     );
-    return this.function(name, "a: string, n: i32, many: string[]", true);
+    return `export function ${this.function(`${name}(a: string, n: i32, many: string[]): ${this.result}`)}`;
   }
 
   helper(helper: Helper): string {
     const parameters = helper.parameters.map((type) => `${this.newVariable(type)}: ${type}`);
     if (helper.recursive) parameters.push("depth: i32");
-    return this.function(helper.name, parameters.join(", "), false);
+    return `function ${this.function(`${helper.name}(${parameters.join(", ")}): ${helper.result}`)}`;
   }
 
-  private function(name: string, parameters: string, exported: boolean): string {
-    const body = this.block(6 + this.random.below(8));
+  method(head: string, parameters: readonly Variable[], overrides: boolean): string {
+    this.budget = 3;
+    this.inClass = true;
+    const variable = (name: string, type: TypeName): Variable => ({ name: `this.${name}`, type, constant: false });
+    this.scopes[0]?.push(
+      ...parameters,
+      variable("total", "i32"),
+      variable("name", "string"),
+      variable("node", "Node"),
+      variable("list", "string[]"),
+    );
+    if (overrides) this.scopes[0]?.push(variable("extra", "i32"));
+    this.inConstructor = head.startsWith("constructor");
+    const first =
+      overrides && this.inConstructor
+        ? ["super(text, n);"]
+        : overrides && this.random.chance(0.6)
+          ? ["this.name = clip(super.work(text, n));"]
+          : [];
+    return this.function(head, first);
+  }
+
+  private function(head: string, first: readonly string[] = []): string {
     const guard = this.hasDepth
       ? [`if (depth <= 0) return${this.result === "void" ? "" : ` ${this.base(this.result)}`};`]
       : [];
+    const body = this.block(this.budget);
     const last = this.result === "void" ? [] : [`return ${this.value(this.result)};`];
-    return `${exported ? "export " : ""}function ${name}(${parameters}): ${this.result} {\n${[...guard, ...body, ...last].map((line) => `  ${line}`).join("\n")}\n}`;
+    return `${head} {\n${[...guard, ...first, ...body, ...last].map((line) => `  ${line}`).join("\n")}\n}`;
+  }
+
+  /** One of the ways that are possible here. */
+  private pick(choices: Choices): string | null {
+    const names = Object.keys(choices);
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const name = this.random.pick(names);
+      const written = choices[name]?.() ?? null;
+      if (written === null) continue;
+      this.features.add(name);
+      return written;
+    }
+    return null;
   }
 
   // ----------------------------------------------------------------------------------------------------------- variables
@@ -209,9 +271,15 @@ class FunctionWriter {
       .flatMap((variable) => (variable.type === type && !(assignable && variable.constant) ? [variable.name] : []));
   }
 
-  private variable(type: TypeName): string | null {
-    const known = this.variables(type);
+  private variable(type: TypeName, assignable = false): string | null {
+    const known = this.variables(type, assignable);
     return known.length === 0 ? null : this.random.pick(known);
+  }
+
+  /** Something that a variable of the type is used for, if there is one. */
+  private on(type: TypeName, use: (name: string) => string): string | null {
+    const name = this.variable(type);
+    return name === null ? null : use(name);
   }
 
   // --------------------------------------------------------------------------------------------------------- expressions
@@ -221,180 +289,330 @@ class FunctionWriter {
     const known = this.variables(type);
     const call = random.chance(0.12) ? this.call(type, depth) : null;
     if (call !== null) return call;
-    if (known.length > 0 && random.chance(depth > 2 ? 0.9 : 0.45)) return random.pick(known);
-    if (random.chance(0.04) && type !== "bool" && !type.includes("null"))
+    if (known.length > 0 && random.chance(depth > 2 ? 0.9 : 0.4)) return random.pick(known);
+    const isFunction = type.includes("=>");
+    if (random.chance(0.04) && type !== "bool" && !type.includes("null") && !isFunction) {
+      this.features.add("generic-choice");
       return `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
-    if (depth > 3) return this.base(type);
-    return random.pick(this.choices(type, depth))();
+    }
+    if (depth > 3 || (depth > 1 && random.chance(0.3))) return this.base(type);
+    if (random.chance(0.06) && !isFunction) {
+      this.features.add("conditional");
+      return `(${this.value("bool", depth + 1)} ? ${this.value(type, depth + 1)} : ${this.value(type, depth + 1)})`;
+    }
+    return this.pick(this.choices(type, depth + 1)) ?? this.base(type);
   }
 
   private base(type: TypeName): string {
     const { random } = this;
     switch (type) {
       case "i32":
-        return random.pick(["0", "1", "2", "7", "count", "limits.length"]);
+        return random.pick(["0", "1", "2", "7", "count", "limits.length", "Holder.hits", "Color.Blue"]);
       case "string":
-        return random.pick(['"a"', '"b"', '"1"', "word", '""']);
+        return random.pick(['"a"', '"b"', '"1"', "word", '""', "shared.s"]);
       case "bool":
         return random.pick(["true", "false"]);
       case "Node":
-        return random.pick(["shared", 'new Node(1, "x")']);
+        return random.pick(["shared", 'new Node(1, "x")', "Holder.held", "register[0]"]);
       case "Node | null":
         return random.pick(["<Node | null>null", "shared", "shared.next"]);
       case "Item | null":
         return random.pick(["<Item | null>null", 'new Item("q")']);
+      case "Shape":
+        return random.pick(['shape(count, "t")', "new Circle(word)", 'new Ring("r")']);
+      case "Base":
+        // A constructor that makes objects of its own class would not end.
+        return this.inClass ? "this" : random.pick(["base(word, count)", 'new Derived("d", 3)']);
+      case "Holder":
+        return "new Holder()";
+      case "Box<Node>":
+        return "new Box<Node>(shared)";
       case "i32[]":
         return random.pick(["limits", "[1]", "shared.numbers"]);
       case "string[]":
         return random.pick(["texts", '["z"]', "new Array<string>()"]);
       case "Node[]":
-        return random.pick(["[shared]", "new Array<Node>()"]);
+        return random.pick(["[shared]", "new Array<Node>()", "register"]);
+      case "Int32Array":
+        return "new Int32Array(3)";
+      case "Uint8Array":
+        return random.pick(["new Uint8Array(2)", "Uint8Array.wrap(String.UTF8.encode(word))"]);
       case "Map<string, i32>":
         return "new Map<string, i32>()";
+      case "Map<string, Node>":
+        return "new Map<string, Node>()";
       case "Set<string>":
         return "new Set<string>()";
+      case "Table<Item>":
+        return random.pick(["A", "B", "C"]);
+      case "(text: string) => string":
+        return random.pick(["plain", "noting", "changing"]);
+      case "(n: i32) => i32":
+        return random.pick(["increment", "counting"]);
     }
   }
 
-  private choices(type: TypeName, depth: number): (() => string)[] {
+  private choices(type: TypeName, depth: number): Choices {
     const { random } = this;
-    const next = depth + 1;
-    const int = (): string => this.value("i32", next);
-    const text = (): string => this.value("string", next);
-    const bool = (): string => this.value("bool", next);
-    const node = (): string => this.value("Node", next);
-    const integers = this.variables("i32", true);
-    const strings = this.variables("string", true);
+    const int = (): string => this.value("i32", depth);
+    const text = (): string => this.value("string", depth);
+    const bool = (): string => this.value("bool", depth);
+    const node = (): string => this.value("Node", depth);
+    const nodes = (): string => this.value("Node[]", depth);
+    const list = (): string => this.value("string[]", depth);
+    const numbers = (): string => this.value("i32[]", depth);
+    const integer = (use: (name: string) => string): string | null => {
+      const name = this.variable("i32", true);
+      return name === null ? null : use(name);
+    };
     switch (type) {
       case "i32":
-        return [
-          () => this.base(type),
-          () => `(${int()} ${random.pick(["+", "-", "*", "&", "|", "^"])} ${int()})`,
-          () => `(${int()} ${random.pick(["/", "%"])} ${random.pick(["3", "5", "-2"])})`,
-          () => `(${bool()} ? ${int()} : ${int()})`,
-          () => `${text()}.length`,
-          () => `${node()}.${random.pick(["x", "twice", "numbers.length", "numbers[0]", `bump(${int()})`])}`,
-          () =>
-            `${this.value("i32[]", next)}.${random.pick(["length", `indexOf(${int()})`, `reduce<i32>((p, c) => p + c, 0)`])}`,
-          () => `${this.value("string[]", next)}.${random.pick(["length", `indexOf(${text()})`])}`,
-          () => `${random.pick(["min", "max"])}<i32>(${int()}, ${int()})`,
-          () => (random.chance(0.3) ? `slow(${text()})` : `(<i32>(random() * 5))`),
-          () => `same<i32>(${int()})`,
-          () => `${this.value("Map<string, i32>", next)}.size`,
-          () =>
-            integers.length === 0
-              ? int()
-              : random.pick([
-                  `(${random.pick(integers)}++)`,
-                  `(--${random.pick(integers)})`,
-                  `(${random.pick(integers)} = ${int()})`,
-                  `(${random.pick(integers)} += ${int()})`,
-                ]),
-          () => `((${int()}, ${int()}))`,
-        ];
+        return {
+          arithmetic: () => `(${int()} ${random.pick(["+", "-", "*", "&", "|", "^"])} ${int()})`,
+          "constant-division": () => `(${int()} ${random.pick(["/", "%"])} ${random.pick(["3", "5", "-2"])})`,
+          "division-trap": () => (random.chance(0.12) ? `(7 ${random.pick(["/", "%"])} ${int()})` : null),
+          "string-length": () => `${text()}.length`,
+          "field-read": () => `${node()}.x`,
+          "getter-call": () => `${node()}.twice`,
+          "method-call": () => `${node()}.bump(${int()})`,
+          "method-recursion": () => `${node()}.chain(2)`,
+          "array-in-field": () => `${node()}.numbers.length`,
+          "array-fold": () => `${numbers()}.reduce<i32>((p, c) => p + c, 0)`,
+          "fold-with-effects": () => `${numbers()}.reduce<i32>((p, c) => p + c + count++, ${int()})`,
+          "array-search": () => `${numbers()}.indexOf(${int()})`,
+          "index-trap": () => (random.chance(0.12) ? `${numbers()}[${int()}]` : null),
+          "text-array-length": () => `${list()}.length`,
+          "text-array-search": () => `${list()}.indexOf(${text()})`,
+          "find-index": () => `${list()}.findIndex((x) => x.length > 1)`,
+          builtin: () => `${random.pick(["min", "max"])}<i32>(${int()}, ${int()})`,
+          math: () => `<i32>Math.${random.pick(["abs", "floor"])}(<f64>${int()})`,
+          draw: () => "(<i32>(random() * 5))",
+          slow: () => (random.chance(0.5) ? `slow(${text()})` : null),
+          "guarded-helper": () => (random.chance(0.4) ? `check(${text()})` : null),
+          generic: () => `same<i32>(${int()})`,
+          "map-size": () => `${this.value("Map<string, i32>", depth)}.size`,
+          "map-get-trap": () =>
+            random.chance(0.12) ? `${this.value("Map<string, i32>", depth)}.get(${text()})` : null,
+          "typed-array-read": () => `${this.value("Int32Array", depth)}[${random.pick(["0", "1", "2"])}]`,
+          "byte-array": () => `<i32>${this.value("Uint8Array", depth)}.length`,
+          "static-call": () => "Holder.tick()",
+          "function-value-call": () => this.on("(n: i32) => i32", (f) => `${f}(${int()})`),
+          "override-call": () => `${this.value("Shape", depth)}.area()`,
+          "random-method": () =>
+            this.inClass ? null : this.on("Base", (object) => `${object}.${random.pick(["step()", "size", "total"])}`),
+          "nested-record": () =>
+            this.on("Item | null", (item) => `(${item} != null ? ${item}!.part.weight : ${int()})`),
+          "null-trap": () => (random.chance(0.12) ? this.on("Item | null", (item) => `${item}!.n`) : null),
+          "stored-number": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.n : ${int()})`),
+          "increment-inside": () => integer((name) => random.pick([`(${name}++)`, `(--${name})`])),
+          "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
+          "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
+          "old-and-new": () => integer((name) => `(${name} + (${name} = ${int()}) + ${name})`),
+          comma: () => `((${int()}, ${int()}))`,
+        };
       case "string":
-        return [
-          () => this.base(type),
-          () => `clip(${text()} + ${text()})`,
-          () => `${int()}.toString()`.replace(/^(-?\d+)\./, "($1)."),
-          () => `\`\${${text()}}-\${${int()}}\``,
-          () => `(${bool()} ? ${text()} : ${text()})`,
-          () => `key(${text()})`,
-          () => `${node()}.${random.pick(["s", "label()"])}`,
-          () =>
-            this.onItem(
+        return {
+          concatenation: () => `clip(${text()} + ${text()})`,
+          "number-to-text": () => `(${int()}).toString()`,
+          template: () => `\`\${${text()}}-\${${int()}}\``,
+          "key-text": () => `key(${text()})`,
+          "text-field": () => `${node()}.s`,
+          "text-method": () => `${node()}.label()`,
+          "record-field": () =>
+            this.on(
+              "Item | null",
               (item) =>
                 `(${item} != null ? ${item}!.${random.pick(["id", "part.label", "list.join()", "n.toString()"])} : ${text()})`,
-              text,
             ),
-          () => `${this.value("string[]", next)}.${random.pick(['join("+")', "slice(0, 1).toString()"])}`,
-          () => `${text()}.${random.pick(["toUpperCase()", "charAt(0)", "substring(1)", 'replace("a", "b")'])}`,
-          () => (strings.length === 0 ? text() : `(${random.pick(strings)} = ${text()})`),
-          () => `shape(${int()}, ${text()}).${random.pick(["tag", `go(${node()})`])}`,
-          () => (random.chance(0.3) ? "uuid()" : "now().toString()"),
-        ];
+          "nullable-in-record": () =>
+            this.on(
+              "Item | null",
+              (item) => `(${item} != null && ${item}!.other != null ? ${item}!.other!.label : "u")`,
+            ),
+          "records-in-record": () =>
+            this.on(
+              "Item | null",
+              (item) => `(${item} != null && ${item}!.parts.length > 0 ? ${item}!.parts[0].label : "w")`,
+            ),
+          join: () => `${list()}.join("+")`,
+          "slice-text": () => `${list()}.slice(0, 1).toString()`,
+          "text-member": () =>
+            `${text()}.${random.pick(["toUpperCase()", "charAt(0)", "substring(1)", 'replace("a", "b")', "trim()", 'padStart(3, "q")'])}`,
+          "text-assignment-inside": () => {
+            const name = this.variable("string", true);
+            return name === null ? null : `(${name} = clip(${text()}))`;
+          },
+          "overridden-call": () => `${this.value("Shape", depth)}.go(${node()})`,
+          "inherited-field": () => `${this.value("Shape", depth)}.tag`,
+          "random-override": () =>
+            this.inClass ? null : this.on("Base", (object) => `clip(${object}.work(${text()}, ${int()}))`),
+          "function-value": () => this.on("(text: string) => string", (f) => `${f}(${text()})`),
+          "function-argument": () => `clip(twiceOf(${this.value("(text: string) => string", depth)}, ${text()}))`,
+          uuid: () => "uuid()",
+          now: () => "now().toString()",
+          "bytes-to-text": () => this.on("Uint8Array", (name) => `String.UTF8.decode(${name}.buffer)`),
+          "stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
+          "alias-in-map": () => `${this.value("Holder", depth)}.named(${text()}).s`,
+          "boxed-text": () => `new Box<string>(${text()}).swap(${text()})`,
+        };
       case "bool":
-        return [
-          () => this.base(type),
-          () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
-          () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
-          () => `(${bool()} ${random.pick(["&&", "||"])} ${bool()})`,
-          () => `!${bool()}`,
-          () => `${this.table()}.has(key(${text()}))`,
-          () => `(${this.table()}.get(key(${text()})) ${random.pick(["==", "!="])} null)`,
-          () => `${this.value("string[]", next)}.includes(${text()})`,
-          () => `${this.value("Set<string>", next)}.has(${text()})`,
-          () => `(${this.value("Node | null", next)} == null)`,
-          () => (random.chance(0.25) ? `slow(${text()}) > 100` : `${int()} > 1`).replace(/^(.*)$/, "($1)"),
-          () => `${this.value("Node[]", next)}.some((x) => x.x > 2)`,
-        ];
+        return {
+          comparison: () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
+          "text-comparison": () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
+          logical: () => `(${bool()} ${random.pick(["&&", "||"])} ${bool()})`,
+          negation: () => `!${bool()}`,
+          "has-inside": () => `${this.table()}.has(${this.keyOf(depth)})`,
+          "get-inside": () => `(${this.table()}.get(${this.keyOf(depth)}) ${random.pick(["==", "!="])} null)`,
+          "put-inside": () =>
+            `save<Item>(${this.value("Table<Item>", depth)}, ${text()}, item(${text()}, ${int()}, ${list()}))`,
+          "array-includes": () => `${list()}.includes(${text()})`,
+          "set-has": () => `${this.value("Set<string>", depth)}.has(${text()})`,
+          "null-test": () => `(${this.value("Node | null", depth)} == null)`,
+          "slow-condition": () => `(slow(${text()}) ${random.pick(["> 100", "> 200", "== 3", "< 250"])})`,
+          "slow-or-cheap": () =>
+            random.pick([
+              `(${bool()} || slow(${text()}) > 128)`,
+              `(slow(${text()}) > 128 && ${bool()})`,
+              `(${bool()} && slow(${text()}) > 60)`,
+              `!(slow(${text()}) > 200)`,
+            ]),
+          "number-as-condition": () => `(${int()} > 1)`,
+          some: () => `${nodes()}.some((x) => x.x > 2)`,
+          "every-with-access": () => `${list()}.every((x) => A.has(key(x)))`,
+          "instance-test": () => `(${this.value("Shape", depth)} instanceof ${random.pick(["Square", "Circle"])})`,
+          "accessor-access": () => `${node()}.known`,
+          "mutual-recursion": () => `${random.pick(["even", "odd"])}((${int()}) & 3, clip(${text()}))`,
+          identity: () => `(${node()} == ${node()})`,
+          "stored-flag": () => this.on("Item | null", (item) => `(${item} != null && ${item}!.flag)`),
+        };
       case "Node":
-        return [
-          () => this.base(type),
-          () => `new Node(${int()}, ${text()})`,
-          () => (this.variables("Node").length === 0 ? this.base(type) : `${this.variable("Node")!}.attach(${node()})`),
-          () => `(${bool()} ? ${node()} : ${node()})`,
-          () => `same<Node>(${node()})`,
-        ];
+        return {
+          construction: () => `new Node(${int()}, ${text()})`,
+          "fluent-call": () => this.on("Node", (name) => `${name}.attach(${node()})`),
+          "generic-identity": () => `same<Node>(${node()})`,
+          "alias-in-array": () => `${this.value("Holder", depth)}.first()`,
+          "alias-in-container": () => `${this.value("Holder", depth)}.named(${text()})`,
+          "boxed-object": () => `${this.value("Box<Node>", depth)}.get()`,
+          "swapped-object": () => `${this.value("Box<Node>", depth)}.swap(${node()})`,
+          "array-element": () => this.on("Node[]", (name) => `(${name}.length > 0 ? ${name}[0] : shared)`),
+          "map-element": () => this.on("Map<string, Node>", (name) => `(${name}.has("a") ? ${name}.get("a") : shared)`),
+          "object-assignment-inside": () => {
+            const name = this.variable("Node", true);
+            return name === null ? null : `(${name} = ${node()})`;
+          },
+        };
       case "Node | null":
-        return [() => this.base(type), node, () => `${node()}.next`];
+        return { "object-as-nullable": node, "null-field": () => `${node()}.next` };
       case "Item | null":
-        return [
-          () => `${this.table()}.get(key(${text()}))`,
-          () => `${this.table()}.get(key(${text()}))`,
-          () => `item(key(${text()}), ${int()}, ${this.value("string[]", next)})`,
-        ];
+        return {
+          get: () => `${this.table()}.get(${this.keyOf(depth)})`,
+          "get-of-key": () => `A.get(key(${text()}))`,
+          "get-through-wrapper": () => `load<Item>(${this.value("Table<Item>", depth)}, ${text()})`,
+          "new-record": () => `item(key(${text()}), ${int()}, ${list()})`,
+        };
+      case "Shape":
+        return { "subclass-choice": () => `shape(${int()}, ${text()})`, subclass: () => `new Square(${text()})` };
+      case "Base":
+        return { "random-object": () => (this.inClass ? null : `base(${text()}, ${int()})`) };
+      case "Holder":
+        return {
+          "keeping-alias": () => `new Holder().keep(${node()})`,
+          "kept-alias": () => this.on("Holder", (name) => `${name}.keep(${node()})`),
+        };
+      case "Box<Node>":
+        return { boxing: () => `new Box<Node>(${node()})` };
       case "i32[]":
-        return [
-          () => this.base(type),
-          () => `[${int()}, ${int()}]`,
-          () => `${node()}.numbers`,
-          () => `${this.value("i32[]", next)}.map<i32>((x) => x + 1)`,
-          () => `${this.value("i32[]", next)}.slice(1)`,
-        ];
+        return {
+          "array-literal": () => `[${int()}, ${int()}]`,
+          "field-array-alias": () => `${node()}.numbers`,
+          "map-callback": () => `${numbers()}.map<i32>((x) => x + 1)`,
+          "map-with-effects": () => `few<i32>(${numbers()}).map<i32>((x) => { count += x; B.has(near(x)); return x; })`,
+          "array-slice": () => `${numbers()}.slice(1)`,
+          "function-as-callback": () => `few<i32>(${numbers()}).map<i32>(${random.pick(["counted", "noted"])})`,
+        };
       case "string[]":
-        return [
-          () => this.base(type),
-          () => `[${text()}, ${text()}]`,
-          () => `${this.value("Map<string, i32>", next)}.keys()`,
-          () => `${this.value("Set<string>", next)}.values()`,
-          () => `${this.value("string[]", next)}.concat(${this.value("string[]", next)})`,
-          () => `${this.value("string[]", next)}.filter((x) => x.length > 1)`,
-          () => `${text()}.split("-")`,
-          () =>
-            this.onItem(
-              (item) => `(${item} != null ? ${item}!.list : ${this.value("string[]", next)})`,
-              () => this.base(type),
-            ),
-        ];
+        return {
+          "text-array": () => `[${text()}, ${text()}]`,
+          "map-keys": () => `few<string>(${this.value("Map<string, i32>", depth)}.keys())`,
+          "set-values": () => `few<string>(${this.value("Set<string>", depth)}.values())`,
+          concat: () => `few<string>(${list()}.concat(${list()}))`,
+          filter: () => `${list()}.filter((x) => x.length > 1)`,
+          split: () => `few<string>(${text()}.split("-"))`,
+          "list-of-record": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.list : ${list()})`),
+          "mapped-objects": () => `few<Node>(${nodes()}).map<string>((x) => x.s)`,
+        };
       case "Node[]":
-        return [
-          () => this.base(type),
-          () => `[${node()}, ${node()}]`,
-          () => `${this.value("Node[]", next)}.slice(0, 2)`,
-        ];
+        return {
+          "object-array": () => `[${node()}, ${node()}]`,
+          "object-slice": () => `${nodes()}.slice(0, 2)`,
+          ranking: () => `rank(few<Node>(${nodes()}))`,
+          "array-of-field": () => this.on("Holder", (name) => `${name}.nodes`),
+          "map-values": () => `few<Node>(${this.value("Map<string, Node>", depth)}.values())`,
+          "object-filter": () => `${nodes()}.filter((x) => x.x > 1)`,
+        };
+      case "Int32Array":
+        return { "typed-view": () => this.on("Int32Array", (name) => `${name}.subarray(0, 3)`) };
+      case "Uint8Array":
+        return {
+          "text-to-bytes": () => `Uint8Array.wrap(String.UTF8.encode(${text()}))`,
+          "byte-view": () => this.on("Uint8Array", (name) => `${name}.subarray(0, ${name}.length)`),
+        };
       case "Map<string, i32>":
+      case "Map<string, Node>":
       case "Set<string>":
-        return [() => this.base(type)];
+        return { "new-container": () => this.base(type) };
+      case "Table<Item>":
+        return {
+          "table-choice": () => `where(${int()})`,
+          "table-identity": () => `same<Table<Item>>(${this.table()})`,
+        };
+      case "(text: string) => string":
+        return {
+          "named-function": () => this.base(type),
+          lambda: () =>
+            random.pick([
+              "(x: string): string => x + word",
+              "(x: string): string => { count++; return clip(x); }",
+              "(x: string): string => { C.get(key(x)); return x; }",
+              "(x: string): string => { shared.s = clip(x); return shared.label(); }",
+            ]),
+          "function-choice": () => `(${bool()} ? plain : ${random.pick(["noting", "changing"])})`,
+        };
+      case "(n: i32) => i32":
+        return {
+          "number-function": () => this.base(type),
+          "number-lambda": () =>
+            random.pick(["(x: i32): i32 => x * 2", "(x: i32): i32 => { A.has(near(x)); return x + 1; }"]),
+        };
     }
   }
 
-  private onItem(use: (item: string) => string, otherwise: () => string): string {
-    const item = this.variable("Item | null");
-    return item === null ? otherwise() : use(item);
+  /** A key: mostly one that other accesses meet, sometimes one that hangs on more of a text. */
+  private keyOf(depth = 1): string {
+    const { random } = this;
+    const kind = random.below(10);
+    if (kind < 6) return `key(${this.value("string", depth)})`;
+    if (kind < 8) return `wide(${this.value("string", depth)})`;
+    if (kind < 9) return `near(${this.value("i32", depth)})`;
+    this.features.add("draw-in-key");
+    return random.pick(["key(uuid())", "near(<i32>(random() * 4))"]);
   }
 
   private table(): string {
-    return this.random.pick(TABLES);
+    return this.random.pick(["A", "B", "C"]);
   }
 
   private call(type: TypeName | "void", depth: number): string | null {
     const candidates = this.helpers.filter((helper) => helper.result === type);
-    if (candidates.length === 0 || this.loops > 1 || this.calls > 6) return null;
+    if (candidates.length === 0 || this.loops > 1 || this.calls > 5 || this.inClass) return null;
     this.calls++;
     const helper = this.random.pick(candidates);
     const args = helper.parameters.map((parameter) => this.value(parameter, depth + 1));
-    if (helper.recursive) args.push(this.hasDepth ? "depth - 1" : "2");
+    if (helper.recursive) {
+      this.features.add("recursion");
+      args.push(this.hasDepth ? "depth - 1" : "2");
+    }
+    this.features.add("helper-call");
     return `${helper.name}(${args.join(", ")})`;
   }
 
@@ -408,254 +626,374 @@ class FunctionWriter {
     return lines;
   }
 
-  private braced(head: string, length: number): string[] {
-    return [`${head} {`, ...this.block(length).map((line) => `  ${line}`), "}"];
+  private body(length: number): string {
+    return this.block(length)
+      .map((line) => `  ${line.replaceAll("\n", "\n  ")}\n`)
+      .join("");
+  }
+
+  private braced(head: string, length: number): string {
+    return `${head} {\n${this.body(length)}}`;
   }
 
   private statement(): string[] {
     this.budget--;
     const { random } = this;
+    const group = random.below(100);
+    const written =
+      group < 24
+        ? this.pick(this.accesses())
+        : group < 40
+          ? this.declaration()
+          : group < 48
+            ? this.assignment()
+            : group < 72
+              ? this.pick(this.changes())
+              : this.pick(this.controls());
+    return written === null ? [] : written.split("\n");
+  }
+
+  private accesses(): Choices {
+    const { random } = this;
     const int = (): string => this.value("i32");
     const text = (): string => this.value("string");
-    const bool = (): string => this.value("bool");
-    const use = (type: TypeName, forms: (name: string) => readonly string[]): string[] => {
-      const name = this.variable(type);
-      return name === null ? [] : [random.pick(forms(name))];
-    };
-    const access = (): string[] => [
-      random.pick([
-        `${this.table()}.get(key(${text()}));`,
-        `${this.table()}.put(key(${text()}), item(key(${text()}), ${int()}, ${this.value("string[]")}));`,
-        `${this.table()}.delete(key(${text()}));`,
-        `${this.table()}.has(key(${text()}));`,
-      ]),
-    ];
-    const choices: (() => string[])[] = [
-      access,
-      access,
-      access,
-      () => this.declaration(random.pick(VARIABLE_TYPES)),
-      () => this.declaration(random.pick(["i32", "string", "Node", "Item | null"])),
-      () => this.declaration("Item | null"),
-      () => this.assignment(),
-      () => this.assignment(),
-      () =>
-        use("i32", () => [
-          `count ${random.pick(["=", "+=", "^="])} ${int()};`,
-          "count++;",
-          `word = clip(${text()});`,
-          `shared = ${this.value("Node")};`,
-          `texts.push(clip(${text()}));`,
-          `shared.s = clip(${text()});`,
-        ]),
-      () =>
-        use("Item | null", (name) => [
-          `if (${name} != null) ${name}!.n = ${int()};`,
-          `if (${name} != null) ${name}!.list.push(clip(${text()}));`,
-          `if (${name} != null) ${name}!.part.label = clip(${text()});`,
-          `if (${name} != null) ${this.table()}.put(key(${text()}), ${name}!);`,
-          `if (${name} != null) for (let i = 0; i < ${name}!.list.length && i < 4; i++) ${this.table()}.get(key(${name}!.list[i]));`,
-          `if (${name} == null) ${this.exit()}`,
-        ]),
-      () =>
-        use("Node", (name) => [
-          `${name}.x = ${int()};`,
-          `${name}.s = clip(${text()});`,
-          `${name}.numbers.push(${int()});`,
-          `${name}.next = ${this.value("Node")};`,
-          `${name}.twice = ${int()};`,
-          `${name}.x ${random.pick(["+=", "-=", "*="])} ${int()};`,
-          `${name}.bump(${int()});`,
-          `shape(${int()}, ${text()}).side();`,
-        ]),
-      () =>
-        use("string[]", (name) => [
-          `${name}.push(clip(${text()}));`,
-          `if (${name}.length > 1) ${name}.pop();`,
-          `if (${name}.length > 0) ${name}[0] = clip(${text()});`,
-          `${name}.reverse();`,
-          `${name}.sort();`,
-          `${name}.forEach((x) => { C.has(key(x)); });`,
-          `for (let i = 0; i < ${name}.length && i < 4; i++) { ${this.table()}.get(key(${name}[i])); }`,
-        ]),
-      () =>
-        use("i32[]", (name) => [
-          `${name}.push(${int()});`,
-          `if (${name}.length > 0) ${name}[0] += 2;`,
-          `${name}.sort((a, b) => b - a);`,
-          `if (${name}.length > 0) ${name}[${name}.length - 1]++;`,
-        ]),
-      () =>
-        use("Node[]", (name) => [
-          `${name}.push(${this.value("Node")});`,
-          `if (${name}.length > 0) ${name}[0].s = clip(${text()});`,
-          `${name}.sort((p, q) => p.x - q.x);`,
-          `for (let i = 0; i < ${name}.length && i < 3; i++) A.get(key(${name}[i].s));`,
-        ]),
-      () =>
-        use("Map<string, i32>", (name) => [
-          `${name}.set(clip(${text()}), ${int()});`,
-          `${name}.delete(${text()});`,
-          `if (${name}.has("a")) A.get(key(${name}.get("a").toString()));`,
-        ]),
-      () => use("Set<string>", (name) => [`${name}.add(clip(${text()}));`, `${name}.clear();`]),
-      () => [
-        ...this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1),
-        ...(random.chance(0.4) ? this.braced("} else", 1 + random.below(3)) : ["}"]),
-      ],
-      () => this.braced(`if (${bool()})`, 1 + random.below(3)),
-      () => this.switch(),
-      () => this.expensiveBranch(),
-      () => this.expensiveBranch(),
-      () => {
-        const call = this.call("void", 1);
-        return call === null ? [] : [`${call};`];
-      },
-      () => (random.chance(0.35) ? [`if (${bool()}) ${this.exit()}`] : []),
-      () => (this.jumps > 0 ? [`if (${bool()}) ${random.pick(["break;", "continue;"])}`] : []),
-      () => (this.jumps > 0 ? [`if (${bool()}) ${random.pick(["break;", "continue;"])}`] : []),
-    ];
-    if (this.loops < 2)
-      choices.push(
-        () => this.loop(),
-        () => this.loop(),
-      );
-    return random.pick(choices)();
-  }
-
-  /** What decides is expensive, alone or beside something cheap. */
-  private slow(): string {
-    const { random } = this;
-    const test = `slow(${this.value("string", 2)}) ${random.pick(["> 100", "< 40", "!= 7"])}`;
-    if (random.chance(0.5)) return test;
-    const operator = random.pick(["&&", "||"]);
-    const cheap = this.value("bool", 2);
-    return random.chance(0.5) ? `(${cheap} ${operator} ${test})` : `(${test} ${operator} ${cheap})`;
-  }
-
-  /** Branches of every shape that a union may be made of, and some that it may not. */
-  private expensiveBranch(): string[] {
-    const { random } = this;
-    const access = (): string =>
-      `${this.table()}.${random.pick(["get", "has", "delete"])}(key(${this.value("string", 2)}))`;
-    const forms: (() => string[])[] = [
-      () => [`if (${this.slow()}) ${this.exit()}`],
-      () => [`if (${this.slow()}) ${this.exit()}`],
-      () => [
-        ...this.braced(`if (${this.slow()})`, 1 + random.below(3)).slice(0, -1),
-        ...this.braced("} else", 1 + random.below(3)),
-      ],
-      () => this.braced(`if (!(${this.slow()}))`, 1 + random.below(3)),
-      () => [`(${this.slow()}) ${random.pick(["&&", "||"])} ${this.table()}.has(key(${this.value("string", 2)}));`],
-      () => [`(${this.slow()}) ? ${this.table()}.has(key(${this.value("string", 2)})) : ${this.value("bool", 2)};`],
-      () => {
+    const record = (): string => `item(key(${text()}), ${int()}, ${this.value("string[]")})`;
+    return {
+      "get-dropped": () => `${this.table()}.get(${this.keyOf()});`,
+      "has-dropped": () => `${this.table()}.has(${this.keyOf()});`,
+      put: () => `${this.table()}.put(${this.keyOf()}, ${record()});`,
+      delete: () => `${this.table()}.delete(${this.keyOf()});`,
+      "put-text": () => `T.put(${this.keyOf()}, ${text()});`,
+      "table-value-access": () =>
+        `${this.value("Table<Item>")}.${random.pick(["get", "has", "delete"])}(${this.keyOf()});`,
+      "wrapped-put": () => `save<Item>(${this.value("Table<Item>")}, ${text()}, ${record()});`,
+      "read-your-write": () => {
+        const table = this.table();
+        const at = this.keyOf();
         const name = this.random.name();
-        return [
-          `const ${name} = slow(${this.value("string", 2)});`,
-          ...this.braced(`if (${name} > 90)`, 1 + random.below(3)),
-        ];
+        const value = record();
+        const found = this.newVariable("Item | null");
+        return `const ${name} = ${at};\n${table}.put(${name}, ${value});\nlet ${found}: Item | null = ${table}.get(${name});`;
       },
-      () => this.switch(`slow(${this.value("string", 2)})`),
-      () => (this.jumps > 0 ? [`if (${this.slow()}) ${random.pick(["break;", "continue;"])}`] : []),
-      () => (this.jumps > 0 ? [`if (${this.slow()}) { ${access()}; ${random.pick(["break;", "continue;"])} }`] : []),
-      () => {
+      "delete-then-read": () => {
+        const table = this.table();
+        const name = this.random.name();
+        return `const ${name} = ${this.keyOf()};\n${table}.delete(${name});\nif (!${table}.has(${name})) ${this.table()}.get(${this.keyOf()});`;
+      },
+      "dependent-read": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null) ${this.table()}.get(${random.pick(["key", "wide"])}(${item}!.id));`,
+        ),
+      "put-back": () =>
+        this.on("Item | null", (item) => `if (${item} != null) ${this.table()}.put(${this.keyOf()}, ${item}!);`),
+      "reads-in-loop": () =>
+        this.on(
+          "Item | null",
+          (item) =>
+            `if (${item} != null) for (let i = 0; i < ${item}!.list.length && i < 4; i++) ${this.table()}.get(key(${item}!.list[i]));`,
+        ),
+      "accesses-over-texts": () =>
+        this.on(
+          "string[]",
+          (name) => `for (let i = 0; i < ${name}.length && i < 4; i++) { ${this.table()}.get(key(${name}[i])); }`,
+        ),
+      "rank-then-access": () =>
+        this.on(
+          "Node[]",
+          (name) =>
+            `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
+        ),
+      "sorted-keys": () => {
+        const copy = this.random.name();
+        return this.on(
+          "string[]",
+          (name) =>
+            `const ${copy} = ${name}.slice(0);\n${copy}.sort();\nfor (let i = 0; i < ${copy}.length && i < 3; i++) ${this.table()}.get(wide(${copy}[i]));`,
+        );
+      },
+      "slow-union": () =>
+        random.pick([
+          `if (slow(${text()}) > 128) ${this.table()}.put(${this.keyOf()}, ${record()}); else ${this.table()}.get(${this.keyOf()});`,
+          `if (slow(${text()}) > 128) { ${this.table()}.delete(${this.keyOf()}); }`,
+          `if (slow(${text()}) == 5) ${this.exit()}\n${this.table()}.get(${this.keyOf()});`,
+        ]),
+      "map-then-access": () =>
+        this.on("Map<string, i32>", (name) => `if (${name}.has("a")) A.get(wide(${name}.get("a").toString()));`),
+      "callback-access": () =>
+        this.on("string[]", (name) => `few<string>(${name}).forEach((x) => { C.has(key(x)); });`),
+      "typed-array-key": () => this.on("Int32Array", (name) => `B.get(wide(${name}[1].toString()));`),
+      "side-effect-method": () => `${this.value("Shape")}.side();`,
+    };
+  }
+
+  private changes(): Choices {
+    const { random } = this;
+    const int = (): string => this.value("i32");
+    const text = (): string => this.value("string");
+    const node = (): string => this.value("Node");
+    return {
+      "global-number": () => `count ${random.pick(["=", "+=", "^="])} ${int()};`,
+      "global-update": () => "count++;",
+      "global-text": () => `word = clip(${text()});`,
+      "global-object": () => `shared = ${node()};`,
+      "global-array": () => `if (texts.length < 5) texts.push(clip(${text()}));`,
+      "global-container-alias": () => `if (register.length < 4) register.unshift(${node()});`,
+      "global-field": () => `shared.s = clip(${text()});`,
+      "static-field": () =>
+        random.pick([`Holder.hits = ${int()};`, `Holder.held = ${node()};`, `Holder.held.s = clip(${text()});`]),
+      "record-number": () => this.on("Item | null", (item) => `if (${item} != null) ${item}!.n = ${int()};`),
+      "record-list": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null && ${item}!.list.length < 5) ${item}!.list.push(clip(${text()}));`,
+        ),
+      "record-part": () =>
+        this.on("Item | null", (item) => `if (${item} != null) ${item}!.part.label = clip(${text()});`),
+      "record-parts": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null && ${item}!.parts.length < 3) ${item}!.parts.push(${item}!.part);`,
+        ),
+      "record-nullable": () =>
+        this.on(
+          "Item | null",
+          (item) => `if (${item} != null) ${item}!.other = ${random.pick(["new Part()", `${item}!.part`, "null"])};`,
+        ),
+      "field-number": () => this.on("Node", (name) => `${name}.x = ${int()};`),
+      "field-text": () => this.on("Node", (name) => `${name}.s = clip(${text()});`),
+      "field-array": () => this.on("Node", (name) => `if (${name}.numbers.length < 6) ${name}.numbers.push(${int()});`),
+      "field-link": () => this.on("Node", (name) => `${name}.next = ${node()};`),
+      "setter-call": () => this.on("Node", (name) => `${name}.twice = ${int()};`),
+      "setter-access": () => this.on("Node", (name) => `${name}.mark = clip(${text()});`),
+      "field-compound": () => this.on("Node", (name) => `${name}.x ${random.pick(["+=", "-=", "*="])} ${int()};`),
+      "method-effect": () => this.on("Node", (name) => `${name}.bump(${int()});`),
+      "field-of-container": () =>
+        this.on("Node[]", (name) => `if (${name}.length > 0) ${name}[${name}.length - 1].s = clip(${text()});`),
+      "holder-node": () => this.on("Holder", (name) => `${name}.node = ${node()};`),
+      "holder-keep": () => this.on("Holder", (name) => `if (${name}.nodes.length < 4) ${name}.keep(${node()});`),
+      "holder-change": () => this.on("Holder", (name) => `${name}.named(${text()}).s = clip(${text()});`),
+      "box-change": () =>
+        this.on("Box<Node>", (name) => random.pick([`${name}.value = ${node()};`, `${name}.get().bump(2);`])),
+      "random-object-change": () =>
+        this.inClass
+          ? null
+          : this.on("Base", (name) =>
+              random.pick([
+                `${name}.total = ${int()};`,
+                `${name}.size = ${int()};`,
+                `${name}.node = ${node()};`,
+                `if (${name}.list.length < 4) ${name}.list.push(clip(${text()}));`,
+              ]),
+            ),
+      "array-push": () => this.on("string[]", (name) => `if (${name}.length < 5) ${name}.push(clip(${text()}));`),
+      "array-pop": () => this.on("string[]", (name) => `if (${name}.length > 1) ${name}.pop();`),
+      "pop-trap": () => (random.chance(0.12) ? this.on("string[]", (name) => `${name}.pop();`) : null),
+      "element-write": () => this.on("string[]", (name) => `if (${name}.length > 0) ${name}[0] = clip(${text()});`),
+      "element-write-ordered": () => {
+        const index = this.variable("i32", true);
+        return index === null
+          ? null
+          : this.on(
+              "string[]",
+              (name) =>
+                `if (${index} >= 0 && ${index} < ${name}.length) ${name}[${index}++] = clip(${text()} + ${index}.toString());`,
+            );
+      },
+      reverse: () => this.on("string[]", (name) => `${name}.reverse();`),
+      sort: () => this.on("string[]", (name) => `${name}.sort();`),
+      splice: () => this.on("string[]", (name) => `if (${name}.length > 0) ${name}.splice(0, 1);`),
+      "number-push": () => this.on("i32[]", (name) => `if (${name}.length < 6) ${name}.push(${int()});`),
+      "element-compound": () => this.on("i32[]", (name) => `if (${name}.length > 0) ${name}[0] += ${int()};`),
+      "element-update": () => this.on("i32[]", (name) => `if (${name}.length > 0) ${name}[${name}.length - 1]++;`),
+      "sort-callback": () => this.on("i32[]", (name) => `${name}.sort((a, b) => b - a);`),
+      "object-push": () => this.on("Node[]", (name) => `if (${name}.length < 4) ${name}.push(${node()});`),
+      "object-sort": () => this.on("Node[]", (name) => `${name}.sort((p, q) => p.x - q.x);`),
+      "callback-change": () => this.on("Node[]", (name) => `${name}.forEach((x) => { x.s = word; x.x++; });`),
+      "map-set": () =>
+        this.on("Map<string, i32>", (name) => `if (${name}.size < 5) ${name}.set(clip(${text()}), ${int()});`),
+      "map-delete": () => this.on("Map<string, i32>", (name) => `${name}.delete(${text()});`),
+      "object-map-set": () =>
+        this.on(
+          "Map<string, Node>",
+          (name) => `if (${name}.size < 4) ${name}.set(${random.pick(['"a"', `clip(${text()})`])}, ${node()});`,
+        ),
+      "set-add": () => this.on("Set<string>", (name) => `if (${name}.size < 5) ${name}.add(clip(${text()}));`),
+      "set-clear": () => this.on("Set<string>", (name) => `${name}.clear();`),
+      "typed-array-write": () =>
+        this.on(
+          "Int32Array",
+          (name) => `${name}[${random.pick(["0", "1", "2"])}] ${random.pick(["=", "+="])} ${int()};`,
+        ),
+      "byte-write": () =>
+        this.on("Uint8Array", (name) => `if (${name}.length > 0) ${name}[0] = <u8>(97 + (${int()} & 3));`),
+      "typed-array-fill": () => this.on("Int32Array", (name) => `${name}.fill(${int()});`),
+      "draw-dropped": () => random.pick(["random();", "uuid();"]),
+      "function-value-effect": () => this.on("(text: string) => string", (f) => `${f}(${text()});`),
+    };
+  }
+
+  private controls(): Choices {
+    const { random } = this;
+    const bool = (): string => this.value("bool");
+    const loops = this.loops < 2 ? (): string => this.loop() : (): null => null;
+    return {
+      "if-else": () =>
+        `${this.braced(`if (${bool()})`, 1 + random.below(3)).slice(0, -1)}${this.braced("} else", 1 + random.below(3))}`,
+      if: () => this.braced(`if (${bool()})`, 1 + random.below(3)),
+      "slow-if": () =>
+        this.braced(
+          `if (slow(${this.value("string")}) ${random.pick(["> 128", "== 5", "< 250"])})`,
+          1 + random.below(3),
+        ),
+      "slow-if-else": () =>
+        `${this.braced(`if (slow(${this.value("string")}) > 128)`, 1 + random.below(2)).slice(0, -1)}${this.braced("} else", 1 + random.below(2))}`,
+      "slow-loop": () => {
+        const sum = this.random.name();
         const counter = this.random.name();
-        if (this.loops > 1) return [];
-        this.loops++;
-        this.jumps++;
-        const lines = [
-          `for (let ${counter} = 0; ${counter} < ${1 + random.below(3)} && ${this.slow()}; ${counter}++) {`,
-          ...this.block(1 + random.below(3)).map((line) => `  ${line}`),
-          "}",
-        ];
-        this.jumps--;
-        this.loops--;
-        return lines;
+        const start = this.value("i32");
+        this.scopes.at(-1)?.push({ name: sum, type: "i32", constant: false });
+        return `let ${sum} = ${start};\nfor (let ${counter} = 0; ${counter} < 5000; ${counter}++) ${sum} = (${sum} * 31 + ${counter}) & 15;`;
       },
-    ];
-    return random.pick(forms)();
+      "slow-guard": () => `if (slow(${this.value("string")}) ${random.pick(["== 5", "> 200"])}) ${this.exit()}`,
+      "slow-or-guard": () => `if (${this.value("bool")} || slow(${this.value("string")}) > 230) ${this.exit()}`,
+      "slow-switch": () => this.switch(`slow(${this.value("string")}) & 3`),
+      switch: () => this.switch(`(${this.value("i32")}) & 3`),
+      "text-switch": () => this.textSwitch(),
+      "helper-statement": () => {
+        const call = this.call("void", 1);
+        return call === null ? null : `${call};`;
+      },
+      "early-end": () => (random.chance(0.5) ? `if (${bool()}) ${this.exit()}` : null),
+      assert: () => (random.chance(0.2) ? `assert(${bool()}, "asserted");` : null),
+      "cast-trap": () => (random.chance(0.12) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
+      jump: () => (this.jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),
+      "slow-jump": () =>
+        this.jumps > 0 ? `if (slow(${this.value("string")}) > 128) ${random.pick(["break;", "continue;"])}` : null,
+      "jump-plain": () => (this.jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),
+      "null-exit": () => this.on("Item | null", (name) => `if (${name} == null) ${this.exit()}`),
+      block: () => this.braced("", 2).trim(),
+      loop: loops,
+      "loop-again": loops,
+    };
+  }
+
+  private resultOfReturn(): string {
+    return this.result === "void" ? "" : ` ${this.value(this.result, 2)}`;
   }
 
   private exit(): string {
-    return this.random.pick([
-      `return${this.result === "void" ? "" : ` ${this.value(this.result, 2)}`};`,
-      `return${this.result === "void" ? "" : ` ${this.value(this.result, 2)}`};`,
-      'throw new Error("stop");',
-      `abort(409, "stopped", ${this.value("string", 2)});`,
-    ]);
+    // The compiler takes `return` in a constructor for another object.
+    if (this.inConstructor) return 'throw new Error("made");';
+    const value = (): string => `return${this.resultOfReturn()};`;
+    return (
+      this.pick({
+        return: value,
+        "return-again": value,
+        "return-often": value,
+        throw: () => (this.random.chance(0.25) ? 'throw new Error("stop");' : null),
+        abort: () => (this.random.chance(0.5) ? `abort(409, "stopped", ${this.value("string", 2)});` : null),
+      }) ?? value()
+    );
   }
 
-  private declaration(type: TypeName): string[] {
-    const initial = this.value(type);
-    const constant = this.random.chance(0.3);
-    const name = this.newVariable(type, constant);
-    return [`${constant ? "const" : "let"} ${name}: ${type} = ${initial};`];
-  }
-
-  private assignment(): string[] {
-    const type = this.random.pick(VARIABLE_TYPES);
-    const known = this.variables(type, true);
-    if (known.length === 0) return [];
-    const name = this.random.pick(known);
-    if (type === "i32") return [`${name} ${this.random.pick(["=", "+=", "-=", "^="])} ${this.value(type)};`];
-    if (type === "string") return [`${name} = clip(${this.value(type)});`];
-    return [`${name} = ${this.value(type)};`];
-  }
-
-  private switch(discriminant = this.value("i32")): string[] {
+  private declaration(): string {
     const { random } = this;
-    const lines = [`switch (${discriminant} & 3) {`];
+    const type = random.chance(0.5) ? random.pick(COMMON_TYPES) : random.pick(VARIABLE_TYPES);
+    if (type === "Base" && this.inClass) return "";
+    const initial = this.value(type);
+    const constant = random.chance(0.3);
+    if (random.chance(0.1) && !constant && type === "i32") {
+      this.features.add("assigned-later");
+      const condition = this.value("bool");
+      const later = this.newVariable(type);
+      return `let ${later}: ${type};\nif (${condition}) ${later} = ${initial}; else ${later} = ${this.base("Node")}.x;`;
+    }
+    const name = this.newVariable(type, constant);
+    return `${constant ? "const" : "let"} ${name}: ${type} = ${initial};`;
+  }
+
+  private assignment(): string | null {
+    const type = this.random.pick(this.random.chance(0.5) ? COMMON_TYPES : VARIABLE_TYPES);
+    const known = this.variables(type, true);
+    if (known.length === 0) return null;
+    const name = this.random.pick(known);
+    if (type === "i32") return `${name} ${this.random.pick(["=", "+=", "-=", "^="])} ${this.value(type)};`;
+    if (type === "string") return `${name} = clip(${this.value(type)});`;
+    if (type === "string[]" || type === "Node[]" || type === "i32[]")
+      return `${name} = few<${type.slice(0, -2)}>(${this.value(type)});`;
+    return `${name} = ${this.value(type)};`;
+  }
+
+  private switch(discriminant: string): string {
+    const { random } = this;
+    const labels = Array.from({ length: 1 + random.below(3) }, (_, index) => `case ${index}:`);
+    return this.cases(discriminant, labels);
+  }
+
+  private textSwitch(): string {
+    const labels = ['case "a":', 'case "b":', "case word:"].slice(0, 1 + this.random.below(3));
+    return this.cases(`clip(${this.value("string")})`, labels);
+  }
+
+  private cases(discriminant: string, labels: string[]): string {
+    const { random } = this;
+    if (random.chance(0.5)) labels.splice(random.below(labels.length + 1), 0, "default:");
     const outer = this.jumps;
     // `continue` in a switch belongs to the loop around it; `break` is written below.
     this.jumps = 0;
-    for (let label = 0; label < 1 + random.below(3); label++) {
-      lines.push(`  case ${label}: {`, ...this.block(1 + random.below(2)).map((line) => `    ${line}`), "  }");
-      if (random.chance(0.6)) lines.push(outer > 0 && random.chance(0.2) ? "  continue;" : "  break;");
-    }
-    if (random.chance(0.5)) lines.push("  default: {", ...this.block(1).map((line) => `    ${line}`), "  }");
+    const lines = labels.map((label) => {
+      const body = `  ${label} {\n${this.body(1 + random.below(2))
+        .replaceAll(/^/gm, "  ")
+        .trimEnd()}\n  }`;
+      if (!random.chance(0.6)) {
+        this.features.add("fall-through");
+        return body;
+      }
+      if (outer > 0 && random.chance(0.2)) {
+        this.features.add("continue-in-switch");
+        return `${body}\n  continue;`;
+      }
+      if (random.chance(0.15)) return `${body}\n  ${this.exit()}`;
+      return `${body}\n  break;`;
+    });
     this.jumps = outer;
-    return [...lines, "}"];
+    return `switch (${discriminant}) {\n${lines.join("\n")}\n}`;
   }
 
-  private loop(): string[] {
+  private loop(): string {
     const { random } = this;
+    if (this.loops > 0) this.features.add("nested-loop");
     this.loops++;
     this.scopes.push([]);
     const bound = 1 + random.below(3);
-    const lines = ((): string[] => {
-      switch (random.below(3)) {
-        case 0: {
-          const counter = this.newVariable("i32", true);
-          this.jumps++;
-          return this.braced(`for (let ${counter} = 0; ${counter} < ${bound}; ${counter}++)`, 1 + random.below(4));
-        }
-        case 1: {
-          const counter = this.random.name();
-          const condition = this.value("bool");
-          this.jumps++;
-          return [
-            `let ${counter} = 0;`,
-            ...this.braced(`while (${counter}++ < ${bound} && ${condition})`, 1 + random.below(4)),
-          ];
-        }
-        default: {
-          const counter = this.random.name();
-          const condition = this.value("bool");
-          this.jumps++;
-          const body = this.block(1 + random.below(3)).map((line) => `  ${line}`);
-          return [
-            `let ${counter} = 0;`,
-            "do {",
-            `  if (${counter}++ > ${bound}) break;`,
-            ...body,
-            `} while (${condition});`,
-          ];
-        }
-      }
-    })();
-    this.jumps--;
+    // The condition is written before the body's variables are.
+    const condition = this.value("bool");
+    const counter = this.random.name();
+    const length = 1 + random.below(4);
+    const inside = (): string => {
+      const jumps = this.jumps;
+      this.jumps = 1;
+      const body = this.body(length);
+      this.jumps = jumps;
+      return body;
+    };
+    const written = this.pick({
+      for: () => {
+        this.scopes.at(-1)?.push({ name: counter, type: "i32", constant: true });
+        return `for (let ${counter} = 0; ${counter} < ${bound}; ${counter}++) {\n${inside()}}`;
+      },
+      "for-with-effects": () =>
+        `for (let ${counter} = 0; ${counter} < ${bound} && ${condition}; ${counter} += 1) {\n${inside()}}`,
+      while: () => `let ${counter} = 0;\nwhile (${counter}++ < ${bound} && ${condition}) {\n${inside()}}`,
+      "do-while": () =>
+        `let ${counter} = 0;\ndo {\n  if (${counter}++ > ${bound}) break;\n${inside()}} while (${condition});`,
+      "endless-loop": () => `let ${counter} = 0;\nwhile (true) {\n  if (${counter}++ >= ${bound}) break;\n${inside()}}`,
+      "bound-from-slow": () =>
+        `for (let ${counter} = 0; ${counter} < (slow(${this.value("string")}) & 3); ${counter}++) {\n${inside()}}`,
+    });
     this.scopes.pop();
     this.loops--;
-    return lines;
+    return written ?? "";
   }
 }

@@ -2,12 +2,10 @@
  * For tests of the front half: a slicer that derives nothing.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import { RadicalCompiler } from "../parse/compile.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { Slicer } from "../pipeline.ts";
 
-export const deriveNothing: Slicer<RadicalCompiler> = {
-  createCompiler: (program) => new RadicalCompiler(program),
+export const deriveNothing: Slicer = {
   deriveReadWriteSets: (front) =>
     front.handlers.map(({ name, declaration }) => ({
       kind: "refused",

@@ -106,7 +106,7 @@ interface Launched {
 function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions): Launched {
   const entry = import.meta.resolve("@radical/lvi-server");
   const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
-  const args = ["--host", HOST, "--port", "0", "--data", join(stateFolder, "data.sqlite")];
+  const args = ["--host", HOST, "--port", "0", "--storage", `sqlite:${join(stateFolder, "data.sqlite")}`];
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -28,6 +28,7 @@ describe("in a file", () => {
         await storage.close();
         return (storage = new SqliteStorage(file));
       },
+      expires: false,
       dispose: async () => {
         await storage.close();
         await rm(folder, { recursive: true, force: true });
@@ -46,7 +47,7 @@ describe("in a file", () => {
   test("other tools can read it while the server runs", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.takeOver();
+      await storage.acquireLease(await storage.readLease(), 1_000);
       const reader = new DatabaseSync(file, { readOnly: true });
       expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
       reader.close();
@@ -63,7 +64,6 @@ describe("in a file", () => {
   test("a value that was changed behind our back is not served", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.takeOver();
       const other = new DatabaseSync(file);
       other.exec(`INSERT INTO items VALUES ('t', 'x', x'01', '00000001-000000000001', '0123456789abcdef')`);
       other.close();
@@ -81,6 +81,6 @@ describe("in a file", () => {
 describe("in memory", () => {
   describeStorage({ test, expect }, () => {
     const storage = new SqliteStorage(":memory:");
-    return Promise.resolve({ storage, reopen: null, dispose: () => storage.close() });
+    return Promise.resolve({ storage, reopen: null, expires: false, dispose: () => storage.close() });
   });
 });

@@ -20,7 +20,7 @@ import {
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import { type Storage, StorageError, type StoredModule, type TakeOver } from "./storage.ts";
+import { type Lease, type Storage, StorageError, type StoredModule } from "./storage.ts";
 
 const SCHEMA_VERSION = 1;
 
@@ -78,11 +78,14 @@ interface Job {
 }
 
 export class SqliteStorage implements Storage {
+  readonly isExclusive = true;
   readonly #database: DatabaseSync;
   /** Holds an operating-system lock as long as the process lives, so that two servers never share a file. */
   readonly #guard: DatabaseSync | null;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
+  /** The term of who holds the lease. Whoever held it before the file was opened here is gone. */
+  #termMs = 0;
 
   /** `:memory:` keeps nothing. Throws a StorageError if the file can't be used, or is used by another server. */
   constructor(file: string) {
@@ -98,22 +101,46 @@ export class SqliteStorage implements Storage {
       const version = this.#number("schema");
       if (version !== null && version !== SCHEMA_VERSION)
         throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0)", SCHEMA_VERSION);
+      this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
     } catch (error) {
       this.#guard?.close();
       throw new StorageError("none", `${file} can't be used as the data file: ${messageOf(error)}`, error);
     }
   }
 
-  takeOver(): Promise<TakeOver> {
+  readLease(): Promise<Lease> {
+    return this.#enqueue(() => this.#lease());
+  }
+
+  acquireLease(seen: Lease, termMs: number): Promise<Lease | null> {
     return this.#enqueue(() => {
+      const { epoch, beat } = this.#lease();
+      if (epoch !== seen.epoch || beat !== seen.beat) return null;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
-      const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
-      return { epoch: this.#number("epoch")!, pending: pending.map(intentOf) };
+      this.#run("UPDATE meta SET number = 0 WHERE name = 'beat'");
+      this.#termMs = termMs;
+      return this.#lease();
     });
   }
 
-  lookUp(id: ExecutionId): Promise<IntentRecord | null> {
+  renewLease(epoch: number, termMs: number): Promise<boolean> {
+    return this.#enqueue(() => {
+      if (this.#number("epoch") !== epoch) return false;
+      this.#run("UPDATE meta SET number = number + 1 WHERE name = 'beat'");
+      this.#termMs = termMs;
+      return true;
+    });
+  }
+
+  recover(epoch: number): Promise<readonly Intent[]> {
+    return this.#enqueue(() => {
+      if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");
+      const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
+      return pending.map(intentOf);
+    });
+  }
+
+  lookUp(_epoch: number, id: ExecutionId): Promise<IntentRecord | null> {
     return this.#enqueue(() => this.#record(id));
   }
 
@@ -300,6 +327,10 @@ export class SqliteStorage implements Storage {
     } catch {
       // The next transaction will say what is wrong.
     }
+  }
+
+  #lease(): Lease {
+    return { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#termMs };
   }
 
   #record(id: ExecutionId): IntentRecord | null {

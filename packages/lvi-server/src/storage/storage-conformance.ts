@@ -3,9 +3,11 @@
  * functions of its runner and a way to open a fresh storage.
  */
 import {
+  CborWriter,
   commitId,
   entryOf,
   type ExecutionId,
+  MAX_VALUE_BYTES,
   type ModuleHash,
   type Outcome,
   type UnitId,
@@ -13,7 +15,7 @@ import {
   type Write,
 } from "@radical/protocol";
 import { type Completion, completionHash, type Intent } from "../core/intent.ts";
-import type { Storage } from "./storage.ts";
+import { type Storage, StorageError } from "./storage.ts";
 
 /** The part of a test runner that the suite needs. */
 export interface Runner {
@@ -25,9 +27,64 @@ export interface StorageUnderTest {
   readonly storage: Storage;
   /** Closes it and opens what it kept; null if the implementation keeps nothing. */
   readonly reopen: (() => Promise<Storage>) | null;
+  /** It deletes what has been done for long by itself. */
+  readonly expires: boolean;
   readonly dispose: () => Promise<void>;
 }
 
+/** Bytes that an application may store: CBOR of every kind, and what is none. */
+const VALUES: readonly Uint8Array[] = [
+  ...[0, 23, 24, 255, 65_536, -1, 2n ** 53n, -(2n ** 53n), 2n ** 63n, 2n ** 64n - 1n, -(2n ** 63n)].map((number) =>
+    new CborWriter().integer(number).finish(),
+  ),
+  ...[0, -0, 1, 1.5, 0.1, -1e-7, 5e-324, 1e-130, 1e125, 1.7976931348623157e308, Number.NaN, Infinity, -Infinity].map(
+    (number) => new CborWriter().float(number).finish(),
+  ),
+  ...["", "a", "\u{1F600} ü\0", "\uFEFFmark"].map((text) => new CborWriter().text(text).finish()),
+  new CborWriter().bytes(new Uint8Array(0)).finish(),
+  new CborWriter().bytes(Uint8Array.of(0, 255)).finish(),
+  new CborWriter().boolean(true).finish(),
+  new CborWriter().null().finish(),
+  new CborWriter().array(0).finish(),
+  new CborWriter().array(3).integer(1).float(1).text("1").finish(),
+  new CborWriter().array(2).map(0).map(1).text("x").null().finish(),
+  // Fields out of their sorted order, a float that is whole, a list of records.
+  new CborWriter()
+    .map(4)
+    .text("z")
+    .float(2)
+    .text("a")
+    .integer(2)
+    .text('"quoted" \\ {[.f,]}')
+    .boolean(false)
+    .text("list")
+    .array(2)
+    .map(2)
+    .text("b")
+    .float(1)
+    .text("a")
+    .integer(1)
+    .map(2)
+    .text("b")
+    .float(0.5)
+    .text("a")
+    .integer(2)
+    .finish(),
+  new CborWriter().map(1).text("").integer(1).finish(),
+  new CborWriter().map(2).text("__proto__").integer(1).text("10").integer(2).finish(),
+  new CborWriter().map(2).text("same").integer(1).text("same").integer(2).finish(),
+  // Nested deeper than attributes go.
+  Uint8Array.from([...Array<number>(60).fill(0x81), 0x01]),
+  // No CBOR, CBOR with something after it, a head that is not the shortest, another NaN.
+  new Uint8Array(0),
+  Uint8Array.of(0xff),
+  Uint8Array.of(0x01, 0x01),
+  Uint8Array.of(0x18, 0x01),
+  Uint8Array.of(0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 1),
+];
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const MODULE = "a".repeat(64) as ModuleHash;
 const X = unitId("t", "x");
@@ -62,30 +119,59 @@ function completionOf(intent: Intent, writes: readonly Write[], doneAtMs = 2_000
 
 export function describeStorage(runner: Runner, open: () => Promise<StorageUnderTest>): void {
   const { expect } = runner;
-  const test = (name: string, run: (storage: Storage, reopen: StorageUnderTest["reopen"]) => Promise<void>): void =>
+  const test = (
+    name: string,
+    run: (storage: Storage, reopen: StorageUnderTest["reopen"], expires: boolean) => Promise<void>,
+  ): void =>
     runner.test(name, async () => {
-      const { storage, reopen, dispose } = await open();
+      const { storage, reopen, expires, dispose } = await open();
       try {
-        await run(storage, reopen);
+        await run(storage, reopen, expires);
       } finally {
         await dispose();
       }
     });
+  /** A server that starts; the one before it is given up. */
+  const takeOver = async (storage: Storage): Promise<{ epoch: number; pending: readonly Intent[] }> => {
+    const lease = await storage.acquireLease(await storage.readLease(), 1_000);
+    if (lease === null) throw new Error("the lease was not acquired");
+    return { epoch: lease.epoch, pending: await storage.recover(lease.epoch) };
+  };
   const loadOne = async (storage: Storage, unit: UnitId): Promise<unknown> => (await storage.load([unit])).get(unit);
 
-  test("the epoch grows with every take-over", async (storage) => {
-    const epochs = [];
-    for (let i = 0; i < 3; i++) epochs.push((await storage.takeOver()).epoch);
-    expect(epochs).toEqual([1, 2, 3]);
+  test("the lease is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
+    const none = await storage.readLease();
+    expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0 });
+    expect(await storage.acquireLease(none, 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+    expect(await storage.acquireLease(none, 1_000)).toEqual(null);
+
+    const seen = await storage.readLease();
+    expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+    expect(await storage.renewLease(1, 2_000)).toEqual(true);
+    expect(await storage.readLease()).toEqual({ epoch: 1, beat: 1, termMs: 2_000 });
+    // It lives: what was seen of it is not true any more.
+    expect(await storage.acquireLease(seen, 1_000)).toEqual(null);
+
+    expect(await storage.renewLease(1, 0)).toEqual(true);
+    const released = await storage.readLease();
+    expect(released).toMatchObject({ epoch: 1, termMs: 0 });
+    expect(await storage.acquireLease(released, 1_000)).toMatchObject({ epoch: 2 });
+    expect(await storage.renewLease(1, 1_000)).toEqual(false);
+  });
+
+  test("of two servers that see the same lease one gets it", async (storage) => {
+    const seen = await storage.readLease();
+    const leases = await Promise.all([1, 2, 3].map(() => storage.acquireLease(seen, 1_000)));
+    expect(leases.filter((lease) => lease !== null)).toEqual([{ epoch: 1, beat: 0, termMs: 1_000 }]);
   });
 
   test("absent items are not in the answer", async (storage) => {
-    await storage.takeOver();
+    await takeOver(storage);
     expect((await storage.load([X, Y])).size).toEqual(0);
   });
 
   test("a completion of a new execution applies its writes", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const completion = completionOf(intentOf(1), [
       { unit: X, value: encode("1") },
       { unit: Y, value: encode("") },
@@ -97,7 +183,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("deletes; and keys are taken as they are", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const odd = unitId("t", "a/b'\"%_\u{1F600} ü");
     await storage.complete(epoch, "new", completionOf(intentOf(1), [{ unit: odd, value: encode("1") }]));
     expect(await loadOne(storage, odd)).toEqual({ commitId: commitId(1, 1), value: encode("1") });
@@ -110,17 +196,17 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("an intent is stored once; the second gets the first as it is", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const intent = intentOf(1);
     expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "stored" });
     const other = { ...intent, commitId: commitId(1, 99), handler: "g" };
     expect(await storage.storeIntent(epoch, other)).toEqual({ kind: "exists", record: { state: "pending", intent } });
-    expect(await storage.lookUp(intent.executionId)).toEqual({ state: "pending", intent });
-    expect(await storage.lookUp(executionId(7))).toEqual(null);
+    expect(await storage.lookUp(epoch, intent.executionId)).toEqual({ state: "pending", intent });
+    expect(await storage.lookUp(epoch, executionId(7))).toEqual(null);
   });
 
   test("a pending intent is completed once", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf(intent, [{ unit: X, value: encode("1") }]);
@@ -133,23 +219,23 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     });
     expect(await loadOne(storage, X)).toEqual({ commitId: completion.commitId, value: encode("1") });
     expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "exists", record: { state: "done", done } });
-    expect(await storage.lookUp(intent.executionId)).toEqual({ state: "done", done });
+    expect(await storage.lookUp(epoch, intent.executionId)).toEqual({ state: "done", done });
   });
 
   test("a completion may take another commit id than its intent", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf({ ...intent, commitId: commitId(1, 50) }, [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
-    expect(await storage.lookUp(intent.executionId)).toMatchObject({
+    expect(await storage.lookUp(epoch, intent.executionId)).toMatchObject({
       state: "done",
       done: { commitId: commitId(1, 50) },
     });
   });
 
   test("a completion whose condition fails applies nothing", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "exists", record: null });
     await storage.storeIntent(epoch, intentOf(1));
@@ -161,7 +247,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   test("outcomes of every kind are kept", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     const outcomes: readonly Outcome[] = [
       OUTCOME,
       { kind: "abort", status: 409, code: "taken", message: "it is" },
@@ -169,45 +255,198 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     ];
     for (const [index, outcome] of outcomes.entries()) {
       await storage.complete(epoch, "new", { ...completionOf(intentOf(index + 1), []), outcome });
-      expect(await storage.lookUp(executionId(index + 1))).toMatchObject({ done: { outcome } });
+      expect(await storage.lookUp(epoch, executionId(index + 1))).toMatchObject({ done: { outcome } });
     }
   });
 
-  test("after a take-over the earlier server can change nothing", async (storage) => {
-    const { epoch } = await storage.takeOver();
-    await storage.storeIntent(epoch, intentOf(1));
-    await storage.takeOver();
-    expect(await storage.storeIntent(epoch, intentOf(2))).toEqual({ kind: "fenced" });
+  test("after a take-over the earlier server completes nothing", async (storage) => {
+    const { epoch: first } = await takeOver(storage);
+    await storage.storeIntent(first, intentOf(1));
+    const { epoch } = await takeOver(storage);
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
-    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "fenced" });
-    expect(await storage.complete(epoch, "new", completionOf(intentOf(3), []))).toEqual({ kind: "fenced" });
-    expect(await loadOne(storage, X)).toEqual(undefined);
-    expect(await storage.lookUp(executionId(1))).toMatchObject({ state: "pending" });
+    expect(await storage.complete(first, "pending", completion)).toEqual({ kind: "fenced" });
+    expect(await storage.complete(first, "new", completionOf(intentOf(3), [{ unit: Y, value: encode("1") }]))).toEqual({
+      kind: "fenced",
+    });
+    expect((await storage.load([X, Y])).size).toEqual(0);
+    expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
+    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+    // It is told so also where its own intent was completed by the other.
+    expect(await storage.complete(first, "pending", completion)).toEqual({ kind: "fenced" });
+    expect(await storage.storeIntent(first, intentOf(1))).toEqual({ kind: "fenced" });
   });
 
-  test("a take-over finds the pending intents", async (storage) => {
-    const { epoch } = await storage.takeOver();
+  test("an intent that an earlier server stores too late counts as not there", async (storage) => {
+    const { epoch: first } = await takeOver(storage);
+    const { epoch: second } = await takeOver(storage);
+    // Whatever it is told, it must not act on it: it has the lease no more.
+    for (const number of [1, 2, 3]) await storage.storeIntent(first, intentOf(number));
+    expect(await storage.lookUp(second, executionId(1))).toEqual(null);
+    const fresh = { ...intentOf(1), commitId: commitId(second, 1) };
+    expect(await storage.storeIntent(second, fresh)).toEqual({ kind: "stored" });
+    const other = { ...completionOf(intentOf(2), []), commitId: commitId(second, 2) };
+    expect(await storage.complete(second, "new", other)).toEqual({ kind: "applied" });
+    const { epoch: third, pending } = await takeOver(storage);
+    expect(pending).toEqual([fresh]);
+    expect(await storage.lookUp(third, executionId(2))).toMatchObject({ state: "done" });
+    expect(await storage.lookUp(third, executionId(3))).toEqual(null);
+  });
+
+  test("what a server has adopted, the next one adopts too", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    await storage.storeIntent(epoch, intentOf(1));
+    for (let i = 0; i < 3; i++) expect((await takeOver(storage)).pending).toEqual([intentOf(1)]);
+  });
+
+  test("an intent of a server that was cut off while the next one recovered is adopted by the one after", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    // The next server gets the lease and dies before it has recovered.
+    await storage.acquireLease(await storage.readLease(), 1_000);
+    await storage.storeIntent(epoch, intentOf(1));
+    const { pending } = await takeOver(storage);
+    const record = await storage.lookUp(epoch + 2, executionId(1));
+    // Stored or refused: what was stored is adopted.
+    expect(pending.length).toEqual(record === null ? 0 : 1);
+  });
+
+  test("a server that has lost the lease recovers nothing", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    await storage.acquireLease(await storage.readLease(), 1_000);
+    const failure: unknown = await storage.recover(epoch).catch((error: unknown) => error);
+    expect(failure instanceof StorageError && failure.effect).toEqual("none");
+  });
+
+  test("recovery finds the pending intents", async (storage) => {
+    const { epoch } = await takeOver(storage);
     for (const number of [1, 2, 3]) await storage.storeIntent(epoch, intentOf(number));
     await storage.complete(epoch, "pending", completionOf(intentOf(2), [], 5_000));
     await storage.complete(epoch, "new", completionOf(intentOf(4), [], 4_000));
-    const { pending } = await storage.takeOver();
+    const { pending } = await takeOver(storage);
     expect(pending).toEqual([intentOf(1), intentOf(3)]);
   });
 
-  test("old done intents are collected, pending ones never", async (storage) => {
-    const { epoch } = await storage.takeOver();
+  test("old done intents are collected, pending ones never", async (storage, _, expires) => {
+    const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }], 1_000));
     await storage.complete(epoch, "new", completionOf(intentOf(3), [], 2_000));
-    expect(await storage.collect(2_000)).toEqual(1);
-    expect(await storage.lookUp(executionId(2))).toEqual(null);
-    expect(await storage.lookUp(executionId(3))).toMatchObject({ state: "done" });
-    expect(await storage.lookUp(executionId(1))).toMatchObject({ state: "pending" });
+    expect(await storage.collect(2_000)).toEqual(expires ? 0 : 1);
+    expect((await storage.lookUp(epoch, executionId(2))) === null).toEqual(!expires);
+    expect(await storage.lookUp(epoch, executionId(3))).toMatchObject({ state: "done" });
+    expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
     expect(await loadOne(storage, X)).toMatchObject({ commitId: commitId(1, 2) });
   });
 
+  for (const expects of ["pending", "new"] as const) {
+    test(`a write set of 250 items is applied whole, if ${expects}`, async (storage) => {
+      const { epoch } = await takeOver(storage);
+      const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
+      const removed = units.slice(0, 10);
+      await storage.complete(
+        epoch,
+        "new",
+        completionOf(
+          intentOf(9),
+          removed.map((unit) => ({ unit, value: encode("old") })),
+        ),
+      );
+      if (expects === "pending") await storage.storeIntent(epoch, intentOf(1));
+      const completion = completionOf(
+        intentOf(1),
+        units.map((unit, index) => ({ unit, value: index < removed.length ? null : encode(`value ${index}`) })),
+      );
+      expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "applied" });
+      const items = await storage.load(units);
+      expect(items.size).toEqual(240);
+      expect(items.get(units[249]!)).toEqual({ commitId: commitId(1, 1), value: encode("value 249") });
+      // The same again finds it done.
+      const { writes: _, environment: __, ...done } = completion;
+      const record = { state: "done", done };
+      expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "exists", record });
+      expect((await takeOver(storage)).pending).toEqual([]);
+    });
+  }
+
+  test("a write set of 4 MB in values of 300 KB is applied whole", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const intent = intentOf(1);
+    await storage.storeIntent(epoch, intent);
+    const writes = Array.from({ length: 13 }, (_, index) => ({
+      unit: unitId("t", `large ${index}`),
+      value: new Uint8Array(300_000).fill(index),
+    }));
+    expect(await storage.complete(epoch, "pending", completionOf(intent, writes))).toEqual({ kind: "applied" });
+    const items = await storage.load(writes.map(({ unit }) => unit));
+    for (const { unit, value } of writes) expect(isSame(items.get(unit)!.value, value)).toEqual(true);
+    expect((await takeOver(storage)).pending).toEqual([]);
+  });
+
+  test("the largest value is kept, and the smallest", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const longest = unitId("t".repeat(64), "k".repeat(512));
+    const value = new Uint8Array(MAX_VALUE_BYTES).fill(0x01);
+    const writes = [
+      { unit: longest, value },
+      { unit: X, value: new Uint8Array(0) },
+    ];
+    expect(await storage.complete(epoch, "new", completionOf(intentOf(1), writes))).toEqual({ kind: "applied" });
+    const items = await storage.load([longest, X]);
+    expect(isSame(items.get(longest)!.value, value)).toEqual(true);
+    expect(items.get(X)!.value.length).toEqual(0);
+  });
+
+  test("an intent of ten thousand units, and arguments and results of a megabyte", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const intent: Intent = {
+      ...intentOf(1),
+      args: new Uint8Array(1_000_000).fill(7),
+      units: Array.from({ length: 10_000 }, (_, index) => ({
+        unit: unitId("t", `${"k".repeat(400)}${index}`),
+        mode: "write",
+        version: null,
+      })),
+    };
+    expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "stored" });
+    const { epoch: second, pending } = await takeOver(storage);
+    expect(pending.map(({ units }) => units.length)).toEqual([10_000]);
+    expect(pending[0]!.units.at(-1)).toEqual(intent.units.at(-1)!);
+    const outcome: Outcome = { kind: "result", value: new Uint8Array(1_000_000).fill(8) };
+    const completion = { ...completionOf(intent, [{ unit: X, value: encode("1") }]), outcome };
+    expect(await storage.complete(second, "pending", completion)).toEqual({ kind: "applied" });
+    const record = await storage.lookUp(second, intent.executionId);
+    if (record?.state !== "done" || record.done.outcome.kind !== "result") throw new Error("not done");
+    expect([isSame(record.done.args, intent.args), isSame(record.done.outcome.value, outcome.value)]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  test("a thousand units at once, some twice, some absent", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const units = Array.from({ length: 1_000 }, (_, index) => unitId("t", `unit ${index}`));
+    const written = units.slice(0, 90);
+    await storage.complete(
+      epoch,
+      "new",
+      completionOf(
+        intentOf(1),
+        written.map((unit) => ({ unit, value: encode(unit) })),
+      ),
+    );
+    const items = await storage.load([...units, ...units.slice(0, 50)]);
+    expect([...items.keys()].toSorted()).toEqual(written.toSorted());
+  });
+
+  test("values of every kind come back byte for byte", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const writes = VALUES.map((value, index) => ({ unit: unitId("values", String(index)), value }));
+    await storage.complete(epoch, "new", completionOf(intentOf(1), writes));
+    const items = await storage.load(writes.map(({ unit }) => unit));
+    for (const { unit, value } of writes) expect([unit, [...items.get(unit)!.value]]).toEqual([unit, [...value]]);
+  });
+
   test("operations under way at once: one of two completions wins", async (storage) => {
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
     const kinds = await Promise.all(
       ["1", "2", "3"].map((value) =>
@@ -222,21 +461,22 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       ["f", "sliced"],
       ["g", "near-storage"],
     ] as const);
-    await storage.storeModule({ hash: MODULE, plans }, encode("content"));
-    await storage.storeModule({ hash: MODULE, plans }, encode("content"));
+    const content = new Uint8Array(1_000_000).map((_, index) => index);
+    await storage.storeModule({ hash: MODULE, plans }, content);
+    await storage.storeModule({ hash: MODULE, plans }, content);
     expect(await storage.modules()).toEqual([{ hash: MODULE, plans }]);
-    expect(await storage.moduleContent(MODULE)).toEqual(encode("content"));
+    expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
     expect(await storage.moduleContent("b".repeat(64) as ModuleHash)).toEqual(null);
   });
 
   test("everything is still there after closing and opening", async (storage, reopen) => {
     if (reopen === null) return;
-    const { epoch } = await storage.takeOver();
+    const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
     await storage.storeModule({ hash: MODULE, plans: new Map() }, encode("content"));
     const opened = await reopen();
-    const { epoch: next, pending } = await opened.takeOver();
+    const { epoch: next, pending } = await takeOver(opened);
     expect(next).toEqual(epoch + 1);
     expect(pending).toEqual([intentOf(1)]);
     expect(await loadOne(opened, X)).toEqual({ commitId: commitId(1, 2), value: encode("1") });

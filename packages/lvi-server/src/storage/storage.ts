@@ -1,10 +1,14 @@
 /**
- * The port to primary storage: items, write intents, modules and the epoch. Implementations pass the suite in
- * `storage-conformance.ts`.
+ * The port to primary storage: items, write intents, modules and the lease of the server that serves. Implementations
+ * pass the suite in `storage-conformance.ts`.
  *
- * Every method is one atomic operation and resolves when it is durable. Operations of one server may overlap and take
- * effect in any order between call and answer. The epoch fences: once a later server has taken over, nothing that an
- * earlier one sends has an effect.
+ * Every method takes effect at once or not at all for whoever asks this storage, and resolves when it is durable; it
+ * rejects with a `StorageError`, which says whether it may have taken effect. Operations of one server may overlap and
+ * take effect in any order between call and answer.
+ *
+ * Several servers may know one storage; one serves. Who acquires the lease gets the next *epoch*, and from then on no
+ * earlier server completes anything. An intent that an earlier one had on its way may still arrive: it counts as not
+ * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its lease.
  */
 import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
@@ -12,18 +16,35 @@ import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
-  /** Makes the epoch one more, durably, and reads the pending intents that earlier servers left. */
-  takeOver(): Promise<TakeOver>;
+  /** Nobody else can open this storage while it is open here, so that the lease needs no renewal. */
+  readonly isExclusive: boolean;
+
+  /** The lease as it is; epoch 0 before the first server. */
+  readLease(): Promise<Lease>;
+  /** Makes the epoch one more if the lease is still as it was seen; null if it is not. Whoever calls has waited it out. */
+  acquireLease(seen: Lease, termMs: number): Promise<Lease | null>;
+  /** For another term from when this was sent; 0 gives it up. False: another server has the lease. */
+  renewLease(epoch: number, termMs: number): Promise<boolean>;
+  /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */
+  recover(epoch: number): Promise<readonly Intent[]>;
+
   /** The intent of an execution; strongly consistent. */
-  lookUp(id: ExecutionId): Promise<IntentRecord | null>;
-  /** Strongly consistent; what is not in the answer is absent. At most a few thousand units. */
+  lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null>;
+  /**
+   * Strongly consistent for each unit; what is not in the answer is absent. Beside a completion that writes some of the
+   * units it may show a part of its writes. At most a few thousand units.
+   */
   load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>>;
   /** Inserts a pending intent if the execution id is new. */
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult>;
-  /** If the intent is pending, or new: applies all writes and makes it done with its outcome. */
+  /**
+   * If the intent is pending, or new: applies all writes and makes it done with its outcome. More writes than one
+   * transaction of the storage takes are decided in one, applied in parts, and completed by `recover` after a crash.
+   */
   complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult>;
-  /** Deletes intents that were done before a time, and says how many. */
+  /** Deletes intents that were done before a time, unless the storage expires them itself, and says how many. */
   collect(doneBeforeMs: number): Promise<number>;
+
   /** Keeps a module; the same again changes nothing. */
   storeModule(module: StoredModule, content: Uint8Array): Promise<void>;
   modules(): Promise<readonly StoredModule[]>;
@@ -31,9 +52,13 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-export interface TakeOver {
+/** The right to serve, as storage has it. It holds no time, since the clocks of two servers can't be compared. */
+export interface Lease {
   readonly epoch: number;
-  readonly pending: readonly Intent[];
+  /** One more with each renewal: as long as it changes, its holder lives. */
+  readonly beat: number;
+  /** For how long after a renewal its holder may serve; 0: nobody holds it. */
+  readonly termMs: number;
 }
 
 export interface StoredModule {

@@ -1,5 +1,6 @@
 /** The followup (paper, section 3.2): the speculative writes, sent after the client was answered. */
 import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import { MAX_VALUE_BYTES } from "../host-functions.ts";
 import type { CommitId, ExecutionId } from "../ids.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Write } from "../version.ts";
@@ -53,6 +54,8 @@ export function decodeFollowup(bytes: Uint8Array): Followup {
   const outcome = readOutcome(reader);
   const writes = readWrites(reader);
   if (outcome.kind !== "result" && writes.length > 0) throw new MalformedError("writes of a failed execution");
+  if (writes.some(({ value }) => value !== null && value.length > MAX_VALUE_BYTES))
+    throw new MalformedError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
   if (new Set(writes.map(({ unit }) => unit)).size !== writes.length) throw new MalformedError("unit written twice");
   closeMessage(reader, length - 4);
   return { executionId, commitId, outcome, writes };

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter, MalformedError } from "../cbor.ts";
+import { MAX_VALUE_BYTES } from "../host-functions.ts";
 import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import { decodeModuleContent, DEFAULT_LIMITS, encodeModuleContent } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome, type Outcome } from "../outcome.ts";
@@ -157,6 +158,13 @@ describe("a decoder", () => {
 
   test("refuses writes of a failed execution", () => {
     expect(() => decodeFollowup(encodeFollowup({ ...followup, outcome: outcomes[1]! }))).toThrow(MalformedError);
+  });
+
+  test("refuses a value that no handler could have written", () => {
+    const write = (length: number) => ({ unit: unitId("t", "k"), value: new Uint8Array(length) });
+    const sent = (length: number) => decodeFollowup(encodeFollowup({ ...followup, writes: [write(length)] }));
+    expect(sent(MAX_VALUE_BYTES).writes.length).toBe(1);
+    expect(() => sent(MAX_VALUE_BYTES + 1)).toThrow(/larger than 393216 bytes/);
   });
 
   test.each([

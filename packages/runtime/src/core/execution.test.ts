@@ -670,14 +670,14 @@ test("in doubt: the same is sent again at once, now that the location has heard 
 });
 
 /** What a truthful host makes of a derivation in record mode: all that it reads is captured, in memory, or missing. */
-function recorded(derivation: Derivation, snapshot: CapturedSnapshot, memory: readonly UnitId[]): Derivation {
-  if (derivation.kind === "failed") return derivation;
-  const reads = [...derivation.set.reads].filter((unit) => !snapshot.has(unit));
+function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonly UnitId[]): Derivation {
+  if (found.kind === "failed") return found;
+  const reads = [...found.set.reads].filter((unit) => !snapshot.has(unit));
   const captured = new Map(reads.filter((unit) => memory.includes(unit)).map((unit) => [unit, item(5, unit)]));
   const missing = reads.filter((unit) => !captured.has(unit));
-  const writes = [...derivation.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
+  const writes = [...found.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
   const run = { kind: "completed", outcome: result("mine"), writes } as const;
-  return { ...derivation, captured, missing, run: missing.length === 0 ? run : null };
+  return { ...found, captured, missing, run: missing.length === 0 ? run : null };
 }
 
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {

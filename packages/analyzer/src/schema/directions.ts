@@ -1,0 +1,160 @@
+/**
+ * What the developer decided about handlers by tags: near storage, transformations refused, a read/write-set function
+ * of their own (a *given set*).
+ */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import type { TransformationKind } from "../front.ts";
+import { type as, ElementKind, ReportMode, TypeKind } from "../parse/assemblyscript.ts";
+import { spanOfRange, textOf } from "../parse/span.ts";
+import type { HandlerSchema, Schema } from "./schema.ts";
+import { misplaced, type Tag, type TaggedFunction, type Tags } from "./tags.ts";
+
+/** A function that the developer wrote to say what a handler reads and writes. */
+export interface GivenSet {
+  readonly handler: string;
+  /** Path of its file. */
+  readonly file: string;
+  readonly name: string;
+  /** Of its name. */
+  readonly span: Span;
+  /** Of its whole declaration. */
+  readonly declaration: Span;
+  /** Source text of its declaration. */
+  readonly source: string;
+}
+
+export interface Directions {
+  /** By handler. */
+  readonly given: ReadonlyMap<string, GivenSet>;
+  /** Where it was said, by handler. */
+  readonly nearStorage: ReadonlyMap<string, Span>;
+  /** By handler. */
+  readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Whether a function is the read/write-set function of some handler: then it is no handler itself. */
+export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclaration): boolean {
+  const { start, source } = name.range;
+  return functions.some(
+    ({ file, span, tags }) =>
+      span.start === start && file === source.normalizedPath && tags.some(({ kind }) => kind === "readwrite"),
+  );
+}
+
+export function readDirections(program: as.Program, schema: Schema, tags: Tags): Directions {
+  const given = new Map<string, GivenSet>();
+  const nearStorage = new Map<string, Span>();
+  const refused = new Map<string, ReadonlySet<TransformationKind>>();
+  const diagnostics: Diagnostic[] = [...tags.diagnostics];
+  const handlerAt = ({ file, span }: TaggedFunction): HandlerSchema | undefined =>
+    schema.handlers.find(
+      ({ declaredIn, declaration }) => declaredIn === file && declaration.name.range.start === span.start,
+    );
+
+  for (const tagged of tags.functions) {
+    for (const tag of tagged.tags) {
+      if (tag.kind === "readwrite") {
+        const found = givenSet(program, schema, tagged, tag);
+        if ("code" in found) diagnostics.push(found);
+        else {
+          const other = given.get(found.handler);
+          if (other === undefined) given.set(found.handler, found);
+          else diagnostics.push(second(found, other));
+        }
+        continue;
+      }
+      const handler = handlerAt(tagged);
+      if (handler === undefined) diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is no handler`));
+      else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);
+      else refused.set(handler.name, new Set([...(refused.get(handler.name) ?? []), ...tag.transformations]));
+    }
+  }
+  for (const [handler, set] of given) {
+    const span = nearStorage.get(handler);
+    if (span === undefined) continue;
+    diagnostics.push(
+      diagnostic("misplaced_tag", {
+        message: `${handler} runs near storage, where nobody asks for its set`,
+        primary: span,
+        related: [{ span: set.span, label: "the set that it is given" }],
+        help: "remove one of the two tags",
+      }),
+    );
+  }
+  return { given, nearStorage, refused, diagnostics };
+}
+
+function second(found: GivenSet, other: GivenSet): Diagnostic {
+  return diagnostic("duplicate_given_set", {
+    message: `handler ${found.handler} has two read/write-set functions`,
+    primary: found.span,
+    related: [{ span: other.span, label: "the other one" }],
+    help: "keep one of them",
+  });
+}
+
+function givenSet(
+  program: as.Program,
+  schema: Schema,
+  { file, name, span }: TaggedFunction,
+  tag: Extract<Tag, { kind: "readwrite" }>,
+): GivenSet | Diagnostic {
+  const element = program.filesByName.get(file.replace(/\.ts$/, ""))?.members?.get(name);
+  const declaration = element?.declaration as as.FunctionDeclaration | undefined;
+  if (element?.kind !== ElementKind.FunctionPrototype || declaration?.name.range.start !== span.start)
+    return misplaced(tag, `stands before ${name}, which is not declared at the top of a file`);
+  const handler = schema.handlers.find((candidate) => candidate.name === tag.handler);
+  if (handler === undefined) {
+    return diagnostic("unknown_given_handler", {
+      message: `there is no handler ${tag.handler}`,
+      primary: tag.span,
+      help: `the handlers are: ${schema.handlers.map((one) => one.name).join(", ")}`,
+    });
+  }
+  const wrong = (primary: Span, message: string): Diagnostic =>
+    diagnostic("given_set_signature", {
+      message,
+      primary,
+      related: [{ span: spanOfRange(handler.declaration.name.range), label: "the handler" }],
+      help: `its parameters are some of the handler's, with name, type and default: function ${name}(${signatureOf(handler)}): void { … }`,
+    });
+  if ((declaration.typeParameters?.length ?? 0) > 0) return wrong(span, `${name} has type parameters`);
+  const instance = program.resolver.resolveFunction(
+    element as as.FunctionPrototype,
+    null,
+    new Map(),
+    ReportMode.Report,
+  );
+  // The compiler has said what does not resolve.
+  if (instance === null) return wrong(span, `the types of ${name} do not resolve`);
+  const { returnType, parameterTypes } = instance.signature;
+  if (returnType.kind !== TypeKind.Void) {
+    return wrong(
+      spanOfRange(declaration.signature.returnType.range),
+      `${name} returns a value, for which there is no use`,
+    );
+  }
+  for (const [index, parameter] of declaration.signature.parameters.entries()) {
+    const same = handler.parameters.find((candidate) => candidate.name === parameter.name.text);
+    const at = spanOfRange(parameter.range);
+    if (same === undefined) return wrong(at, `handler ${handler.name} has no parameter ${parameter.name.text}`);
+    if (!same.resolved.equals(parameterTypes[index]!))
+      return wrong(at, `parameter ${same.name} is of another type in handler ${handler.name}`);
+    const theirs = declarationOf(handler, same.name)?.initializer ?? null;
+    const ours = parameter.initializer;
+    if ((theirs === null ? null : textOf(theirs)) !== (ours === null ? null : textOf(ours)))
+      return wrong(at, `parameter ${same.name} has another default in handler ${handler.name}`);
+  }
+  const range = spanOfRange(declaration.range);
+  return { handler: handler.name, file, name, span, declaration: range, source: textOf(declaration) };
+}
+
+function declarationOf({ declaration }: HandlerSchema, name: string): as.ParameterNode | undefined {
+  return declaration.signature.parameters.find((parameter) => parameter.name.text === name);
+}
+
+function signatureOf({ declaration }: HandlerSchema): string {
+  return declaration.signature.parameters.map((parameter) => textOf(parameter)).join(", ");
+}

@@ -1,0 +1,134 @@
+/**
+ * Tags: what a developer tells the analyzer in the doc comment of a function, where an editor for TypeScript would
+ * not let decorators stand.
+ *
+ *     /** @readwrite homepage *\/    the function is the read/write-set function of handler `homepage`
+ *     /** @nearstorage *\/           the handler runs near storage by choice
+ *     /** @refuse union *\/          the slice of the handler does without these transformations
+ */
+import { scan, type ScannedToken } from "../check/scanner.ts";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import { spanOf, type Diagnostic, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
+import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
+
+export type Tag =
+  | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
+  | { readonly kind: "nearstorage"; readonly span: Span }
+  | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
+
+/** A function with tags in its doc comment. */
+export interface TaggedFunction {
+  readonly file: string;
+  readonly name: string;
+  /** Of its name. */
+  readonly span: Span;
+  readonly tags: readonly Tag[];
+}
+
+export interface Tags {
+  readonly functions: readonly TaggedFunction[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const ACCEPTED = "the tags are @readwrite <handler>, @nearstorage, and @refuse union|dropped-guard|widening|all";
+
+/** What is one of the tags, or was meant to be one. */
+const TAG = /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse)s?\b)([^\n]*)/gim;
+
+export function readTags(sources: readonly SourceFile[]): Tags {
+  const functions: TaggedFunction[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const file of sources) {
+    if (file.text.search(TAG) === -1) continue;
+    const tokens = scan(file.text);
+    tokens.forEach((token, index) => {
+      const gapStart = tokens[index - 1]?.end ?? 0;
+      const gap = file.text.slice(gapStart, token.start);
+      for (const comment of gap.matchAll(/\/\*\*[\s\S]*?\*\//g)) {
+        const tags = tagsIn(comment[0], gapStart + comment.index, file, diagnostics);
+        if (tags.length === 0) continue;
+        // Only the last comment before a declaration is its own.
+        const isLast = !gap.slice(comment.index + comment[0].length).includes("/**");
+        const name = isLast ? functionAt(tokens, index) : null;
+        if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "stands before no function")));
+        else functions.push({ file: file.path, name: name.text, span: spanOf(file, name.start, name.end), tags });
+      }
+    });
+  }
+  return { functions, diagnostics };
+}
+
+/** The diagnostic for a tag where it means nothing. */
+export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
+  return diagnostic("misplaced_tag", {
+    message: `@${kind} ${why}`,
+    primary: span,
+    help:
+      kind === "readwrite"
+        ? "write it in the doc comment of a function at the top of a file: /** @readwrite homepage */"
+        : `write it in the doc comment of a handler: /** @${kind}${kind === "refuse" ? " union" : ""} */`,
+  });
+}
+
+function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: Diagnostic[]): Tag[] {
+  const found: Tag[] = [];
+  for (const match of comment.matchAll(TAG)) {
+    const rest = match[2]!.replace(/\*\/[\s\S]*$/, "").trimEnd();
+    const start = offset + match.index;
+    const span = spanOf(file, start, start + 1 + match[1]!.length + rest.length);
+    const tag = tagOf(
+      match[1]!,
+      rest.split(/[\s,]+/).filter((word) => word !== ""),
+      span,
+    );
+    if (typeof tag !== "string") found.push(tag);
+    else diagnostics.push(diagnostic("unknown_tag", { message: tag, primary: span, help: ACCEPTED }));
+  }
+  return found;
+}
+
+/** The tag, or what is wrong with it. */
+function tagOf(name: string, words: readonly string[], span: Span): Tag | string {
+  switch (name) {
+    case "readwrite":
+      if (words.length !== 1) return "@readwrite names one handler";
+      return { kind: "readwrite", handler: words[0]!, span };
+    case "nearstorage":
+      if (words.length !== 0) return "@nearstorage stands alone";
+      return { kind: "nearstorage", span };
+    case "refuse": {
+      if (words.length === 0) return "@refuse names transformations";
+      const unknown = words.find((word) => word !== "all" && !TRANSFORMATIONS.some((known) => known === word));
+      if (unknown !== undefined) return `there is no transformation ${unknown}`;
+      const transformations = TRANSFORMATIONS.filter((known) => words.includes(known) || words.includes("all"));
+      return { kind: "refuse", transformations, span };
+    }
+    default:
+      return `there is no tag @${name}`;
+  }
+}
+
+/** The name of the function whose declaration starts at a token; null if none does. */
+function functionAt(tokens: readonly ScannedToken[], index: number): ScannedToken | null {
+  let at = index;
+  const word = (): string | undefined => tokens[at]?.text;
+  for (;;) {
+    if (word() === "@") at = behindDecorator(tokens, at);
+    else if (word() === "export" || word() === "default") at++;
+    else break;
+  }
+  if (word() !== "function") return null;
+  const name = tokens[at + 1];
+  return name?.kind === "name" ? name : null;
+}
+
+function behindDecorator(tokens: readonly ScannedToken[], start: number): number {
+  let at = start + 2;
+  if (tokens[at]?.text !== "(") return at;
+  for (let depth = 0; at < tokens.length;) {
+    const { text } = tokens[at++]!;
+    if (text === "(") depth++;
+    else if (text === ")" && --depth === 0) break;
+  }
+  return at;
+}

@@ -1,0 +1,106 @@
+/**
+ * For tests: what every random program starts with. Its functions and classes hide accesses, aliases and effects in
+ * the places where the slicer could overlook them.
+ */
+
+/** Texts that keys are made of; also for the store and the arguments. */
+export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
+export const TABLES: readonly string[] = ["A", "B", "C", "T"];
+
+export const PRELUDE = `import { Table, abort, now, random, uuid } from "@radical/sdk";
+export class Part { label: string = "p"; weight: i32 = 1; }
+export class Item {
+  n: i32 = 0;
+  list: string[] = [];
+  part: Part = new Part();
+  parts: Part[] = [];
+  other: Part | null = null;
+  flag: bool = false;
+  constructor(public id: string) {}
+}
+const A = new Table<Item>("A");
+const B = new Table<Item>("B");
+const C = new Table<Item>("C");
+const T = new Table<string>("T");
+enum Color { Red, Green = 3, Blue }
+class Node {
+  next: Node | null = null;
+  numbers: i32[] = [];
+  constructor(public x: i32, public s: string) { this.numbers.push(x); }
+  get twice(): i32 { return this.x * 2; }
+  set twice(value: i32) { this.x = value / 2; }
+  get known(): bool { return A.has(key(this.s)); }
+  set mark(value: string) { T.put(key(value), this.s); this.s = value; }
+  bump(by: i32): i32 { this.x = (this.x + by) % 97; return this.x; }
+  label(): string { return "n" + this.x.toString(); }
+  attach(other: Node): Node { this.next = other; return this; }
+  chain(depth: i32): i32 { const next = this.next; return depth > 0 && next != null ? next.chain(depth - 1) + this.x : this.x; }
+}
+class Holder {
+  node: Node = shared;
+  nodes: Node[] = [];
+  names: Map<string, Node> = new Map<string, Node>();
+  static held: Node = new Node(4, "st");
+  static hits: i32 = 1;
+  static tick(): i32 { return Holder.hits++; }
+  keep(node: Node): Holder { this.nodes.push(node); this.names.set(node.s, node); return this; }
+  first(): Node { return this.nodes.length > 0 ? this.nodes[0] : this.node; }
+  named(name: string): Node { return this.names.has(name) ? this.names.get(name) : this.node; }
+}
+class Box<T> {
+  constructor(public value: T) {}
+  get(): T { return this.value; }
+  swap(value: T): T { const old = this.value; this.value = value; return old; }
+}
+abstract class Shape {
+  constructor(public tag: string) {}
+  abstract go(node: Node): string;
+  side(): void { B.has(key(this.tag)); }
+  area(): i32 { return 1; }
+}
+class Circle extends Shape { go(node: Node): string { node.x += 1; return this.tag + node.s; } }
+class Ring extends Circle {
+  inner: i32 = count;
+  go(node: Node): string { const text = super.go(node); node.s = "r"; return text; }
+  area(): i32 { return super.area() + this.inner; }
+}
+class Square extends Shape {
+  size: i32 = 2;
+  constructor(tag: string) { super("s" + tag); }
+  go(node: Node): string { this.size += node.x; return this.size.toString(); }
+  side(): void { C.has(key(this.tag)); super.side(); }
+  area(): i32 { return this.size * this.size; }
+}
+let count: i32 = 3;
+let word: string = "a";
+let shared: Node = new Node(5, "g");
+let register: Node[] = [shared];
+const texts: string[] = ["a", "b"];
+const limits: i32[] = [1, 2, 3];
+function key(text: string): string { return "k" + (text.length > 0 ? text.charAt(text.length - 1) : "0"); }
+function wide(text: string): string { return "k" + clip(text); }
+function near(n: i32): string { return "k" + (n & 1).toString(); }
+function clip(text: string): string { return text.length > 6 ? text.substring(text.length - 6) : text; }
+function few<T>(list: T[]): T[] { return list.length > 5 ? list.slice(0, 5) : list; }
+function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = few<string>(list); return made; }
+function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
+function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = h * 31 + (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1); return h & 255; }
+function textOf(text: string | null): string { return text == null ? "none" : clip(text); }
+function same<T>(value: T): T { return value; }
+function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }
+function load<T>(table: Table<T>, id: string): T | null { return table.get(key(id)); }
+function save<T>(table: Table<T>, id: string, value: T): bool { table.put(key(id), value); return table.has(key(id)); }
+function where(n: i32): Table<Item> { return n > 3 ? A : n > 1 ? B : C; }
+function plain(text: string): string { return "f" + text; }
+function noting(text: string): string { T.has(key(text)); return text + "g"; }
+function changing(text: string): string { word = clip(text); count += 2; return text; }
+function twiceOf(f: (text: string) => string, text: string): string { return f(f(text)); }
+function increment(n: i32): i32 { return n + 1; }
+function counting(n: i32): i32 { return n + count++; }
+function counted(n: i32, at: i32, all: i32[]): i32 { return n + count++ + at; }
+function noted(n: i32, at: i32, all: i32[]): i32 { C.has(near(n)); return all.length; }
+function even(n: i32, text: string): bool { if (n <= 0) { A.has(key(text)); return true; } return odd(n - 1, text + "e"); }
+function odd(n: i32, text: string): bool { if (n <= 0) { B.has(key(text)); return false; } return even(n - 1, text + "o"); }
+function rank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => q.x - p.x); return copy; }
+function check(text: string): i32 { if (slow(text) == 77) abort(409, "slow", text); return text.length; }
+`;

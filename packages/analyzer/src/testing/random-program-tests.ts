@@ -1,0 +1,18 @@
+/** For tests: random programs in every run of the suite, spread over test files so that all cores take part. */
+import { expect, test } from "vitest";
+import { emptyReport, fuzzSeed } from "./fuzz.ts";
+
+/** Programs in each of the files. */
+const PROGRAMS = 52;
+
+export function randomProgramTests(file: number, directedSeeds: readonly number[]): void {
+  test("what handlers of random programs touch is what was said", { timeout: 300_000 }, () => {
+    const report = emptyReport();
+    for (let index = 0; index < PROGRAMS; index++) fuzzSeed(file * 100_000 + index, 5, report);
+    for (const seed of directedSeeds) fuzzSeed(seed, 20, report);
+    expect(report.failures).toEqual([]);
+    expect(report.counts.sliced).toBe(report.counts.handlers);
+    // They do more than trap.
+    expect(report.counts.traps + report.counts.aborts).toBeLessThan(report.counts.calls / 3);
+  });
+}

@@ -1,0 +1,527 @@
+/**
+ * Primary storage in DynamoDB. `tables.ts` has the tables, `records.ts` the states of an execution, `failures.ts` what a
+ * failed request means; docs/internals/storage.md puts them together.
+ *
+ * How an earlier server is kept from changing anything, without one item that every write would meet:
+ *
+ *   - A pending intent names its owner. Only its owner completes it, and recovery makes the new server the owner.
+ *   - A transaction that has no pending intent to meet checks a fence (`fences.ts`).
+ *   - An intent that an earlier server had on its way arrives with an owner from before the last recovery. It is an
+ *     orphan: nobody was told of it, and it counts as not there.
+ */
+import { DynamoDBClient, type TransactWriteItem } from "@aws-sdk/client-dynamodb";
+import { randomUUID } from "node:crypto";
+import {
+  CborReader,
+  CborWriter,
+  type CommitId,
+  contentHash,
+  type ExecutionId,
+  type HandlerPlan,
+  type ModuleHash,
+  type UnitId,
+  type Write,
+} from "@radical/protocol";
+import type { CompleteResult, StoreResult } from "../../core/events.ts";
+import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
+import type { StoredItem } from "../../core/version-table.ts";
+import { type Lease, type Storage, StorageError, type StoredModule } from "../storage.ts";
+import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
+import { atOnce, Dynamo, type Met } from "./dynamo.ts";
+import { FAILURES } from "./failures.ts";
+import { FencePool, FENCES } from "./fences.ts";
+import { type Item, MAX_ACTIONS, MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, sizeOfItem } from "./limits.ts";
+import { countParts, Parts } from "./parts.ts";
+import {
+  doneOf,
+  doneRecord,
+  doneStatus,
+  intentOf,
+  keyOf,
+  PARTLY_APPLIED,
+  PENDING,
+  pendingRecord,
+  type Position,
+  positionOf,
+} from "./records.ts";
+import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
+import { allShards, ensureTables, EXPIRY, OPEN, OPEN_SINCE, type Tables, tablesOf } from "./tables.ts";
+
+export interface DynamoOptions {
+  /** Names the tables. */
+  readonly prefix: string;
+  /** As the SDK finds it (`AWS_REGION`, a profile) unless given. */
+  readonly region?: string;
+  /** For DynamoDB Local. */
+  readonly endpoint?: string;
+  /** How long done intents are kept. */
+  readonly retentionMs?: number;
+  readonly requests?: Partial<RequestOptions>;
+}
+
+const SCHEMA_VERSION = 1;
+const DEFAULT_RETENTION_MS = 24 * 3_600_000;
+const LEASE: Item = { kind: { S: "lease" }, name: { S: "current" } };
+const OVERTAKEN = "another server has taken over";
+/** Of one write set: the fences that its parts take at once. */
+const PARTS_AT_ONCE = 4;
+
+export class DynamoStorage implements Storage {
+  readonly isExclusive = false;
+  readonly #client: DynamoDBClient;
+  readonly #dynamo: Dynamo;
+  readonly #tables: Tables;
+  readonly #retentionMs: number;
+  readonly #fences = new FencePool();
+  /** What executions under way need beyond an item's size. */
+  readonly #parts: Parts;
+  readonly #blobs: Parts;
+  /** Pending intents of this server that have parts. */
+  readonly #withParts = new Map<ExecutionId, Position>();
+
+  private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, retentionMs: number) {
+    this.#client = client;
+    this.#dynamo = dynamo;
+    this.#tables = tables;
+    this.#retentionMs = retentionMs;
+    this.#parts = new Parts(dynamo, tables.parts);
+    this.#blobs = new Parts(dynamo, tables.blobs);
+  }
+
+  /** Makes the tables that are missing. Throws a StorageError that says what is in the way. */
+  static async open({
+    prefix,
+    region,
+    endpoint,
+    retentionMs,
+    requests: requestOptions,
+  }: DynamoOptions): Promise<DynamoStorage> {
+    const agent = { keepAlive: true, maxSockets: 128 };
+    const client = new DynamoDBClient({
+      ...(region === undefined ? {} : { region }),
+      ...(endpoint === undefined ? {} : { endpoint }),
+      // `Requests` repeats what may be repeated.
+      maxAttempts: 1,
+      requestHandler: { httpAgent: agent, httpsAgent: agent },
+    });
+    const requests = new Requests({ ...DEFAULT_REQUEST_OPTIONS, ...requestOptions });
+    const dynamo = new Dynamo(client, requests);
+    const tables = tablesOf(prefix);
+    try {
+      await ensureTables(client, requests, tables);
+      const schema = (await dynamo.get(tables.meta, LEASE))?.["schema"]?.N;
+      if (schema !== undefined && Number(schema) !== SCHEMA_VERSION)
+        throw new StorageError("none", `the tables ${prefix}-* have schema ${schema}, not ${SCHEMA_VERSION}`);
+    } catch (error) {
+      client.destroy();
+      throw error;
+    }
+    return new DynamoStorage(client, dynamo, tables, retentionMs ?? DEFAULT_RETENTION_MS);
+  }
+
+  close(): Promise<void> {
+    this.#client.destroy();
+    return Promise.resolve();
+  }
+
+  // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async readLease(): Promise<Lease> {
+    const item = await this.#dynamo.get(this.#tables.meta, LEASE);
+    if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
+    return { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+  }
+
+  async acquireLease(seen: Lease, termMs: number): Promise<Lease | null> {
+    const epoch = seen.epoch + 1;
+    const holder = randomUUID();
+    const lease: TransactWriteItem = {
+      Update: {
+        TableName: this.#tables.meta,
+        Key: LEASE,
+        UpdateExpression: "SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder, #schema = :schema",
+        ConditionExpression: "attribute_not_exists(epoch) OR (epoch = :epoch AND beat = :beat)",
+        ExpressionAttributeNames: { "#schema": "schema" },
+        ExpressionAttributeValues: {
+          ":next": { N: String(epoch) },
+          ":zero": { N: "0" },
+          ":term": { N: String(termMs) },
+          ":holder": { S: holder },
+          ":schema": { N: String(SCHEMA_VERSION) },
+          ":epoch": { N: String(seen.epoch) },
+          ":beat": { N: String(seen.beat) },
+        },
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      },
+    };
+    const fences = FENCES.map((name): TransactWriteItem => {
+      const item = { ...fenceKey(name), epoch: { N: String(epoch) } };
+      return { Put: { TableName: this.#tables.meta, Item: item } };
+    });
+    const failed = await this.#dynamo.transact([lease, ...fences]);
+    // An attempt whose answer was lost may have succeeded.
+    const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
+    return isOurs ? { epoch, beat: 0, termMs } : null;
+  }
+
+  async renewLease(epoch: number, termMs: number): Promise<boolean> {
+    const failed = await this.#dynamo.update({
+      TableName: this.#tables.meta,
+      Key: LEASE,
+      UpdateExpression: "SET beat = beat + :one, term_ms = :term",
+      ConditionExpression: "epoch = :epoch",
+      ExpressionAttributeValues: { ":one": { N: "1" }, ":term": { N: String(termMs) }, ":epoch": { N: String(epoch) } },
+    });
+    return failed === null;
+  }
+
+  async recover(epoch: number): Promise<readonly Intent[]> {
+    const lease = await this.#dynamo.get(this.#tables.meta, LEASE);
+    const served = Number(lease?.["served"]?.N ?? 0);
+    const keys = (await atOnce(allShards(), (shard) => this.#openKeys(shard))).flat();
+    const pending: Intent[] = [];
+    await atOnce(await this.#dynamo.batchGet(this.#tables.intents, keys), async (found) => {
+      const record = await this.#adopt(epoch, served, found);
+      if (record === null) return;
+      const known = await this.#known(epoch, record);
+      if (known === "fenced") throw new StorageError("none", OVERTAKEN);
+      if (known.state === "done") return;
+      pending.push(known.intent);
+      if (positionOf(record).overflowParts > 0) this.#withParts.set(known.intent.executionId, positionOf(record));
+    });
+    // Left over from what was never decided, or by a server that died before it tidied up.
+    await this.#parts.deleteAllBut(new Set(this.#withParts.keys()));
+    const fenced = await this.#dynamo.update({
+      TableName: this.#tables.meta,
+      Key: LEASE,
+      UpdateExpression: "SET served = :epoch",
+      ConditionExpression: "epoch = :epoch",
+      ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
+    });
+    if (fenced !== null) throw new StorageError("none", OVERTAKEN);
+    return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+  }
+
+  /** Of the records of a shard that are pending or partly applied. */
+  async #openKeys(shard: string): Promise<readonly Item[]> {
+    const found = await this.#dynamo.query({
+      TableName: this.#tables.intents,
+      IndexName: OPEN,
+      KeyConditionExpression: "#shard = :shard",
+      ExpressionAttributeNames: { "#shard": "shard" },
+      ExpressionAttributeValues: { ":shard": { S: shard } },
+    });
+    return found.map((item) => keyOf(text(item, "execution_id") as ExecutionId));
+  }
+
+  /**
+   * Makes this server the owner of a record that is not done. Null: it was an orphan, and is deleted. What a server left
+   * that died before it had recovered is no orphan: nobody knows what the one before that had told.
+   */
+  async #adopt(epoch: number, served: number, found: Item): Promise<Item | null> {
+    for (let record = found; ;) {
+      const { status, owner, executionId } = positionOf(record);
+      if (status === "done" || owner === epoch) return record;
+      if (owner > epoch) throw new StorageError("none", OVERTAKEN);
+      const asFound = {
+        TableName: this.#tables.intents,
+        Key: keyOf(executionId),
+        ConditionExpression: "#status = :status AND #owner = :owner",
+        ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
+      };
+      const values = { ":status": record["status"]!, ":owner": { N: String(owner) } };
+      const goes = status === "pending" && owner < served;
+      const failed: Met | null = goes
+        ? await this.#dynamo.delete({ ...asFound, ExpressionAttributeValues: values })
+        : await this.#dynamo.update({
+            ...asFound,
+            UpdateExpression: "SET #owner = :epoch",
+            ExpressionAttributeValues: { ...values, ":epoch": { N: String(epoch) } },
+          });
+      if (failed === null) return goes ? null : { ...record, owner: { N: String(epoch) } };
+      // Completed at the last moment by the server before; or an earlier attempt of this very request succeeded.
+      if (failed.item === null) return null;
+      record = failed.item;
+    }
+  }
+
+  // ── Executions ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null> {
+    const record = await this.#dynamo.get(this.#tables.intents, keyOf(id));
+    if (record === null || isOrphan(epoch, record)) return null;
+    const known = await this.#known(epoch, record);
+    if (known === "fenced") throw new StorageError("none", OVERTAKEN);
+    return known;
+  }
+
+  async storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
+    const { item, overflow } = pendingRecord(epoch, intent);
+    const position = positionOf(item);
+    if (overflow !== null) await this.#parts.put(intent.executionId, intentParts(position), overflow, null);
+    const failed = await this.#dynamo.put({ TableName: this.#tables.intents, Item: item, ...ifNew(epoch) });
+    // What exists may be this very intent, of an attempt whose answer was lost.
+    if (overflow !== null && (failed === null || failed.item?.["commit_id"]?.S === intent.commitId))
+      this.#withParts.set(intent.executionId, position);
+    if (failed === null) return { kind: "stored" };
+    const known = await this.#known(epoch, failed.item!);
+    return known === "fenced" ? { kind: "fenced" } : { kind: "exists", record: known };
+  }
+
+  async complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult> {
+    const { executionId, commitId, doneAtMs, writes } = completion;
+    const actions = writes.map((write) => this.#writeAction(commitId, write));
+    const writeSet = inTransactions(actions).length > 1 ? encodeWrites(writes) : null;
+    const expiresAtMs = doneAtMs + this.#retentionMs;
+    const { item, overflow } = doneRecord(epoch, completion, writeSet === null ? 0 : countParts(writeSet), expiresAtMs);
+    if (overflow !== null) await this.#blobs.put(executionId, outcomeParts(completion), overflow, expiresAtMs);
+    if (writeSet !== null) await this.#parts.put(executionId, writeSetParts(completion), writeSet, null);
+
+    const record: TransactWriteItem = {
+      Put: {
+        TableName: this.#tables.intents,
+        Item: item,
+        ...(expects === "new" ? ifNew(epoch) : ifOwnPending(epoch)),
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      },
+    };
+    const all = writeSet === null ? [record, ...actions] : [record];
+    const failed = expects === "new" ? await this.#transactFenced(epoch, all) : await this.#dynamo.transact(all);
+    if (failed === "fenced") return { kind: "fenced" };
+    if (failed !== null) {
+      const met = failed[0]?.item ?? null;
+      const known = met === null ? null : await this.#known(epoch, met);
+      return known === "fenced" ? { kind: "fenced" } : { kind: "exists", record: known };
+    }
+    if (writeSet !== null && (await this.#finish(epoch, item)) === null) return { kind: "fenced" };
+    const intent = this.#withParts.get(executionId);
+    if (intent !== undefined) {
+      this.#withParts.delete(executionId);
+      await this.#parts.delete(executionId, intentParts(intent), intent.overflowParts);
+    }
+    return { kind: "applied" };
+  }
+
+  /** The record as the core knows it. One that is partly applied is completed first. */
+  async #known(epoch: number, record: Item): Promise<IntentRecord | "fenced"> {
+    const position = positionOf(record);
+    const { executionId, overflowParts } = position;
+    if (position.owner > epoch) return "fenced";
+    switch (position.status) {
+      case "pending": {
+        const overflow =
+          overflowParts === 0 ? null : await this.#parts.read(executionId, intentParts(position), overflowParts);
+        return { state: "pending", intent: intentOf(record, overflow) };
+      }
+      case "partly applied": {
+        const finished = await this.#finish(epoch, record);
+        return finished === null ? "fenced" : this.#known(epoch, finished);
+      }
+      case "done": {
+        const overflow =
+          overflowParts === 0 ? null : await this.#blobs.read(executionId, outcomeParts(position), overflowParts);
+        return { state: "done", done: doneOf(record, overflow) };
+      }
+    }
+  }
+
+  /**
+   * Applies the write set of a record that is partly applied and makes it done. The parts may be applied by several and
+   * again, since nobody else writes these units before it is done. Null: another server has taken over.
+   */
+  async #finish(epoch: number, record: Item): Promise<Item | null> {
+    const position = positionOf(record);
+    const { executionId, commitId, writeParts } = position;
+    const writeSet = await this.#parts.read(executionId, writeSetParts(position), writeParts);
+    // Finished by another attempt, which has tidied up.
+    if (writeSet === null) return this.#dynamo.get(this.#tables.intents, keyOf(executionId));
+    const actions = decodeWrites(writeSet).map((write) => this.#writeAction(commitId, write));
+    const applied = await atOnce(inTransactions(actions), (some) => this.#transactFenced(epoch, some), PARTS_AT_ONCE);
+    if (applied.includes("fenced")) return null;
+
+    const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
+    const done: Item = { ...rest, status: { S: doneStatus(number(record, "done_at_ms")) }, [EXPIRY]: expiresAt! };
+    const failed = await this.#dynamo.put({
+      TableName: this.#tables.intents,
+      Item: done,
+      ConditionExpression: "#status = :status AND #owner = :owner",
+      ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
+      ExpressionAttributeValues: { ":status": { S: PARTLY_APPLIED }, ":owner": { N: String(epoch) } },
+    });
+    if (failed?.item !== undefined && failed.item !== null && positionOf(failed.item).owner > epoch) return null;
+    await this.#parts.delete(executionId, writeSetParts(position), writeParts);
+    return done;
+  }
+
+  /** A transaction that has no effect once another server has the lease. */
+  #transactFenced(
+    epoch: number,
+    actions: readonly TransactWriteItem[],
+  ): Promise<readonly (Met | null)[] | "fenced" | null> {
+    return this.#fences.with(async (name) => {
+      const fence: TransactWriteItem = {
+        ConditionCheck: {
+          TableName: this.#tables.meta,
+          Key: fenceKey(name),
+          ConditionExpression: "epoch = :epoch",
+          ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
+        },
+      };
+      const failed = await this.#dynamo.transact([...actions, fence]);
+      return (failed?.[actions.length] ?? null) === null ? failed : "fenced";
+    });
+  }
+
+  /** Throws for a value that no item can hold: `MAX_VALUE_BYTES` keeps handlers from writing one. */
+  #writeAction(commitId: CommitId, { unit, value }: Write): TransactWriteItem {
+    const key: Item = { unit: { S: unit } };
+    if (value === null) return { Delete: { TableName: this.#tables.items, Key: key } };
+    const version: Item = { commit_id: { S: commitId }, hash: { S: contentHash(value) } };
+    const item: Item = { ...key, ...nativeAttributes("value", value), ...version };
+    if (sizeOfItem(item) > MAX_ITEM_BYTES)
+      throw new StorageError("none", `${FAILURES.too_large.words}: ${unit} has ${value.length} bytes`);
+    return { Put: { TableName: this.#tables.items, Item: item } };
+  }
+
+  async load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>> {
+    const keys = [...new Set(units)].map((unit): Item => ({ unit: { S: unit } }));
+    const items = new Map<UnitId, StoredItem>();
+    for (const item of await this.#dynamo.batchGet(this.#tables.items, keys)) {
+      const unit = text(item, "unit") as UnitId;
+      items.set(unit, { commitId: text(item, "commit_id") as CommitId, value: intactValue(unit, item) });
+    }
+    return items;
+  }
+
+  /** Records expire by themselves. */
+  collect(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async storeModule({ hash, plans }: StoredModule, content: Uint8Array): Promise<void> {
+    await this.#blobs.put(hash, "module", content, null);
+    await this.#dynamo.put({
+      TableName: this.#tables.meta,
+      Item: {
+        ...moduleKey(hash),
+        plans: { S: JSON.stringify(Object.fromEntries(plans)) },
+        parts: { N: String(countParts(content)) },
+      },
+    });
+  }
+
+  async modules(): Promise<readonly StoredModule[]> {
+    const found = await this.#dynamo.query({
+      TableName: this.#tables.meta,
+      KeyConditionExpression: "kind = :module",
+      ExpressionAttributeValues: { ":module": { S: "module" } },
+    });
+    return found.map((item) => ({
+      hash: text(item, "name") as ModuleHash,
+      plans: new Map(Object.entries(JSON.parse(text(item, "plans")) as Record<string, HandlerPlan>)),
+    }));
+  }
+
+  async moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
+    const module = await this.#dynamo.get(this.#tables.meta, moduleKey(hash));
+    return module === null ? null : this.#blobs.read(hash, "module", number(module, "parts"));
+  }
+}
+
+function fenceKey(name: string): Record<"kind" | "name", { S: string }> {
+  return { kind: { S: "fence" }, name: { S: name } };
+}
+
+function moduleKey(hash: ModuleHash): Record<"kind" | "name", { S: string }> {
+  return { kind: { S: "module" }, name: { S: hash } };
+}
+
+function isOrphan(epoch: number, record: Item): boolean {
+  const { status, owner } = positionOf(record);
+  return status === "pending" && owner < epoch;
+}
+
+/** There is no record, or an orphan: this server has made all others its own. */
+function ifNew(
+  epoch: number,
+): Pick<
+  NonNullable<TransactWriteItem["Put"]>,
+  "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+> {
+  return {
+    ConditionExpression: "attribute_not_exists(execution_id) OR (#status = :pending AND #owner < :epoch)",
+    ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
+    ExpressionAttributeValues: { ":pending": { S: PENDING }, ":epoch": { N: String(epoch) } },
+  };
+}
+
+function ifOwnPending(epoch: number): ReturnType<typeof ifNew> {
+  return { ...ifNew(epoch), ConditionExpression: "#status = :pending AND #owner = :epoch" };
+}
+
+// The names of what stands in parts. With the commit id no attempt meets the parts of another.
+
+interface Committed {
+  readonly commitId: CommitId;
+}
+
+function intentParts({ commitId }: Committed): string {
+  return `intent ${commitId}`;
+}
+
+function outcomeParts({ commitId }: Committed): string {
+  return `outcome ${commitId}`;
+}
+
+function writeSetParts({ commitId }: Committed): string {
+  return `writes ${commitId}`;
+}
+
+/** As few transactions as they fit into, beside a record and a fence. */
+function inTransactions(actions: readonly TransactWriteItem[]): readonly (readonly TransactWriteItem[])[] {
+  const transactions: TransactWriteItem[][] = [[]];
+  let size = MAX_ITEM_BYTES;
+  for (const action of actions) {
+    const itemSize = sizeOfItem(action.Put?.Item ?? action.Delete!.Key!);
+    if (transactions.at(-1)!.length >= MAX_ACTIONS - 2 || size + itemSize > MAX_TRANSACTION_BYTES) {
+      transactions.push([]);
+      size = MAX_ITEM_BYTES;
+    }
+    transactions.at(-1)!.push(action);
+    size += itemSize;
+  }
+  return transactions;
+}
+
+function encodeWrites(writes: readonly Write[]): Uint8Array {
+  const writer = new CborWriter().array(writes.length);
+  for (const { unit, value } of writes) {
+    writer.array(2).text(unit);
+    if (value === null) writer.null();
+    else writer.bytes(value);
+  }
+  return writer.finish();
+}
+
+function decodeWrites(bytes: Uint8Array): readonly Write[] {
+  const reader = new CborReader(bytes);
+  return Array.from({ length: reader.array() }, () => {
+    reader.array();
+    return { unit: reader.text() as UnitId, value: reader.nullIfNext() ? null : reader.bytes() };
+  });
+}
+
+/** Throws for a value that its hash does not fit, or that nobody of us wrote. */
+function intactValue(unit: UnitId, item: Item): Uint8Array {
+  let value: Uint8Array | null = null;
+  try {
+    value = nativeOf(item, "value");
+  } catch {
+    // Told below.
+  }
+  if (value === null || contentHash(value) !== item["hash"]?.S)
+    throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+  return value;
+}

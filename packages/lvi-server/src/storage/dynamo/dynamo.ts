@@ -1,0 +1,176 @@
+/** The kinds of requests that the storage makes, each sent until it is answered. All reads are strongly consistent. */
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  ConditionalCheckFailedException,
+  type DeleteItemCommandInput,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  type PutItemCommandInput,
+  PutItemCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  ScanCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+  type UpdateItemCommandInput,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { randomUUID } from "node:crypto";
+import { type Item, MAX_BATCH_GET, MAX_BATCH_WRITE } from "./limits.ts";
+import type { Requests } from "./requests.ts";
+
+/** A condition that did not hold, and the item that it met; null: there is none. */
+export interface Met {
+  readonly item: Item | null;
+}
+
+/** Requests that one operation has under way at once. */
+const WIDTH = 16;
+
+const WITH_ITEM = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+
+export class Dynamo {
+  readonly #client: DynamoDBClient;
+  readonly #requests: Requests;
+
+  constructor(client: DynamoDBClient, requests: Requests) {
+    this.#client = client;
+    this.#requests = requests;
+  }
+
+  async get(table: string, key: Item): Promise<Item | null> {
+    const { Item } = await this.#requests.read((abortSignal) =>
+      this.#client.send(new GetItemCommand({ TableName: table, Key: key, ConsistentRead: true }), { abortSignal }),
+    );
+    return Item ?? null;
+  }
+
+  /** Null: it was done. */
+  put(input: PutItemCommandInput): Promise<Met | null> {
+    const command = new PutItemCommand({ ...input, ...WITH_ITEM });
+    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+  }
+
+  update(input: UpdateItemCommandInput): Promise<Met | null> {
+    const command = new UpdateItemCommand({ ...input, ...WITH_ITEM });
+    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+  }
+
+  delete(input: DeleteItemCommandInput): Promise<Met | null> {
+    const command = new DeleteItemCommand({ ...input, ...WITH_ITEM });
+    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+  }
+
+  /** Null: all of it was done. Else nothing was, and for each action stands what its condition met, if that failed. */
+  async transact(actions: readonly TransactWriteItem[]): Promise<readonly (Met | null)[] | null> {
+    // Sent again under the same token, it is carried out once, and answered as the first time.
+    const command = new TransactWriteItemsCommand({ TransactItems: [...actions], ClientRequestToken: randomUUID() });
+    try {
+      await this.#requests.write((abortSignal) => this.#client.send(command, { abortSignal }));
+      return null;
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error;
+      return (error.CancellationReasons ?? []).map(({ Code, Item }) =>
+        Code === "ConditionalCheckFailed" ? { item: Item ?? null } : null,
+      );
+    }
+  }
+
+  /** The items that exist, in no order. The keys are all different. */
+  async batchGet(table: string, keys: readonly Item[]): Promise<readonly Item[]> {
+    const found: Item[] = [];
+    await atOnce(inGroups(keys, MAX_BATCH_GET), (group) =>
+      this.#requests.batch(group, false, async (left, abortSignal) => {
+        const command = new BatchGetItemCommand({
+          RequestItems: { [table]: { Keys: [...left], ConsistentRead: true } },
+        });
+        const { Responses, UnprocessedKeys } = await this.#client.send(command, { abortSignal });
+        for (const item of Responses?.[table] ?? []) found.push(item);
+        return UnprocessedKeys?.[table]?.Keys ?? [];
+      }),
+    );
+    return found;
+  }
+
+  async batchDelete(table: string, keys: readonly Item[]): Promise<void> {
+    await atOnce(inGroups(keys, MAX_BATCH_WRITE), (group) =>
+      this.#requests.batch(group, true, async (left, abortSignal) => {
+        const requests = left.map((key) => ({ DeleteRequest: { Key: key } }));
+        const command = new BatchWriteItemCommand({ RequestItems: { [table]: requests } });
+        const { UnprocessedItems } = await this.#client.send(command, { abortSignal });
+        return (UnprocessedItems?.[table] ?? []).map(({ DeleteRequest }) => DeleteRequest!.Key!);
+      }),
+    );
+  }
+
+  /** All pages. */
+  query(input: QueryCommandInput): Promise<readonly Item[]> {
+    return this.#pages((start, abortSignal) =>
+      this.#client.send(new QueryCommand({ ...input, ConsistentRead: true, ...start }), { abortSignal }),
+    );
+  }
+
+  /** These attributes of all items of a table. */
+  scan(table: string, attributes: readonly string[]): Promise<readonly Item[]> {
+    const input = { TableName: table, ConsistentRead: true, ProjectionExpression: attributes.join(", ") };
+    return this.#pages((start, abortSignal) =>
+      this.#client.send(new ScanCommand({ ...input, ...start }), { abortSignal }),
+    );
+  }
+
+  async #pages(
+    send: (
+      start: { ExclusiveStartKey?: Record<string, AttributeValue> },
+      signal: AbortSignal,
+    ) => Promise<{ Items?: Item[] | undefined; LastEvaluatedKey?: Record<string, AttributeValue> | undefined }>,
+  ): Promise<readonly Item[]> {
+    const items: Item[] = [];
+    let start: { ExclusiveStartKey?: Record<string, AttributeValue> } = {};
+    for (;;) {
+      const page = await this.#requests.read((abortSignal) => send(start, abortSignal));
+      for (const item of page.Items ?? []) items.push(item);
+      if (page.LastEvaluatedKey === undefined) return items;
+      start = { ExclusiveStartKey: page.LastEvaluatedKey };
+    }
+  }
+
+  async #conditional(send: (signal: AbortSignal) => Promise<unknown>): Promise<Met | null> {
+    try {
+      await this.#requests.write(send);
+      return null;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return { item: error.Item ?? null };
+      throw error;
+    }
+  }
+}
+
+/** Runs an operation on each of them, a bounded number at once; fails with the first that fails, when all have ended. */
+export async function atOnce<T, R>(all: readonly T[], run: (one: T) => Promise<R>, width = WIDTH): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  const queue = all.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, one] of queue) {
+      try {
+        results[index] = await run(one);
+      } catch (error) {
+        failures.push(error);
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, all.length) }, work));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+export function inGroups<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+  const groups: (readonly T[])[] = [];
+  for (let at = 0; at < all.length; at += size) groups.push(all.slice(at, at + size));
+  return groups;
+}

@@ -25,7 +25,8 @@ export const PROCESS_CLOCK: MonotonicClock = {
 export async function acquireLease({ storage, termMs, log, clock }: LeaseOptions): Promise<HeldLease> {
   const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", lease: await storage.readLease() });
-  if (candidate.isWaiting) log.info("waiting_for_lease", { termMs });
+  const { waitsFor } = candidate;
+  if (waitsFor !== null) log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs });
   while (effect.kind !== "elected") {
     let event: CandidateEvent;
     try {

@@ -272,7 +272,7 @@ class Server {
   }
 
   get isServing(): boolean {
-    return this.#life?.core != null;
+    return (this.#life?.core ?? null) !== null;
   }
 
   get isIdle(): boolean {
@@ -398,8 +398,8 @@ class Server {
   #step(event: Event): void {
     const { trace } = this.#options;
     trace(`${this.index} ${describeEvent(event)}`);
-    const core = this.#life?.core;
-    if (core == null) throw new Error(`an event for a server that does not serve`);
+    const core = this.#life?.core ?? null;
+    if (core === null) throw new Error(`an event for a server that does not serve`);
     for (const effect of core.step(this.#now, event)) {
       trace(`  ${describeEffect(effect)}`);
       this.#perform(effect);

@@ -62,9 +62,9 @@ export class Candidate {
     this.#termMs = termMs;
   }
 
-  /** Whether another server holds the lease, as far as is known. */
-  get isWaiting(): boolean {
-    return this.#seen !== null && this.#seen.termMs > 0;
+  /** Another server's lease, as it was last seen. */
+  get waitsFor(): Lease | null {
+    return this.#seen !== null && this.#seen.termMs > 0 ? this.#seen : null;
   }
 
   start(): CandidateEffect {

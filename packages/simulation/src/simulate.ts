@@ -59,10 +59,10 @@ export function simulate({
   /** The slower followups are, the more executions meet intents that are not applied yet. */
   const followupDelayMs = random.pick([network.maxDelayMs, 2_000]);
   const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
-    failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
+    failure: calm ? 0 : random.pick([0, 0.02, 0.2]),
     lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
     maxDelayMs: random.pick([4, 60]),
-    late: calm ? 0 : random.pick([0, 0.05]),
+    late: calm ? 0 : random.pick([0, 0.02]),
   };
   const coreOptions: Partial<CoreOptions> = {
     followupTimeoutMs: random.pick([50, 500, 5_000]),
@@ -86,7 +86,7 @@ export function simulate({
   };
 
   const servers = random.pick([1, 2]);
-  const termMs = random.pick([300, 1_000]);
+  const termMs = random.pick([800, 2_000]);
   const locations: Location[] = [];
   const primary = new Primary({
     core,
@@ -180,9 +180,9 @@ export function simulate({
   };
   trouble(random.pick([300, 3_000]), () => random.pick(locations).disturb());
   if (!calm) {
-    trouble(random.pick([1_500, 5_000, 20_000]), () => primary.crash(random.between(1, 300)));
-    trouble(random.pick([1_000, 5_000]), () => primary.pause(random.between(1, 3 * termMs)));
-    trouble(1_000, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
+    trouble(random.pick([2_000, 10_000, 30_000]), () => primary.crash(random.between(1, 300)));
+    trouble(random.pick([3_000, 10_000]), () => primary.pause(random.between(1, 2 * termMs)));
+    trouble(4_000, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
     trouble(5_000, () => primary.stepClock(random.between(-900, 900)));
     trouble(2_000, () => random.pick(locations).crash());
   }

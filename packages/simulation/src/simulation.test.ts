@@ -67,7 +67,8 @@ describe("wrong variants of the protocol are caught", () => {
     try {
       const caught = (seed: number): boolean => {
         try {
-          return simulate({ seed, core }).problems.length > 0;
+          const location = seed % 2 === 0 ? EdgeLocation : ModelLocation;
+          return simulate({ seed, core, location }).problems.length > 0;
         } catch {
           // An invariant of the core, or of the driver.
           return true;

@@ -246,6 +246,23 @@ function killed(storageOf: () => StorageUnderTest): void {
 }
 
 describe("two servers on one file", () => {
+  /** In the middle of one it would keep the file from everybody. */
+  const stopBetweenTransactions = async ({ child }: ServerProcess): Promise<void> => {
+    for (;;) {
+      child.kill("SIGSTOP");
+      const database = new DatabaseSync(path.join(folder, "data.sqlite"), { timeout: 100 });
+      try {
+        database.exec("BEGIN IMMEDIATE; ROLLBACK");
+        return;
+      } catch {
+        child.kill("SIGCONT");
+        await new Promise((resolve) => setImmediate(resolve));
+      } finally {
+        database.close();
+      }
+    }
+  };
+
   /** Resolves when it has taken over. */
   const standby = (...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> =>
     start(sqlite, "--followup-timeout-ms", "60000", "--lease-ms", "1000", ...args);
@@ -271,7 +288,7 @@ describe("two servers on one file", () => {
     );
     expect(await first.client.read("a")).toBe(1);
     const ended = once(first.server.child, "exit");
-    first.server.child.kill("SIGSTOP");
+    await stopBetweenTransactions(first.server);
     const second = await standby();
     expect(second.server.epoch).toBe(first.server.epoch + 1);
     expect(await second.client.lvi(second.client.requestOf("increment", "a", null))).toMatchObject({

@@ -1,5 +1,5 @@
 /** The driver of a candidate for the lease: `core/lease.ts` decides, storage answers, time passes. */
-import { Candidate, type CandidateEvent, type HeldLease } from "./core/lease.ts";
+import { Candidate, type CandidateEvent, type HeldLease, heldUntilMs, renewalMs } from "./core/lease.ts";
 import type { Log } from "./log.ts";
 import type { Storage } from "./storage/storage.ts";
 
@@ -48,4 +48,30 @@ export async function acquireLease({ storage, termMs, log, clock }: LeaseOptions
     effect = candidate.step(clock.now(), event);
   }
   return effect.lease;
+}
+
+/** Renews the lease while something is done that may take longer than its term; resolves with both. */
+export async function holding<T>(
+  { storage, clock, log }: LeaseOptions,
+  lease: HeldLease,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly lease: HeldLease }> {
+  const working = work();
+  let isDone = false;
+  let held = lease;
+  const done = working.then(
+    () => (isDone = true),
+    () => (isDone = true),
+  );
+  for (;;) {
+    await Promise.race([done, clock.sleep(renewalMs(lease.termMs))]);
+    if (isDone) return { result: await working, lease: held };
+    const sentAtMs = clock.now();
+    try {
+      if (await storage.renewLease(lease.epoch, lease.termMs))
+        held = { ...held, untilMs: heldUntilMs(sentAtMs, lease.termMs) };
+    } catch (error) {
+      log.warn("lease_not_renewed", { reason: String(error) });
+    }
+  }
 }

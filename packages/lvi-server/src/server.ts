@@ -9,7 +9,7 @@ import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
-import { acquireLease, PROCESS_CLOCK } from "./lease.ts";
+import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
 import type { Log } from "./log.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -56,13 +56,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
   const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const lease = await acquireLease({
-    storage,
-    termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
-    log,
-    clock: PROCESS_CLOCK,
-  });
-  const { epoch } = lease;
+  const leasing = { storage, termMs: options.leaseMs ?? DEFAULT_LEASE_MS, log, clock: PROCESS_CLOCK };
+  const acquired = await acquireLease(leasing);
+  const { epoch } = acquired;
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
     await storage
@@ -71,14 +67,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await storage.close();
   };
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
-  let pending: readonly Intent[];
-  try {
-    pending = await storage.recover(epoch);
+  const recover = async (): Promise<readonly Intent[]> => {
     for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
-  } catch (error) {
+    return storage.recover(epoch);
+  };
+  const { result: pending, lease } = await holding(leasing, acquired, recover).catch(async (error: unknown) => {
     await release();
     throw error;
-  }
+  });
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
   const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };

@@ -209,16 +209,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: "a renewal counts from its answer",
-    file: "lvi-core.ts",
-    edits: [
-      {
-        find: `heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs)`,
-        replace: `heldUntilMs(this.#nowMs, this.#leaseTermMs)`,
-      },
-    ],
-  },
-  {
     name: "a candidate does not wait the lease out",
     file: "lease.ts",
     edits: [

@@ -273,7 +273,7 @@ export class LviCore {
     this.#wallMs = wallMs;
     this.#leaseTermMs = recovered.lease?.termMs ?? Infinity;
     this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
-    if (recovered.lease !== null) this.#renewSoon(renewalMs(this.#leaseTermMs));
+    if (recovered.lease !== null) this.#renewSoon(0);
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);

@@ -73,7 +73,7 @@ class Slicing {
 
   run(): Slices {
     const relevance = computeRelevance(this.program, this.pointsTo);
-    const residual = buildResidual(this.program, relevance);
+    const residual = buildResidual(this.program, relevance, this.pointsTo, { exact: true });
     const plain: Slice = { residual, relevance, steps: stepsOf(residual), transformations: [] };
     if (plain.steps < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
@@ -157,7 +157,7 @@ class Slicing {
         (union) => brokenRule(union, candidate) !== null || this.refused.has(kindOf(union, candidate)),
       );
       if (wrong.length === 0) {
-        const residual = residualOf(program, relevance);
+        const residual = residualOf(program, relevance, pointsTo);
         if (residual === null) return null;
         return { residual, relevance, steps: stepsOf(residual), branches: remaining, bodies, unions, candidate };
       }
@@ -188,9 +188,10 @@ function stepsOf({ program }: Residual): number {
   return new CostModel(program.functions).function(program.handler);
 }
 
-function residualOf(program: Program, relevance: Relevance): Residual | null {
+/** An early end that is left out may be that of a function only: what follows in its callers is not certain either. */
+function residualOf(program: Program, relevance: Relevance, pointsTo: PointsTo): Residual | null {
   try {
-    return buildResidual(program, relevance);
+    return buildResidual(program, relevance, pointsTo, { exact: false });
   } catch (thrown) {
     if (thrown instanceof Refusal) return null;
     throw thrown;

@@ -35,11 +35,13 @@ export interface FrontEnd {
   readonly tables: readonly TableDeclaration[];
 }
 
-/** One access of a handler, as the developer wrote it. */
+/** One access of a handler. */
 export interface AccessPattern {
   readonly table: string;
+  /** What it accesses, in words: `timelines/{me}`; see `slice/key-patterns.ts`. */
+  readonly pattern: string;
   /** Source text of the key expression. */
-  readonly key: string;
+  readonly source: string;
   /** Whether the read/write-set function needs the value that is read. */
   readonly dependent: boolean;
   readonly span: Span;

@@ -80,7 +80,7 @@ function plans(build: BuildResult): Record<string, string> {
 describe("a build", () => {
   const build = buildWith(buildInput(FILES), slicerOf(SOURCES));
 
-  test("gives two modules that export the handlers, memory and the start, and import host functions only", () => {
+  test("gives two modules that export the handlers, memory, the start and the reset, and import host functions only", () => {
     expect(build.diagnostics).toEqual([]);
     for (const bytes of [build.wasm, build.rwWasm]) {
       const module = new WebAssembly.Module(Uint8Array.from(bytes));
@@ -88,7 +88,7 @@ describe("a build", () => {
         WebAssembly.Module.exports(module)
           .map(({ name }) => name)
           .toSorted(),
-      ).toEqual(["_start", "friends", "memory", "remove", "save"]);
+      ).toEqual(["__radical_reset", "_start", "friends", "memory", "remove", "save"]);
       for (const { module: from, name } of WebAssembly.Module.imports(module))
         expect(from === "radical" || `${from}.${name}` === "env.abort").toBe(true);
     }

@@ -322,8 +322,8 @@ describe("handlers of every parameter and result type", () => {
         "plan": {
           "kind": "recorded",
           "reason": {
-            "class": "unsupported",
-            "code": "read_write_set_not_derived",
+            "class": "internal",
+            "code": "analyzer_crash",
             "message": "defaults is not analyzed",
             "primary": {
               "column": 23,

@@ -14,6 +14,7 @@ import {
 } from "./assemblyscript.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
+import { addReset } from "./reset.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -24,6 +25,12 @@ export const CODEC_LIBRARY = `${SDK_LIBRARY}/codec`;
 
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
+
+/**
+ * What memory begins with. An instance whose memory grew is not used again, and the memory of all others is overwritten
+ * after each run: enough for most handlers, and no more.
+ */
+const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
 
 export interface CompileRequest {
   /** All sources by path with extension, `/` separated, relative to the application. */
@@ -76,6 +83,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
   if (request.runtime === "incremental" && request.shadowStack !== false)
     as.setStackSize(options, as.DEFAULT_STACK_SIZE);
+  as.setInitialMemory(options, INITIAL_PAGES[request.runtime]);
   as.setMaximumMemory(options, request.memoryPages);
   as.setExportStart(options, START_EXPORT);
   as.setOptimizeLevelHints(options, request.optimizeLevel, 0);
@@ -137,7 +145,9 @@ export class CompiledModule {
     if (module === null) throw new Error("the module was dropped");
     try {
       if (this.#optimizeLevel > 0) as.optimize(module, this.#optimizeLevel, 0, false, false);
-      return binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
+      const wrapped = binaryen.wrapModule(as.getBinaryenModuleRef(module));
+      addReset(wrapped);
+      return wrapped.emitBinary();
     } finally {
       this.drop();
     }

@@ -82,16 +82,19 @@ test("access patterns tell tables, keys and dependent reads", () => {
   const post = handlers.find(({ name }) => name === "post");
   const shown = (patterns: BuildResult["handlers"][number]["reads"]): string[] =>
     patterns.map(
-      ({ table, key, dependent, span }) => `${table}[${key}]${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
+      ({ pattern, source, dependent, span }) =>
+        `${pattern} (${source})${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
     );
   expect(shown(post?.reads ?? [])).toEqual([
-    "timelines[owner] handlers/social.ts:57",
-    "users[me] dependent handlers/social.ts:64",
+    "timelines/{each followers of users/{me}} (owner) handlers/social.ts:57",
+    "timelines/{me} (owner) handlers/social.ts:57",
+    "users/{me} (me) dependent handlers/social.ts:64",
   ]);
   expect(shown(post?.writes ?? [])).toEqual([
-    "timelines[owner] handlers/social.ts:60",
-    "posts[post.id] handlers/social.ts:70",
-    "users[me] handlers/social.ts:73",
+    "timelines/{each followers of users/{me}} (owner) handlers/social.ts:60",
+    "timelines/{me} (owner) handlers/social.ts:60",
+    "posts/{me}-{postCount of users/{me}} (post.id) handlers/social.ts:70",
+    "users/{me} (me) handlers/social.ts:73",
   ]);
   expect(handlers.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(["profile", "timeline"]);
 });

@@ -10,7 +10,7 @@ export const deriveNothing: Slicer = {
     front.handlers.map(({ name, declaration }) => ({
       kind: "refused",
       handler: name,
-      reason: diagnostic("read_write_set_not_derived", {
+      reason: diagnostic("analyzer_crash", {
         message: `${name} is not analyzed`,
         primary: spanOfRange(declaration.name.range),
       }),

@@ -36,6 +36,9 @@ port.on("message", (question: CompileQuestion) => {
 function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): ReadonlyMap<Diagnostic, string> {
   const reasons = handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
   return new Map(
-    [...diagnostics, ...reasons].map((found) => [found, renderDiagnostic(found, sources, { color: colours })]),
+    [...diagnostics, ...reasons].map((found) => [
+      found,
+      renderDiagnostic(found, sources, { color: colours, more: (code) => `radical explain ${code}` }),
+    ]),
   );
 }

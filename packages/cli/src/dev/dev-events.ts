@@ -15,7 +15,7 @@ export type DevEvent =
       readonly plans: Readonly<Record<string, HandlerPlan>>;
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
-      /** The diagnostics as text with code frames. */
+      /** As text with code frames, those that the build before did not have. */
       readonly frames: readonly string[];
     }
   | {
@@ -25,7 +25,7 @@ export type DevEvent =
       readonly plans: Readonly<Record<string, HandlerPlan>>;
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
-      /** Those that the analysis did not have, as text with code frames. */
+      /** Those that neither the analysis nor the build before had, as text with code frames. */
       readonly frames: readonly string[];
     }
   | {

@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix } from "node:path";
 import type { Manifest, TestHooks } from "@radical/protocol";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
+import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, plansOf } from "../build/build-app.ts";
 import { bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { CommandError, messageOf } from "../command-error.ts";
@@ -30,6 +30,7 @@ export interface Link {
   readonly address: Address;
   close(): Promise<void>;
 }
+import { ToldDiagnostics } from "./told-diagnostics.ts";
 
 export interface DevOptions {
   readonly project: Project;
@@ -128,8 +129,9 @@ async function startAll(
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
   signal?.throwIfAborted();
+  const told = new ToldDiagnostics();
   const build = (changed: readonly string[]): Promise<BuildOutcome> =>
-    buildAndTell(project, compiler, changed, options);
+    buildAndTell(project, compiler, changed, told, options);
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
@@ -245,22 +247,20 @@ async function buildAndTell(
   project: Project,
   compiler: Compiler,
   changed: readonly string[],
+  told: ToldDiagnostics,
   { onEvent, optimize = false }: DevOptions,
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
   const ms = (): number => Math.round(performance.now() - startedAtMs);
-  const told = new Set<string>();
   const onAnalyzed = (analysis: AnalysisReport): void => {
     const { diagnostics } = analysis;
-    const frames = framesOf(analysis);
-    for (const frame of frames) told.add(frame);
-    onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames });
+    onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
   const outcome = await buildApp(project, compiler, { optimize, onAnalyzed });
   const { app, report } = outcome;
   const { diagnostics } = report;
-  const frames = framesOf(report).filter((frame) => !told.has(frame));
+  const frames = told.untold(report);
   if (app === null) {
     onEvent({
       event: "build_failed",

@@ -12,9 +12,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import type { Compiler } from "../packages/cli/src/build/compile.ts";
 import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
-
-type CompilerModule = typeof import("../packages/cli/src/build/compile.ts");
 
 const CHANGES = 12;
 const WARM_UP = 4;
@@ -46,7 +45,9 @@ const LABELS: readonly (readonly [keyof Sample, string])[] = [
 /** Runs in a process of its own. */
 async function sample(checkout: string): Promise<Sample> {
   const path = join(checkout, "packages/cli/src/build/compile.ts");
-  const { startCompiler } = (await import(pathToFileURL(path).href)) as CompilerModule;
+  const { startCompiler } = (await import(pathToFileURL(path).href)) as {
+    readonly startCompiler: (options: { readonly colours: boolean }) => Promise<Compiler>;
+  };
   const compiler = await startCompiler({ colours: false });
   const started = stopwatch(START)();
   const files = thirtyHandlers();

@@ -96,12 +96,18 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
   );
   if (handlers.length === 0) throw new Error("no handler has a read/write-set function");
   const json = (type: ValueType): fc.Arbitrary<unknown> => arbitraryJson(type, build.records, { strings, integers }, 4);
+  // Some items were written when their records had fewer fields.
   const item = fc.oneof(
-    ...build.tables.map(({ name, type }) =>
-      fc.record({
-        unit: fc.constantFrom(...(exploration.keys?.[name] ?? strings)).map((key) => `${name}/${key}`),
-        value: json(type).map((value) => encodeItem(type, build.records, value)),
-      }),
+    ...[build.records, build.records, build.records, older(build.records, 0), older(build.records, 1)].flatMap(
+      (records) =>
+        build.tables.map(({ name, type }) =>
+          fc.record({
+            unit: fc.constantFrom(...(exploration.keys?.[name] ?? strings)).map((key) => `${name}/${key}`),
+            value: arbitraryJson(type, records, { strings, integers }, 4).map((value) =>
+              encodeItem(type, records, value),
+            ),
+          }),
+        ),
     ),
   );
   const call = fc.oneof(
@@ -145,6 +151,16 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
     { numRuns: runs, seed },
   );
   return findings;
+}
+
+/** Every second field only. */
+function older(records: RecordTypes, remainder: number): RecordTypes {
+  return Object.fromEntries(
+    Object.entries(records).map(([name, record]) => [
+      name,
+      { ...record, fields: record.fields.filter((_, index) => index % 2 === remainder) },
+    ]),
+  );
 }
 
 interface Pools {

@@ -4,8 +4,8 @@ import { slicer } from "./slicer.ts";
 export { renderDiagnostic, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
-export type { AccessPattern } from "./front.ts";
-export type { BuildInput, BuildResult, HandlerReport, TableReport } from "./pipeline.ts";
+export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";
+export type { BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
 
 /**
  * Compiles an application's handlers and derives their read/write-set functions. Never throws for bad sources:

@@ -61,8 +61,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: "lvi-core.ts",
     edits: [
       {
-        find: `return holder !== undefined && holder !== execution && holder.told;`,
-        replace: `return holder !== undefined && holder !== execution && holder.told && holder.id === execution.id;`,
+        find: `findLast((holder) => holder !== execution && holder.told)`,
+        replace: `findLast((holder) => holder !== execution && holder.told && holder.id === execution.id)`,
       },
     ],
   },
@@ -81,7 +81,12 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "pending intents are not adopted",
     file: "lvi-core.ts",
-    edits: [{ find: `    for (const intent of youngestFirst) this.#adopt(intent);\n`, replace: `` }],
+    edits: [
+      {
+        find: `    for (const { intent, first } of adoptionOrder(recovered.pending))`,
+        replace: `    for (const { intent, first } of [])`,
+      },
+    ],
   },
   {
     name: "commit ids are used again after a restart",
@@ -103,8 +108,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: "lock-table.ts",
     edits: [
       {
-        find: `  return mode === "shared" && soleHolder(lock)?.[1] !== "exclusive";`,
-        replace: `  return soleHolder(lock)?.[1] !== "exclusive";`,
+        find: `(mode === "shared" && lock.exclusive === 0)`,
+        replace: `lock.exclusive === 0`,
       },
     ],
   },
@@ -152,6 +157,31 @@ export const MUTANTS: readonly Mutant[] = [
     name: "what an earlier server did is not looked up",
     file: "finished-executions.ts",
     edits: [{ find: `(!isOurs && isRecent(this.#startedAtMs))`, replace: `(isOurs && isRecent(this.#startedAtMs))` }],
+  },
+  {
+    name: "any version of what is about to be written is an own write",
+    file: "lvi-core.ts",
+    edits: [
+      {
+        find: `if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;`,
+        replace: `if (version === null || writer === undefined) return false;`,
+      },
+    ],
+  },
+  {
+    name: "a followup is applied before the writes that its execution has read",
+    file: "lvi-core.ts",
+    edits: [
+      {
+        find: `    if (execution.ahead.size > 0) {\n      execution.early`,
+        replace: `    if (execution.ahead.size < 0) {\n      execution.early`,
+      },
+    ],
+  },
+  {
+    name: "after a crash an intent that others are behind counts as abandoned",
+    file: "adoption.ts",
+    edits: [{ find: ` && !firstOf.get(younger.intent)!.has(intent.commitId)`, replace: `` }],
   },
   {
     name: "a failure after a doubtful one is believed",

@@ -56,20 +56,22 @@ export function simulate({
         minDelayMs: 1,
         maxDelayMs: random.between(5, 200),
       };
+  /** The slower followups are, the more executions meet intents that are not applied yet. */
+  const followupDelayMs = random.pick([network.maxDelayMs, 2_000]);
   const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
     failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
     lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
     maxDelayMs: random.pick([4, 60]),
   };
   const coreOptions: Partial<CoreOptions> = {
-    followupTimeoutMs: random.pick([50, 500, 2_000]),
+    followupTimeoutMs: random.pick([50, 500, 5_000]),
     maxWaitMs: random.pick([200, 2_000]),
     maxQueue: random.pick([2, 1_000]),
     maxRounds: random.pick([1, 3]),
     hotBytes: random.pick([0, 500, 750, 1_000_000]),
     finishedBytes: random.pick([0, 10_000, 1_000_000]),
     forgottenIds: random.pick([0, 20, 1_000_000]),
-    answeredIds: random.pick([8, 60, 1_000_000]),
+    answeredIds: random.pick([8, 60, 1_000_000, 1_000_000]),
     replayWindowMs: random.pick([2_000, 300_000]),
   };
 
@@ -96,37 +98,49 @@ export function simulate({
       index,
       clock,
       skewMs: calm ? 0 : random.between(-900, 900),
-      send: (message) => transmit(clock, network, () => primary.receive(message)),
+      send: (message) => {
+        const faults = message.kind === "followup" ? { ...network, maxDelayMs: followupDelayMs } : network;
+        transmit(clock, faults, () => primary.receive(message));
+      },
     };
     locations.push(new location(options));
   }
+
+  /** Longest pause between the operations of a client, and how often they touch what its location likes best. */
+  const pauseMs = random.pick([100, 1_500]);
+  const affinity = random.pick([0, 0.8]);
 
   // Clients: one operation after the other, some repeated under the same id at another location.
   const history: Operation[] = [];
   let position = 0;
   let begun = 0;
   let asking = 0;
-  const client = (): void => {
+  const client = (home: Location): void => {
     if (begun >= operations) return;
     const number = begun++;
     const keys = [...KEYS].toSorted(() => random.below(3) - 1).slice(0, random.between(1, 3));
+    const favourite = KEYS[locations.indexOf(home)]!;
+    if (random.chance(affinity) && !keys.includes(favourite)) keys[0] = favourite;
     const invocation: Invocation = {
       executionId: number.toString(16).padStart(32, "0") as ExecutionId,
       program: random.pick(PROGRAM_NAMES),
       args: { operation: `op${number}`, keys },
       retained: random.chance(0.3),
     };
-    const next = (): void => clock.after(random.between(0, 100), client);
-    // An impatient client asks at two locations at once.
+    const next = (): void => clock.after(random.between(0, pauseMs), () => client(home));
+    // Mostly a client stays where it is. An impatient one asks at two locations at once.
     let open = invocation.retained && random.chance(0.3) ? 2 : 1;
-    for (let i = open; i > 0; i--) ask(invocation, 0, () => (--open === 0 ? next() : undefined));
+    for (let i = open; i > 0; i--) {
+      const location = random.chance(0.7) ? home : random.pick(locations);
+      ask(location, invocation, 0, () => (--open === 0 ? next() : undefined));
+    }
   };
-  const ask = (invocation: Invocation, repeats: number, done: () => void): void => {
+  const ask = (at: Location, invocation: Invocation, repeats: number, done: () => void): void => {
     const { operation: name } = invocation.args;
     const invokedAt = ++position;
     asking++;
     trace(`ask ${name} ${invocation.program} ${invocation.args.keys.join("")}`);
-    random.pick(locations).invoke(invocation, (outcome) => {
+    at.invoke(invocation, (outcome) => {
       asking--;
       trace(`told ${name} ${outcome?.kind ?? "nothing"}`);
       const { executionId, program } = invocation;
@@ -139,11 +153,14 @@ export function simulate({
         mustBeApplied: !["read", "trace", "claim", "watched"].includes(program),
       });
       const again = invocation.retained && repeats < 3 && (outcome === null || random.chance(0.3));
-      if (again) clock.after(random.between(0, 500), () => ask(invocation, repeats + 1, done));
+      if (again) clock.after(random.between(0, 500), () => ask(random.pick(locations), invocation, repeats + 1, done));
       else done();
     });
   };
-  for (let index = 0; index < CLIENTS; index++) clock.after(random.below(50), client);
+  for (let index = 0; index < CLIENTS; index++) {
+    const home = locations[index % LOCATIONS]!;
+    clock.after(random.below(50), () => client(home));
+  }
 
   // Faults: crashes of the server and of locations, disturbed caches.
   let quiet = false;
@@ -154,9 +171,9 @@ export function simulate({
       trouble(meanMs, act);
     });
   };
-  trouble(300, () => random.pick(locations).disturb());
+  trouble(random.pick([300, 3_000]), () => random.pick(locations).disturb());
   if (!calm) {
-    trouble(700, () => {
+    trouble(random.pick([700, 3_000, 20_000]), () => {
       if (!primary.isUp) return;
       primary.crash();
       clock.after(random.between(1, 300), () => primary.start());

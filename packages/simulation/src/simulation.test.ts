@@ -26,6 +26,8 @@ describe.each(Object.entries(LOCATIONS))("the protocol under faults, with %s", (
     for (const name of [
       "valid",
       "stale",
+      "own_write",
+      "queued_behind",
       "near_storage",
       "joined",
       "stored_outcome",

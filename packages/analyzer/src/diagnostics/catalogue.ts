@@ -90,7 +90,6 @@ export const CATALOGUE = {
   given_set_only: INVALID,
 
   // Read/write sets
-  read_write_set_not_derived: NOT_SLICED,
   not_sliced_library: NOT_SLICED,
   not_sliced_method_value: NOT_SLICED,
   not_sliced_module_code: NOT_SLICED,

@@ -8,6 +8,7 @@
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { LibraryMember } from "./library.ts";
+import type { Refusal } from "./refusal.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- types
 
@@ -88,6 +89,8 @@ export interface Global {
   readonly mutable: boolean;
   /** Evaluated before the handler starts; null: the zero value. */
   initializer: Expression | null;
+  /** Why what the global holds is not known: something that runs before the handler and reaches it has no rule. */
+  unknown: Refusal | null;
   readonly span: Span;
 }
 

@@ -130,7 +130,7 @@ class FunctionLowering {
       // A function expression may take fewer parameters than its context gives.
       if (node === undefined) break;
       const local = this.addLocal(node.name.text, this.lowering.type(type, spanOf(node)), node);
-      const defaultValue = this.defaultValue(node, local.type, this.scopes.at(-1)!, this.self);
+      const defaultValue = this.defaultValue(node, local.type, this.scopes[0]!, this.self);
       parameters.push({ local, defaultValue });
     }
     declaration.parameters = parameters;
@@ -157,7 +157,7 @@ class FunctionLowering {
     if (owner === null || self === null) throw new Error("a constructor has a class");
     const instance = source.getBoundClassOrInterface();
     const initializers: Statement[] = [];
-    const assign = (name: string, value: Expression): void => {
+    const initialize = (name: string, value: Expression): void => {
       const field = owner.fields.find((candidate) => candidate.name === name);
       if (field === undefined) return;
       const object: Expression = { kind: "local", local: self, type: self.type, span: value.span };
@@ -180,14 +180,14 @@ class FunctionLowering {
       const index = (member as as.PropertyPrototype).parameterIndex;
       const parameter = index < 0 ? undefined : declaration.parameters[index];
       if (parameter !== undefined)
-        assign(member.name, {
+        initialize(member.name, {
           kind: "local",
           local: parameter.local,
           type: parameter.local.type,
           span: parameter.local.span,
         });
     }
-    for (const field of owner.fields) if (field.initializer !== null) assign(field.name, field.initializer);
+    for (const field of owner.fields) if (field.initializer !== null) initialize(field.name, field.initializer);
     declaration.initializers = initializers;
     const base = instance?.base?.constructorInstance ?? null;
     if (declaration.implicit && owner.base !== null && base !== null && isApplication(sourcePath(instance!.base!))) {
@@ -573,10 +573,10 @@ class FunctionLowering {
         return { kind: "constant", text: textOf(node), type: this.typeOf(node, expected), span };
       case LiteralKind.Array: {
         const type = this.typeOf(node, expected);
-        const elementType = type.kind === "library" ? type.arguments[0] : undefined;
+        const expectedElement = elementType(type) ?? undefined;
         const elements = (node as as.ArrayLiteralExpression).elementExpressions.map((element) => {
-          if (element.kind === NodeKind.Omitted) return this.hole(elementType, span);
-          return this.expression(element, elementType);
+          if (element.kind === NodeKind.Omitted) return this.hole(expectedElement, span);
+          return this.expression(element, expectedElement);
         });
         return { kind: "array", elements, type, span };
       }
@@ -884,11 +884,10 @@ class FunctionLowering {
     }
     const old = place.read(this.place(node.left).parts);
     const right = this.expression(node.right);
-    const operands = [old, typed(right, place.type.kind === "number" ? place.type : right.type)];
     const value: Expression = (kind === undefined ? null : this.overloadCall(old, kind, [old, right], span)) ?? {
       kind: "operation",
       operator,
-      operands,
+      operands: [old, typed(right, place.type.kind === "number" ? place.type : right.type)],
       type: place.type,
       span,
     };
@@ -1166,11 +1165,11 @@ class FunctionLowering {
     return this.made(`${source.name}_text`, [value], STRING, span, ([given]) => [
       ...values.toReversed().map((member): Statement => {
         const global = this.lowering.enumValue(member as as.EnumValue);
-        const operands: Expression[] = [given!, { kind: "global", global, type: global.type, span }];
+        const compared: Expression[] = [given!, { kind: "global", global, type: global.type, span }];
         const text: Expression = { kind: "constant", text: JSON.stringify(member.name), type: STRING, span };
         return {
           kind: "if",
-          condition: { kind: "operation", operator: "==", operands, type: BOOL, span },
+          condition: { kind: "operation", operator: "==", operands: compared, type: BOOL, span },
           consequent: [{ kind: "return", value: text, span }],
           alternative: [],
           span,

@@ -8,11 +8,11 @@ import {
   ElementKind,
   LiteralKind,
   NodeKind,
-  OperatorKind,
+  type OperatorKind,
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { withoutParentheses, type Facts } from "../parse/facts.ts";
+import { withoutParentheses, type Facts, type Unit } from "../parse/facts.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
@@ -34,9 +34,10 @@ import {
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
-import { lowerBody, lowerInitializer, type Declarations } from "./lower-function.ts";
+import { lowerBody, lowerInitializer, lowerModuleStatement, type Declarations } from "./lower-function.ts";
 import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
+import { SharedState } from "./shared-state.ts";
 
 /** A type-checked application and what the compiler resolved in it. */
 export interface ResolvedApplication {
@@ -60,6 +61,9 @@ class Lowering implements Declarations {
   private readonly sources = new Map<ClassDeclaration, as.Class>();
   /** Functions that are made for what an expression of the IR can't say. */
   private readonly made: FunctionDeclaration[] = [];
+  /** What runs before the handler without a rule for it. */
+  private readonly refused = new Map<Unit, Refusal>();
+  private sharedState: SharedState | null = null;
   private readonly drawSites = new Map<string, DrawSite>();
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
@@ -70,17 +74,121 @@ class Lowering implements Declarations {
   }
 
   run(handler: as.Function): Program {
-    this.refuseModuleStatements();
     const declaration = this.function(handler);
-    this.globalsWithEffects();
-    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
-      lowerBody(this, next.source, next.declaration);
-    this.refuseEffectsOfInitialValues();
+    this.drain();
+    const globals = this.initialization();
+    this.refuseEffectsOfFields();
     return {
       handler: declaration,
-      globals: this.globalsInOrder(),
+      globals: [...this.enumValues.values(), ...globals],
       functions: [...this.functions.values(), ...this.made],
     };
+  }
+
+  private drain(): void {
+    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
+      lowerBody(this, next.source, next.declaration);
+  }
+
+  /** What runs before the handler, in order: the globals that it mentions and all that may change something. */
+  private initialization(): Global[] {
+    const { units } = this.facts;
+    const done = new Map<Unit, Global>();
+    const given = new Set<Unit>();
+    for (let size = -1; size !== done.size + given.size;) {
+      size = done.size + given.size;
+      for (const unit of units) {
+        if (done.has(unit) || given.has(unit) || !this.matters(unit)) continue;
+        const before = this.declared();
+        try {
+          done.set(unit, this.unit(unit));
+          this.drain();
+        } catch (thrown) {
+          if (!(thrown instanceof Refusal)) throw thrown;
+          // Nothing that was lowered before refers to what the failed unit declared.
+          done.delete(unit);
+          this.restore(before);
+          given.add(unit);
+          this.refused.set(unit, thrown);
+        }
+      }
+    }
+    for (const [unit, refusal] of this.refused) this.markUnknown(unit, refusal);
+    return units.flatMap(
+      (unit) => done.get(unit) ?? (unit.kind === "global" ? (this.globals.get(unit.global) ?? []) : []),
+    );
+  }
+
+  private matters(unit: Unit): boolean {
+    if (!isApplication(unit.node.range.source.internalPath)) return false;
+    if (unit.kind !== "global" || this.globals.has(unit.global)) return true;
+    return unit.global.initializerNode !== null && !this.isHarmless(unit.global.initializerNode);
+  }
+
+  private unit(unit: Unit): Global {
+    const span = spanOf(unit.node);
+    switch (unit.kind) {
+      case "global": {
+        const global = this.global(unit.global, span);
+        const node = unit.global.initializerNode;
+        if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
+        return global;
+      }
+      case "statement": {
+        const type: Type = { kind: "number", name: "i32" };
+        const done: Expression = { kind: "constant", text: "0", type, span };
+        const body = lowerModuleStatement(this, unit.node, unit.owner);
+        const run = this.synthetic("start", [], type, [...body, { kind: "return", value: done, span }], span);
+        const initializer: Expression = {
+          kind: "call",
+          callees: [run],
+          receiver: null,
+          arguments: [],
+          isSuper: false,
+          type,
+          span,
+        };
+        return { name: "started", type, mutable: false, initializer, unknown: null, span };
+      }
+      case "enum":
+        throw new Refusal("not_sliced_module_code", {
+          message: `A value of the enum ${unit.enumeration.name} that is computed when the module starts can't be followed.`,
+          primary: span,
+          help: "Give it a number, or use a constant.",
+        });
+    }
+  }
+
+  /** Everything declared so far, to go back to. */
+  private declared(): Declared {
+    const { functions, classes, sources, globals, enumValues, made } = this;
+    return {
+      functions: new Map(functions),
+      classes: new Map(classes),
+      sources: new Map(sources),
+      globals: new Map(globals),
+      enumValues: new Map(enumValues),
+      made: made.length,
+    };
+  }
+
+  private restore(before: Declared): void {
+    this.pending.length = 0;
+    this.made.length = before.made;
+    replace(this.functions, before.functions);
+    replace(this.classes, before.classes);
+    replace(this.sources, before.sources);
+    replace(this.globals, before.globals);
+    replace(this.enumValues, before.enumValues);
+  }
+
+  /** The handler can't be followed if it hangs on what the unit may change. */
+  private markUnknown(unit: Unit, refusal: Refusal): void {
+    this.sharedState ??= new SharedState(this.facts, this.program);
+    const connected = this.sharedState.connected(unit);
+    if (connected === null) throw refusal;
+    for (const [source, global] of this.globals) if (connected.has(source)) global.unknown ??= refusal;
+    for (const [source, global] of this.enumValues) if (connected.has(source)) global.unknown ??= refusal;
   }
 
   // ------------------------------------------------------------------------------------------------------ declarations
@@ -272,6 +380,7 @@ class Lowering implements Declarations {
     throw new Error(`class ${owner.name} has no field ${property.name}`);
   }
 
+  /** Its initial value is lowered with all that runs before the handler. */
   global(source: as.Global, span: Span): Global {
     const known = this.globals.get(source);
     if (known !== undefined) return known;
@@ -280,11 +389,10 @@ class Lowering implements Declarations {
       type: this.type(source.type, span),
       mutable: !source.isAny(CommonFlags.Const | CommonFlags.Readonly),
       initializer: null,
+      unknown: null,
       span: spanOf(source.declaration.name),
     };
     this.globals.set(source, global);
-    const node = source.initializerNode;
-    if (node !== null) global.initializer = lowerInitializer(this, node, null, global.type);
     return global;
   }
 
@@ -317,18 +425,16 @@ class Lowering implements Declarations {
         };
       }
     }
-    const global: Global = { name: `${source.parent.name}_${source.name}`, type, mutable: false, initializer, span };
+    const global: Global = {
+      name: `${source.parent.name}_${source.name}`,
+      type,
+      mutable: false,
+      initializer,
+      unknown: null,
+      span,
+    };
     this.enumValues.set(source, global);
     return global;
-  }
-
-  /** Initial values run before every handler, also those of globals that the handler never names. */
-  private globalsWithEffects(): void {
-    for (const source of this.facts.globalOrder) {
-      const node = source.initializerNode;
-      if (node === null || !isApplication(sourcePath(source)) || this.isHarmless(node)) continue;
-      this.global(source, spanOf(source.declaration.name));
-    }
   }
 
   /** Whether evaluating an initial value surely changes nothing else. */
@@ -357,10 +463,6 @@ class Lowering implements Declarations {
       default:
         return false;
     }
-  }
-
-  private globalsInOrder(): Global[] {
-    return [...this.enumValues.values(), ...this.facts.globalOrder.flatMap((source) => this.globals.get(source) ?? [])];
   }
 
   // ------------------------------------------------------------------------------------------------------------- types
@@ -439,41 +541,21 @@ class Lowering implements Declarations {
     return qualified === "default" ? "main" : qualified;
   }
 
-  /** Statements between the declarations run before every handler, and may do anything to the globals. */
-  private refuseModuleStatements(): void {
-    for (const source of this.program.sources) {
-      if (!isApplication(source.internalPath)) continue;
-      const executed = source.statements.find((statement) => !DECLARATIONS.has(statement.kind));
-      if (executed !== undefined) {
-        throw new Refusal("not_sliced_module_code", {
-          message: "Statements outside of functions can't be followed yet.",
-          primary: spanOf(executed),
-          help: "Give the variables their values where they are declared, by calling a function.",
-        });
-      }
-    }
-  }
-
   /**
-   * Initial values of globals run before every handler, those of fields whenever a record lacks the key. Neither may
-   * touch storage or draw; those of fields may change nothing that outlives them.
+   * Initial values of fields run whenever a record lacks the key. They may not touch storage or draw, and change nothing
+   * that outlives them.
    */
-  private refuseEffectsOfInitialValues(): void {
-    for (const { name, initializer, span } of this.globalsInOrder()) {
-      if (initializer !== null) this.refuseEffects(name, span, initializer, false);
-    }
+  private refuseEffectsOfFields(): void {
     for (const { fields, span } of this.classes.values()) {
-      for (const { name, initializer } of fields)
-        if (initializer !== null) this.refuseEffects(name, span, initializer, true);
+      for (const { name, initializer } of fields) if (initializer !== null) this.refuseEffects(name, span, initializer);
     }
   }
 
-  private refuseEffects(name: string, span: Span, initializer: Expression, isField: boolean): void {
+  private refuseEffects(name: string, span: Span, initializer: Expression): void {
     const seen = new Set<FunctionDeclaration>();
     const check = (expression: Expression, self: FunctionDeclaration | null): void => {
-      const lasting = isField && changesSomething(expression, self);
       if (
-        lasting ||
+        changesSomething(expression, self) ||
         expression.kind === "draw" ||
         expression.kind === "access" ||
         expression.kind === "abort" ||
@@ -487,7 +569,13 @@ class Lowering implements Declarations {
         });
       }
       const callees =
-        expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+        expression.kind === "call"
+          ? expression.callees
+          : expression.kind === "construction"
+            ? [expression.callee]
+            : expression.kind === "library"
+              ? expression.calls
+              : [];
       for (const callee of callees) {
         if (seen.has(callee)) continue;
         seen.add(callee);
@@ -496,6 +584,21 @@ class Lowering implements Declarations {
     };
     walkExpression(initializer, (expression) => check(expression, null));
   }
+}
+
+/** What a lowering has declared at one moment. */
+interface Declared {
+  readonly functions: ReadonlyMap<as.Function, FunctionDeclaration>;
+  readonly classes: ReadonlyMap<as.Class, ClassDeclaration>;
+  readonly sources: ReadonlyMap<ClassDeclaration, as.Class>;
+  readonly globals: ReadonlyMap<as.Global, Global>;
+  readonly enumValues: ReadonlyMap<as.EnumValue, Global>;
+  readonly made: number;
+}
+
+function replace<Key, Value>(map: Map<Key, Value>, content: ReadonlyMap<Key, Value>): void {
+  map.clear();
+  for (const [key, value] of content) map.set(key, value);
 }
 
 /** Whether an expression assigns to anything but variables and the object under construction. */
@@ -550,21 +653,6 @@ function ownFields(source: as.Class): as.Property[] {
   }
   return fields;
 }
-
-const DECLARATIONS: ReadonlySet<NodeKind> = new Set([
-  NodeKind.ClassDeclaration,
-  NodeKind.EnumDeclaration,
-  NodeKind.FunctionDeclaration,
-  NodeKind.InterfaceDeclaration,
-  NodeKind.NamespaceDeclaration,
-  NodeKind.TypeDeclaration,
-  NodeKind.Variable,
-  NodeKind.Import,
-  NodeKind.Export,
-  NodeKind.ExportDefault,
-  NodeKind.ExportImport,
-  NodeKind.Empty,
-]);
 
 const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.I8, "i8"],

@@ -39,7 +39,19 @@ const APPLICATIONS = [
       "overridden",
       "names",
       "aborts",
+      "interfaces",
+      "operators",
+      "accessors",
+      "objectLiterals",
+      "dependentDefaults",
+      "switchesWithEffects",
     ],
+  },
+  {
+    name: "start",
+    strings: ["a", "b", "configuration"],
+    integers: [0, 1, 2, 3],
+    golden: ["moduleStatements", "readAtStart"],
   },
 ] as const;
 
@@ -70,16 +82,19 @@ test("access patterns tell tables, keys and dependent reads", () => {
   const post = handlers.find(({ name }) => name === "post");
   const shown = (patterns: BuildResult["handlers"][number]["reads"]): string[] =>
     patterns.map(
-      ({ table, key, dependent, span }) => `${table}[${key}]${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
+      ({ pattern, source, dependent, span }) =>
+        `${pattern} (${source})${dependent ? " dependent" : ""} ${span.file}:${span.line}`,
     );
   expect(shown(post?.reads ?? [])).toEqual([
-    "timelines[owner] handlers/social.ts:57",
-    "users[me] dependent handlers/social.ts:64",
+    "timelines/{each followers of users/{me}} (owner) handlers/social.ts:57",
+    "timelines/{me} (owner) handlers/social.ts:57",
+    "users/{me} (me) dependent handlers/social.ts:64",
   ]);
   expect(shown(post?.writes ?? [])).toEqual([
-    "timelines[owner] handlers/social.ts:60",
-    "posts[post.id] handlers/social.ts:70",
-    "users[me] handlers/social.ts:73",
+    "timelines/{each followers of users/{me}} (owner) handlers/social.ts:60",
+    "timelines/{me} (owner) handlers/social.ts:60",
+    "posts/{me}-{postCount of users/{me}} (post.id) handlers/social.ts:70",
+    "users/{me} (me) handlers/social.ts:73",
   ]);
   expect(handlers.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(["profile", "timeline"]);
 });
@@ -92,11 +107,6 @@ describe("what can't be followed runs near storage", () => {
       "not_sliced_library",
       "new Date(0)",
       "export function h(a: string): void { items.get(a + new Date(0).toISOString()); }",
-    ],
-    [
-      "not_sliced_module_code",
-      'all.push("x")',
-      'const all: string[] = [];\nall.push("x");\nexport function h(): void { items.get(all[0]); }',
     ],
     [
       "not_sliced_module_code",
@@ -138,11 +148,6 @@ describe("what can't be followed runs near storage", () => {
       "['x', , a]",
       "export function h(a: string): void { const all: string[] = ['x', , a]; items.get(all[0]); }",
     ],
-    [
-      "not_sliced_module_code",
-      "salt",
-      "const salt = random();\nexport function h(): void { items.get(random().toString()); }",
-    ],
   ])("%s: %s", (code, marked, source) => {
     const text = HEAD + source;
     const { handlers, diagnostics } = build({ "handlers/h.ts": text });
@@ -154,6 +159,37 @@ describe("what can't be followed runs near storage", () => {
     if (handler?.plan.kind !== "recorded") return;
     const { start, end } = handler.plan.reason.primary;
     expect(text.slice(start, end)).toContain(marked);
+  });
+
+  test("what runs at the start and has no rule concerns only handlers that can notice", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `${HEAD}const salt = random();
+class Settings { text: string = "t"; }
+const settings = new Settings();
+const shared = [settings];
+function tweak(): string { shared[0].text = [[1]].join(); return ""; }
+const tweaked = tweak();
+let other: i32 = 3;
+export function a(k: string): void { items.get(k + other.toString() + random().toString()); }
+export function b(k: string): void { items.get(k + settings.text); }
+export function c(k: string): void { items.get(k + salt.toString()); }
+class Own { text: string = "t"; }
+export function d(k: string): void { const mine = new Own(); items.get(k + mine.text); }`,
+    });
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual([
+      "a: sliced",
+      "b: recorded",
+      "c: recorded",
+      "d: sliced",
+    ]);
+  });
+
+  test("an access at the start that has no rule concerns all handlers", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `${HEAD}const start = [[items.has("s") ? 1 : 2]].join();
+export function a(k: string): void { items.get(k); }`,
+    });
+    expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["a: recorded"]);
   });
 
   test("one handler's trouble is not another's", () => {

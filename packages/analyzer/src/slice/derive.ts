@@ -3,7 +3,7 @@
  * phases in order.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -11,22 +11,23 @@ import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
 import { spanOfRange } from "../parse/span.ts";
+import { KeyPatterns } from "./key-patterns.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
 
-export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
 }
 
-function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler } = front;
+    const { program, facts } = front;
     const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const lowered = lowerHandler({ program, facts }, instance);
     verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
+    const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
     for (const slice of [plain, transformed]) if (slice !== null) verifySlice(lowered, slice.residual, slice.relevance);
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
@@ -36,7 +37,7 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
         fields: slice.residual.fields,
         comment: `What ${handler.name} (${handler.file}) reads and writes.`,
       }),
-      ...patternsOf(slice, pointsTo, front.sources),
+      ...patternsOf(slice, pointsTo, keys),
       transformations: slice.transformations,
       explanations: [],
       plain: other,
@@ -62,21 +63,22 @@ function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
 function patternsOf(
   { residual }: Slice,
   pointsTo: PointsTo,
-  sources: readonly SourceFile[],
+  keys: KeyPatterns,
 ): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
   const reads = new Map<string, AccessPattern>();
   const writes = new Map<string, AccessPattern>();
   for (const [access, { dependent }] of residual.accesses) {
-    const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
-    const key = text.slice(access.key.span.start, access.key.span.end);
     const isRead = access.operation === "get" || access.operation === "has";
     const patterns = isRead ? reads : writes;
     const { file, start } = access.span;
     for (const { name } of pointsTo.tablesOf(access.table)) {
-      // The slice may have several copies of an access.
-      const place = `${file}:${start}:${name}`;
-      const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
-      patterns.set(place, { table: name, key, dependent: isDependent, span: access.span });
+      for (const pattern of keys.of(access, name)) {
+        // The slice may have several copies of an access.
+        const place = `${file}:${start}:${pattern}`;
+        const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
+        const source = keys.source(access.key.span);
+        patterns.set(place, { table: name, pattern, source, dependent: isDependent, span: access.span });
+      }
     }
   }
   return {

@@ -6,6 +6,8 @@
 import {
   STRING,
   VOID,
+  walkExpression,
+  walkFunction,
   zeroText,
   type Access,
   type AssignmentTarget,
@@ -55,6 +57,7 @@ class Builder {
   build(): Residual {
     for (const global of this.program.globals) {
       if (!this.relevance.globals.has(global)) continue;
+      if (global.unknown !== null) throw global.unknown;
       this.globals.set(global, { ...global, initializer: null });
     }
     const handler = this.function(this.program.handler);
@@ -64,6 +67,7 @@ class Builder {
     for (const field of this.relevance.fields)
       fields.set(field, field.initializer === null ? null : this.value(field.initializer));
     for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.fill(next[0], next[1]);
+    for (const global of this.globals.values()) refuseDraws(global);
     return {
       program: { handler, globals: [...this.globals.values()], functions: [...this.functions.values()] },
       fields,
@@ -451,6 +455,29 @@ class Builder {
     this.names.add(name);
     return name;
   }
+}
+
+/** The read/write-set functions of all handlers are one module: what they hold of an initial value runs several times. */
+function refuseDraws({ name, initializer, span }: Global): void {
+  const seen = new Set<FunctionDeclaration>();
+  const check = (expression: Expression): void => {
+    if (expression.kind === "draw")
+      throw new Refusal("not_sliced_module_code", {
+        message: `What is read or written hangs on a draw in the initial value of ${name}.`,
+        primary: span,
+        related: [{ span: expression.span, label: "the draw" }],
+        help: "Draw inside the handler.",
+      });
+    const callees =
+      expression.kind === "call" ? expression.callees : expression.kind === "construction" ? [expression.callee] : [];
+    const values = expression.kind === "function-value" ? [expression.declaration] : [];
+    for (const callee of [...callees, ...values, ...(expression.kind === "library" ? expression.calls : [])]) {
+      if (seen.has(callee)) continue;
+      seen.add(callee);
+      walkFunction(callee, check);
+    }
+  };
+  if (initializer !== null) walkExpression(initializer, check);
 }
 
 function not(condition: Expression): Expression {

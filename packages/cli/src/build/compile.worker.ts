@@ -12,7 +12,10 @@ port.on("message", ({ input, colours }: CompileQuestion) => {
       const reasons = result.handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
       const frames = new Map<Diagnostic, string>();
       for (const diagnostic of [...result.diagnostics, ...reasons]) {
-        frames.set(diagnostic, renderDiagnostic(diagnostic, input.sources, { color: colours }));
+        frames.set(
+          diagnostic,
+          renderDiagnostic(diagnostic, input.sources, { color: colours, more: (code) => `radical explain ${code}` }),
+        );
       }
       port.postMessage({ kind: "compiled", compilation: { ...result, frames } } satisfies CompileAnswer);
     },

@@ -15,7 +15,7 @@ export type DevEvent =
       readonly plans: Readonly<Record<string, HandlerPlan>>;
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
-      /** The diagnostics as text with code frames. */
+      /** As text with code frames, those that the build before did not have. */
       readonly frames: readonly string[];
     }
   | {

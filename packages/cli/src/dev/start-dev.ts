@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix } from "node:path";
 import type { Manifest, TestHooks } from "@radical/protocol";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
+import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics } from "../build/build-app.ts";
 import { bundleOwnWorker } from "../build/bundle.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { CommandError, messageOf } from "../command-error.ts";
@@ -30,6 +30,7 @@ export interface Link {
   readonly address: Address;
   close(): Promise<void>;
 }
+import { ToldDiagnostics } from "./told-diagnostics.ts";
 
 export interface DevOptions {
   readonly project: Project;
@@ -126,8 +127,9 @@ async function startAll(
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
   signal?.throwIfAborted();
+  const told = new ToldDiagnostics();
   const build = (changed: readonly string[]): Promise<BuildOutcome> =>
-    buildAndTell(project, compiler, changed, onEvent);
+    buildAndTell(project, compiler, changed, told, onEvent);
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
@@ -243,6 +245,7 @@ async function buildAndTell(
   project: Project,
   compiler: Compiler,
   changed: readonly string[],
+  told: ToldDiagnostics,
   onEvent: DevOptions["onEvent"],
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
@@ -250,7 +253,7 @@ async function buildAndTell(
   const outcome = await buildApp(project, compiler);
   const { app, report } = outcome;
   const { diagnostics } = report;
-  const frames = framesOf(report);
+  const frames = told.untold(report);
   if (app === null) {
     onEvent({
       event: "build_failed",

@@ -104,6 +104,10 @@ export interface Note {
 export type NoteName =
   | "valid"
   | "stale"
+  /** A version was that of an intent not applied yet. */
+  | "own_write"
+  /** A write took its units behind an intent not applied yet. */
+  | "queued_behind"
   | "near_storage"
   | "joined"
   | "stored_outcome"

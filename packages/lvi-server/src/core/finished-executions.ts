@@ -15,7 +15,7 @@ const RECORD_BYTES = 600;
  * Executions whose id a location chose are repeated within the longest deadline of a request, ten minutes. Those whose
  * id the client chose always make an intent.
  */
-export const REPEAT_WINDOW_MS = 900_000;
+const REPEAT_WINDOW_MS = 900_000;
 
 export class FinishedExecutions {
   readonly #maxBytes: number;

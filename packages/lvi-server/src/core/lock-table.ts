@@ -3,7 +3,8 @@
  *
  * An execution asks for its units in sorted order and waits for one at a time, first come first served, so that no
  * cycle of waiting executions can form. Watchers wait without asking for anything: they are told when a unit is
- * released. Nothing here is durable: the intents are.
+ * released. An owner may also take units *behind* others that hold them: it holds them as well, and its user sees to it
+ * that those act first. Nothing here is durable: the intents are.
  */
 import type { UnitId } from "@radical/protocol";
 
@@ -24,7 +25,10 @@ export interface Released<Owner> {
 }
 
 interface Lock<Owner> {
+  /** First those whom later ones are behind. */
   readonly holders: Map<Owner, LockMode>;
+  /** How many of them hold it exclusively: more than one only behind each other. */
+  exclusive: number;
   readonly queue: { readonly owner: Owner; readonly mode: LockMode }[];
   readonly watchers: Set<Owner>;
 }
@@ -66,6 +70,30 @@ export class LockTable<Owner extends object> {
     return true;
   }
 
+  /**
+   * Takes all units at once, or none, although others hold some of them if it may be behind these. Says behind whom it
+   * is, or null. The owner holds nothing before. Who waits for a unit already is not overtaken.
+   */
+  acquireBehind(
+    owner: Owner,
+    requests: readonly LockRequest[],
+    mayBeBehind: (holder: Owner) => boolean,
+  ): ReadonlySet<Owner> | null {
+    const ahead = new Set<Owner>();
+    for (const { unit, mode } of requests) {
+      const lock = this.#locks.get(unit);
+      if (lock === undefined) continue;
+      if (lock.queue.length > 0 || lock.watchers.size > 0) return null;
+      for (const [holder, held] of lock.holders) {
+        if (mode === "shared" && held === "shared") continue;
+        if (!mayBeBehind(holder)) return null;
+        ahead.add(holder);
+      }
+    }
+    for (const { unit, mode } of requests) this.#hold(owner, unit, mode);
+    return ahead;
+  }
+
   /** Watches units: the next release of any of them names the owner. */
   watch(owner: Owner, units: Iterable<UnitId>): void {
     let watched = this.#watching.get(owner);
@@ -98,6 +126,7 @@ export class LockTable<Owner extends object> {
     }
     for (const unit of this.#held.get(owner) ?? []) {
       const lock = this.#locks.get(unit)!;
+      if (lock.holders.get(owner) === "exclusive") lock.exclusive--;
       lock.holders.delete(owner);
       for (const watcher of lock.watchers) {
         this.#unwatch(watcher);
@@ -121,11 +150,13 @@ export class LockTable<Owner extends object> {
     return this.#held.get(owner) ?? new Set();
   }
 
-  /** Who holds the unit exclusively. */
-  exclusiveHolder(unit: UnitId): Owner | undefined {
+  /** Who holds the unit exclusively, each behind those before it. */
+  exclusiveHolders(unit: UnitId): readonly Owner[] {
     const lock = this.#locks.get(unit);
-    const holder = lock && soleHolder(lock);
-    return holder?.[1] === "exclusive" ? holder[0] : undefined;
+    if (lock === undefined || lock.exclusive === 0) return [];
+    const holders: Owner[] = [];
+    for (const [holder, mode] of lock.holders) if (mode === "exclusive") holders.push(holder);
+    return holders;
   }
 
   /** The executions that keep a waiting owner from its next unit. */
@@ -157,13 +188,17 @@ export class LockTable<Owner extends object> {
 
   #lock(unit: UnitId): Lock<Owner> {
     let lock = this.#locks.get(unit);
-    if (lock === undefined) this.#locks.set(unit, (lock = { holders: new Map(), queue: [], watchers: new Set() }));
+    if (lock === undefined)
+      this.#locks.set(unit, (lock = { holders: new Map(), exclusive: 0, queue: [], watchers: new Set() }));
     return lock;
   }
 
   #hold(owner: Owner, unit: UnitId, mode: LockMode): void {
-    const { holders } = this.#lock(unit);
-    if (holders.get(owner) !== "exclusive") holders.set(owner, mode);
+    const lock = this.#lock(unit);
+    if (lock.holders.get(owner) !== "exclusive") {
+      lock.holders.set(owner, mode);
+      if (mode === "exclusive") lock.exclusive++;
+    }
     let held = this.#held.get(owner);
     if (held === undefined) this.#held.set(owner, (held = new Set()));
     held.add(unit);
@@ -211,11 +246,5 @@ export class LockTable<Owner extends object> {
 }
 
 function compatible<Owner>(lock: Lock<Owner>, mode: LockMode): boolean {
-  if (lock.holders.size === 0) return true;
-  return mode === "shared" && soleHolder(lock)?.[1] !== "exclusive";
-}
-
-/** An exclusive holder is the only one. */
-function soleHolder<Owner>(lock: Lock<Owner>): readonly [Owner, LockMode] | undefined {
-  return lock.holders.entries().next().value;
+  return lock.holders.size === 0 || (mode === "shared" && lock.exclusive === 0);
 }

@@ -151,8 +151,13 @@ class Story {
     return { unit: unit(name), mode, version: value === undefined ? null : this.version(name, value) };
   }
 
-  /** The version of a value that a cache holds: as stored, or one that never was. */
+  /** The version of a value that a cache holds: as stored, as written by this location (`2@2.1`), or one that never was. */
   version(name: string, value: string): Version {
+    const own = /^(.*)@(\d+)\.(\d+)$/.exec(value);
+    if (own !== null) {
+      const [, text = "", epoch, sequence] = own;
+      return entryOf(commitId(Number(epoch), Number(sequence)), text === "∅" ? null : encode(text)).version;
+    }
     if (value === "∅") return entryOf(commitId(0, 0), null).version;
     const item = this.items.get(unit(name));
     if (item !== undefined && decode(item.value) === value) return entryOf(item.commitId, item.value).version;
@@ -599,6 +604,128 @@ describe("locks", () => {
     const story = withPendingWrite({ maxExecutions: 1 });
     story.request("B", "!y");
     expect(story.said).toEqual(["B ← refused busy"]);
+  });
+});
+
+describe("own writes", () => {
+  test("a location reads what it has written before its followup has arrived", () => {
+    const story = withPendingWrite();
+    story.request("R", "x=2@2.1");
+    story.request("S", "x=1", { location: "elsewhere" });
+    // Somebody else waits until it is applied, which is now wanted.
+    expect(story.said).toEqual(["R ← valid without intent", "run declared on x=1"]);
+  });
+
+  test("a write is queued behind it, told at once, and applied after it, although its followup is faster", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    expect(story.said).toEqual(["intent B 2.2 x:read-write", "B ← valid 2.2"]);
+    story.followup("B", commitId(2, 2), "x:=3");
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied", "complete B 2.2 pending x:=3"]);
+    story.completed();
+    story.ran(did("x x:=2"));
+    expect([story.said, story.storedValue("x"), story.isIdle]).toEqual([["followup B ← applied"], "3", true]);
+  });
+
+  test("of several that are queued only the last one's version is current", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    story.request("R", "x=3@2.2");
+    expect(story.said.slice(2)).toEqual(["R ← valid without intent"]);
+    story.request("S", "x=2@2.1");
+    expect(story.said).toEqual(["run declared on x=1"]);
+  });
+
+  test("somebody waits: all that are queued are re-executed, in order", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    story.request("C", "!x", { location: "elsewhere" });
+    expect(story.said.slice(2)).toEqual(["run declared on x=1"]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "run declared on x=2"]);
+    story.ran(did("x x:=3"));
+    story.completed();
+    expect(story.said).toEqual(["complete B 2.2 pending x:=3", "intent C 2.3 x:write"]);
+  });
+
+  test("a unit that the one ahead only reads is not written before that one is applied", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "y=1 +x=1");
+    story.loaded();
+    story.stored();
+    story.request("B", "x=2@2.1 !y");
+    story.stored();
+    story.followup("B", commitId(2, 2), "y:=9");
+    expect(story.said.slice(-3)).toEqual(["intent B 2.2 x:read y:write", "B ← valid 2.2", "run declared on x=1 y=1"]);
+    story.ran(did("x y x:=2"));
+    story.completed();
+    story.completed();
+    expect([story.storedValue("x"), story.storedValue("y"), story.isIdle]).toEqual(["2", "9", true]);
+  });
+
+  test("stale otherwise: it lets go of what is ahead of it, and runs near storage after that", () => {
+    const story = new Story({ x: "1", y: "1", z: "1" });
+    story.request("A", "y=1 +x=1");
+    story.loaded();
+    story.stored();
+    story.request("B", "+x=2@2.1 !y z=0");
+    story.loaded();
+    expect(story.said.slice(3)).toEqual(["load z", "run declared on x=1 y=1"]);
+    story.ran(did("x y x:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "run derive writing nothing on x=2 z=1"]);
+    story.ran(needs("x z !x !y"));
+    expect(story.said).toEqual(["run derive writing x y on x=2 z=1"]);
+    story.ran(did("x z x:=3 y:=3"));
+    story.completed();
+    expect([story.storedValue("y"), story.isIdle]).toEqual(["3", true]);
+  });
+
+  test("who waits already is not overtaken", () => {
+    const story = withPendingWrite();
+    story.request("C", "!x", { location: "elsewhere" });
+    story.request("B", "+x=2@2.1");
+    expect(story.said).toEqual(["run declared on x=1"]);
+  });
+
+  test("a version that the intent turns out not to write is stale", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.request("R", "x=3@2.1");
+    story.request("S", "x=2@2.1");
+    expect(story.said).toEqual(["complete A 2.1 pending x:=2", "S ← valid without intent"]);
+    story.completed();
+    expect(story.said).toEqual(["followup A ← applied", "run derive writing nothing on x=2"]);
+  });
+
+  test("a restart: intents are adopted behind those whose writes they have read", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    story.request("C", "x=3@2.2 !y");
+    story.stored();
+    expect(story.said.slice(2)).toEqual(["intent C 2.3 x:read y:write", "C ← valid 2.3"]);
+    story.restart();
+    story.request("R", "y=9@2.3");
+    expect(story.said).toEqual(["R ← valid without intent"]);
+    story.passes(5_000);
+    story.loaded();
+    expect(story.said).toEqual(["load x", "run declared on x=1"]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.ran(did("x x:=3"));
+    story.completed();
+    story.ran(did("x y:=9"));
+    story.completed();
+    expect([story.storedValue("x"), story.storedValue("y"), story.isIdle]).toEqual(["3", "9", true]);
+    expect(story.notes).not.toContain("abandoned_intent");
   });
 });
 

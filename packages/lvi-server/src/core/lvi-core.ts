@@ -16,6 +16,7 @@ import {
   type CommitId,
   commitId,
   type Entry,
+  entryOf,
   type ExecutedCause,
   type ExecutionId,
   type Followup,
@@ -33,6 +34,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
+import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
@@ -194,6 +196,13 @@ interface Execution {
   /** Hash of the completion by which it ended, to compare with a second run. */
   completionHash: string | null;
   followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
+  /** Whose writes it has read, or whose units it takes, before they are applied: those are applied first. */
+  ahead: Set<Execution>;
+  /** For whom the same is true of this one. */
+  readonly behind: Set<Execution>;
+  /** What is to be done when nobody is ahead any more. */
+  early: { readonly caller: CallerId; readonly followup: Followup }[];
+  wanted: string | null;
 }
 
 type Operation =
@@ -234,6 +243,8 @@ export class LviCore {
   readonly #deadlines = new Deadlines<Due>();
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
+  /** Executions that nobody is ahead of since this step. */
+  readonly #due: Execution[] = [];
   #effects: Effect[] = [];
   #nowMs: number;
   #names = 0;
@@ -250,9 +261,8 @@ export class LviCore {
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
     this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, nowMs);
-    // Two pending intents overlap only if the older one was abandoned: the younger one gets the locks.
-    const youngestFirst = recovered.pending.toSorted((a, b) => (a.commitId < b.commitId ? 1 : -1));
-    for (const intent of youngestFirst) this.#adopt(intent);
+    const adopted = new Map<CommitId, Execution>();
+    for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, adopted);
   }
 
   /** When to send the event `clock`; null: not until something else happens. */
@@ -277,9 +287,12 @@ export class LviCore {
     this.#nowMs = nowMs;
     this.#effects = [];
     this.#handle(event);
-    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
-      const { phase } = next;
-      if (phase.kind === "waiting" || phase.kind === "watching") this.#proceed(next, phase.next);
+    while (this.#ready.length > 0 || this.#due.length > 0) {
+      for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
+      const next = this.#ready.shift();
+      const phase = next?.phase;
+      if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching"))
+        this.#proceed(next, phase.next);
     }
     this.#versions.evict();
     return this.#effects;
@@ -380,6 +393,10 @@ export class LviCore {
       kills: 0,
       completionHash: null,
       followups: [],
+      ahead: new Set(),
+      behind: new Set(),
+      early: [],
+      wanted: null,
     };
     this.#executions.set(executionId, execution);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -417,6 +434,10 @@ export class LviCore {
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
     if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution);
+    if (this.#lockBehind(execution, declaredLocks(units))) {
+      this.#note("queued_behind", execution);
+      return this.#validate(execution);
+    }
     this.#lock(execution, declaredLocks(units), "validate");
   }
 
@@ -435,11 +456,13 @@ export class LviCore {
   #validate(execution: Execution): void {
     // Blind writes are locked and need no version.
     const declared = execution.declared!.filter((accessed) => accessed.mode !== "write");
-    const units = declared.map(({ unit }) => unit);
+    const foreign = declared.filter(({ unit, version }) => !this.#isOwnWrite(execution, unit, version));
+    const units = foreign.map(({ unit }) => unit);
     if (!this.#settled(execution, units, "validate")) return;
     if (!this.#hot(execution, units, "validate")) return;
 
-    const stale = declared.filter(({ unit, version }) => {
+    if (foreign.length < declared.length) this.#note("own_write", execution);
+    const stale = foreign.filter(({ unit, version }) => {
       const current = this.#versions.get(unit)!.version;
       if (version !== null && version.hash !== null && current.hash !== null && version.commitId > current.commitId) {
         this.#note("lost_write_alarm", execution, `${unit}: ${version.commitId} after ${current.commitId}`);
@@ -455,6 +478,11 @@ export class LviCore {
           .slice(0, 5)
           .join(" "),
       );
+      // Near storage it may write at any time, so it must not hold what somebody ahead still reads.
+      if (execution.ahead.size > 0) {
+        this.#leaveQueue(execution);
+        this.#unlock(execution);
+      }
       return this.#runNearStorage(execution, "stale");
     }
     if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read"))
@@ -473,18 +501,34 @@ export class LviCore {
    * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
    */
   #settled(execution: Execution, units: readonly UnitId[], next: Step): boolean {
-    const told = units.filter((unit) => {
-      const holder = this.#locks.exclusiveHolder(unit);
-      return holder !== undefined && holder !== execution && holder.told;
-    });
+    const told = units.filter((unit) => this.#toldHolder(execution, unit) !== undefined);
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
       this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), next);
       return false;
     }
     this.#watch(execution, told, next);
-    for (const unit of told) this.#replay(this.#locks.exclusiveHolder(unit)!, "contention");
+    for (const unit of told) this.#replay(this.#toldHolder(execution, unit)!, "contention");
     return false;
+  }
+
+  /** The last told execution that is to write the unit. */
+  #toldHolder(execution: Execution, unit: UnitId): Execution | undefined {
+    return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && holder.told);
+  }
+
+  /**
+   * Whether a location sends, as the version of a unit, the commit id of the intent that is to write it: it holds exactly
+   * what will be applied, since only the location that ran the handler has the commit id before that. So it reads its
+   * own write at once, and its place in the order is behind that intent.
+   */
+  #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
+    const writer = this.#toldHolder(execution, unit);
+    if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;
+    if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
+    const { completion } = writer.phase;
+    const write = completion.writes.find((candidate) => candidate.unit === unit);
+    return write !== undefined && sameVersion(version, entryOf(completion.commitId, write.value).version);
   }
 
   /** Whether the version table holds the units; else loads those it lacks. */
@@ -609,6 +653,11 @@ export class LviCore {
       answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "followup not covered");
     }
+    if (execution.ahead.size > 0) {
+      execution.early.push({ caller, followup });
+      for (const first of execution.ahead) this.#replay(first, "a later write waits");
+      return;
+    }
     this.#note("followup_applied", execution);
     execution.followups.push({ caller, result: "applied" });
     this.#complete(execution, intent.commitId, followup.outcome, followup.writes);
@@ -623,6 +672,11 @@ export class LviCore {
    */
   #replay(execution: Execution, reason: string): void {
     if (execution.phase.kind !== "pending" || execution.replay !== null) return;
+    if (execution.ahead.size > 0) {
+      execution.wanted = reason;
+      for (const first of execution.ahead) this.#replay(first, reason);
+      return;
+    }
     this.#note("re_execution", execution, reason);
     execution.replay = "loading";
     const reads = readsOf(execution.intent!);
@@ -692,6 +746,7 @@ export class LviCore {
     execution.replay = null;
     execution.told = false;
     execution.sequence = null;
+    this.#leaveQueue(execution);
     this.#unlock(execution);
     this.#runNearStorage(execution, "requested");
   }
@@ -895,7 +950,7 @@ export class LviCore {
   #current(unit: UnitId): Entry {
     const entry = this.#versions.get(unit)!;
     if (entry.value !== null) return entry;
-    const sequence = this.#locks.exclusiveHolder(unit)?.sequence;
+    const sequence = this.#locks.exclusiveHolders(unit).at(-1)?.sequence;
     const asOf = sequence === null || sequence === undefined ? this.#sequence : sequence - 1;
     return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
   }
@@ -963,6 +1018,7 @@ export class LviCore {
     execution.phase = { kind: "ended" };
     execution.told = false;
     this.#executions.delete(execution.id);
+    this.#leaveQueue(execution);
     this.#unlock(execution);
   }
 
@@ -1007,6 +1063,54 @@ export class LviCore {
     execution.phase = { kind: "waiting", next };
     if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
     this.#stir(execution);
+  }
+
+  /**
+   * Own writes: an execution that read what pending intents will write takes its units behind them at once, if they and
+   * those ahead of them are all that is in its way. It is applied, and re-executed, after them.
+   */
+  #lockBehind(execution: Execution, requests: readonly LockRequest[]): boolean {
+    const first = new Set<Execution>();
+    for (const accessed of execution.declared!) {
+      if (accessed.mode === "write") continue;
+      const writer = this.#locks.exclusiveHolders(accessed.unit).at(-1);
+      if (writer === undefined) continue;
+      if (!writer.told || !this.#isOwnWrite(execution, accessed.unit, accessed.version)) return false;
+      first.add(writer);
+    }
+    if (first.size === 0) return false;
+    // A set grows while it is gone through.
+    for (const writer of first) for (const before of writer.ahead) first.add(before);
+    const gate = { unit: GATE, mode: "shared" } as const;
+    return this.#queueBehind(execution, [gate, ...requests], first);
+  }
+
+  #queueBehind(execution: Execution, requests: readonly LockRequest[], first: ReadonlySet<Execution>): boolean {
+    const ahead = this.#locks.acquireBehind(execution, requests, (holder) => first.has(holder));
+    if (ahead === null) return false;
+    execution.ahead = new Set(ahead);
+    for (const before of ahead) before.behind.add(execution);
+    return true;
+  }
+
+  /** Nobody is ahead of it or behind it any more; who was behind it alone goes on. */
+  #leaveQueue(execution: Execution): void {
+    for (const before of execution.ahead) before.behind.delete(execution);
+    execution.ahead.clear();
+    for (const next of execution.behind) {
+      next.ahead.delete(execution);
+      if (next.ahead.size === 0 && (next.wanted !== null || next.early.length > 0)) this.#due.push(next);
+    }
+    execution.behind.clear();
+  }
+
+  /** Does what was to be done when nobody is ahead any more. */
+  #goOn(execution: Execution): void {
+    const { early, wanted } = execution;
+    execution.early = [];
+    execution.wanted = null;
+    for (const { caller, followup } of early) this.#followup(caller, followup);
+    if (wanted !== null) this.#replay(execution, wanted);
   }
 
   /** Waits until one of the units is released, without a place in a queue. */
@@ -1144,8 +1248,11 @@ export class LviCore {
     else if (execution.phase.kind === "running") this.#ran(execution, result);
   }
 
-  /** Installs the locks of an intent that an earlier server left pending; nobody else holds anything yet. */
-  #adopt(intent: Intent): void {
+  /**
+   * Installs the locks of an intent that an earlier server left pending, behind those of others whose writes it has read;
+   * `first` null: it was abandoned, and somebody else has its units.
+   */
+  #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, adopted: Map<CommitId, Execution>): void {
     const { executionId, module, handler, args, environment, location, units } = intent;
     const execution: Execution = {
       id: executionId,
@@ -1168,9 +1275,17 @@ export class LviCore {
       kills: 0,
       completionHash: null,
       followups: [],
+      ahead: new Set(),
+      behind: new Set(),
+      early: [],
+      wanted: null,
     };
     this.#executions.set(executionId, execution);
-    if (this.#locks.tryAcquire(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(units)])) {
+    if (first !== null) {
+      adopted.set(intent.commitId, execution);
+      const ahead = new Set([...first].flatMap((id) => adopted.get(id) ?? []));
+      if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(units)], ahead))
+        throw new Error(`the locks of intent ${intent.commitId} can't be installed`);
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     } else {
       execution.told = false;

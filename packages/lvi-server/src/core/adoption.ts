@@ -1,0 +1,55 @@
+/**
+ * In which order a starting server takes the locks of the intents that an earlier one left pending.
+ *
+ * Two of them overlap for one of two reasons. The younger one has read what the older one is to write, its location's
+ * own write: then it is behind it, and is applied after it. Or the older one was abandoned and its locks were given to
+ * the younger one: nobody was told a success of it, so it may be run near storage later.
+ */
+import type { CommitId, UnitId } from "@radical/protocol";
+import type { Intent, IntentUnit } from "./intent.ts";
+
+export interface Adoption {
+  readonly intent: Intent;
+  /** The intents that it may be behind; null: it was abandoned. */
+  readonly first: ReadonlySet<CommitId> | null;
+}
+
+/** Oldest first. */
+export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
+  const byCommit = new Map(pending.map((intent) => [intent.commitId, intent]));
+  const oldestFirst = pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+  const firstOf = new Map<Intent, ReadonlySet<CommitId>>();
+  for (const intent of oldestFirst) {
+    const first = new Set<CommitId>();
+    for (const { version } of intent.units) {
+      const read = version === null ? undefined : byCommit.get(version.commitId);
+      if (read === undefined || read === intent) continue;
+      first.add(read.commitId);
+      for (const before of firstOf.get(read) ?? []) first.add(before);
+    }
+    firstOf.set(intent, first);
+  }
+
+  const holders = new Map<UnitId, { readonly intent: Intent; readonly mode: IntentUnit["mode"] }[]>();
+  const abandoned = new Set<Intent>();
+  for (const intent of oldestFirst.toReversed()) {
+    const overlaps = intent.units.some(({ unit, mode }) =>
+      holders
+        .get(unit)
+        ?.some(
+          (younger) =>
+            (mode !== "read" || younger.mode !== "read") && !firstOf.get(younger.intent)!.has(intent.commitId),
+        ),
+    );
+    if (overlaps) {
+      abandoned.add(intent);
+      continue;
+    }
+    for (const { unit, mode } of intent.units) {
+      const list = holders.get(unit);
+      if (list === undefined) holders.set(unit, [{ intent, mode }]);
+      else list.push({ intent, mode });
+    }
+  }
+  return oldestFirst.map((intent) => ({ intent, first: abandoned.has(intent) ? null : firstOf.get(intent)! }));
+}

@@ -8,7 +8,6 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import type { Derived, FrontEnd } from "../front.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
 import { buildWith, type BuildResult, type Slicer } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { fixture } from "./fixtures.ts";
@@ -67,9 +66,9 @@ export class MutationCheck {
   async check(mutant: Mutant): Promise<Verdict> {
     const { rule } = mutant;
     const url = new URL(`slicer.ts?mutant=${MUTANTS.indexOf(mutant)}`, SOURCE).href;
-    const mutated = ((await import(url)) as { readonly slicer: Slicer<FactsCompiler> }).slicer;
+    const mutated = ((await import(url)) as { readonly slicer: Slicer }).slicer;
     let changed: readonly string[] = [];
-    const deriveReadWriteSets = (front: FrontEnd<FactsCompiler>): Derived[] => {
+    const deriveReadWriteSets = (front: FrontEnd): Derived[] => {
       const derived = mutated.deriveReadWriteSets(front);
       const different = derived.filter(
         (verdict) =>

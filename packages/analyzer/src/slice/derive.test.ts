@@ -44,14 +44,16 @@ describe.each(APPLICATIONS)("$name", ({ name, strings, integers }) => {
     expect(built.handlers.filter(({ plan }) => plan.kind !== "sliced")).toEqual([]);
   });
 
-  test("handlers touch only what it said, and it says no more", () => {
-    const found: Findings = explore(built, { strings, integers, runs: 300, callsPerRun: 6 });
-    expect(found.results).toBeGreaterThan(300);
-    // What says more has its reason in the report.
-    const plain = built.handlers.filter(({ transformations }) => transformations.length === 0);
-    const handlers = plain.map((handler) => handler.name);
-    const exact = explore(built, { strings, integers, runs: 300, callsPerRun: 6, handlers });
-    expect(exact).toMatchObject({ extraReads: 0, extraWrites: 0 });
+  test("handlers touch only what it said", () => {
+    const found: Findings = explore(built, { strings, integers, runs: 150, callsPerRun: 6 });
+    expect(found.results).toBeGreaterThan(150);
+  });
+
+  test("it says no more, but by transformations", () => {
+    const exact = built.handlers.filter(({ transformations }) => transformations.length === 0);
+    const handlers = exact.map((handler) => handler.name);
+    const found: Findings = explore(built, { strings, integers, runs: 200, callsPerRun: 6, handlers });
+    expect([found.extraReads, found.extraWrites]).toEqual([0, 0]);
   });
 
   test.each(SPELLED_OUT[name])("%s", async (handler) => {

@@ -73,7 +73,13 @@ function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Deriv
   const { wasm, problem } = compileTogether([verdict], [], base);
   if (wasm !== null) return verdict;
   const { plain } = verdict;
-  return plain?.kind === "sliced" ? compiling(plain, schema, base) : notCompiled(verdict, schema, problem);
+  if (plain?.kind !== "sliced") return notCompiled(verdict, schema, problem);
+  const warning = diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${verdict.handler} does without transformations: with them it does not compile: ${problem}`,
+    primary: spanOfRange(schema.handlers.find(({ name }) => name === verdict.handler)!.declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+  return compiling({ ...plain, diagnostics: [...plain.diagnostics, warning] }, schema, base);
 }
 
 type Attempt = { readonly compiled: Pick<CompiledProgram, "program" | "messages" | "crash" | "compiler"> } & (

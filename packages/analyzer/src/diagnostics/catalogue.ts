@@ -98,6 +98,9 @@ export const CATALOGUE = {
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
   not_sliced_update_order: NOT_SLICED,
+  sliced_without_transformations: { severity: "warning", class: "internal" },
+  /** On the developer's request; it works, and takes time. */
+  expensive_read_write_set: { severity: "info", class: "imprecise" },
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,

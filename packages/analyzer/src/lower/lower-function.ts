@@ -1579,13 +1579,15 @@ class FunctionLowering {
     if (builtin.name === "unchecked" && first !== undefined) return this.expression(first);
     const member = builtin.parent.kind === ElementKind.File ? libraryMember("", builtin.name) : null;
     if (member === null) throw this.unknownMember(builtin.name, span);
+    // The message of an assertion that always holds is not compiled.
+    const args = builtin.name === "assert" ? node.args.filter((argument) => this.wasCompiled(argument)) : node.args;
     return {
       kind: "library",
       member,
       receiver: null,
       name: textOf(node.expression),
       typeArguments: (this.factsOf(node).typeArguments ?? []).map((type) => this.lowering.type(type, span)),
-      arguments: node.args.map((argument) => this.expression(argument)),
+      arguments: args.map((argument) => this.expression(argument)),
       calls: [],
       type: this.typeOf(node),
       span,

@@ -29,7 +29,9 @@ function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
     const pointsTo = new PointsTo(lowered);
     const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
-    for (const slice of [plain, transformed]) if (slice !== null) verifySlice(lowered, slice.residual, slice.relevance);
+    verifySlice(lowered, plain.residual, plain.relevance);
+    const broken =
+      transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
@@ -41,9 +43,9 @@ function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
       transformations: slice.transformations,
       explanations: [],
       plain: other,
-      diagnostics: [],
+      diagnostics: broken === null ? [] : [withoutTransformations(handler, broken)],
     });
-    return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
+    return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
@@ -58,6 +60,24 @@ function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
     primary: spanOfRange(handler.declaration.name.range),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
+}
+
+function withoutTransformations({ name, declaration }: HandlerDeclaration, problem: string): Diagnostic {
+  return diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${name} does without transformations: ${problem}`,
+    primary: spanOfRange(declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+}
+
+/** What an action throws, in words; null: nothing. */
+function problemOf(action: () => void): string | null {
+  try {
+    action();
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
 }
 
 function patternsOf(

@@ -99,7 +99,9 @@ describe("a draw that is left out changes those of its own call site only", () =
           " ",
         ),
         // Never reached, and the constructor and getter of two classes.
-        ...["", "in made, in derived, made", "made"],
+        "",
+        "in made, in derived, made",
+        "made",
       ].toSorted(),
     );
   });

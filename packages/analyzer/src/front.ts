@@ -3,6 +3,7 @@
  */
 import type { Diagnostic, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 import type { as } from "./parse/assemblyscript.ts";
+import type { Facts } from "./parse/facts.ts";
 
 /** A handler as the developer declared it. */
 export interface HandlerDeclaration {
@@ -25,20 +26,22 @@ export interface TableDeclaration {
   readonly declaration: as.VariableDeclaration;
 }
 
-/** The application's program, compiled without errors, with what its compiler wrote down. */
-export interface FrontEnd<Compiler extends as.Compiler = as.Compiler> {
+/** The application's program, compiled without errors, with what the compiler resolved. */
+export interface FrontEnd {
   readonly sources: readonly SourceFile[];
   readonly program: as.Program;
-  readonly compiler: Compiler;
+  readonly facts: Facts;
   readonly handlers: readonly HandlerDeclaration[];
   readonly tables: readonly TableDeclaration[];
 }
 
-/** One access of a handler, as the developer wrote it. */
+/** One access of a handler. */
 export interface AccessPattern {
   readonly table: string;
+  /** What it accesses, in words: `timelines/{me}`; see `slice/key-patterns.ts`. */
+  readonly pattern: string;
   /** Source text of the key expression. */
-  readonly key: string;
+  readonly source: string;
   /** Whether the read/write-set function needs the value that is read. */
   readonly dependent: boolean;
   readonly span: Span;

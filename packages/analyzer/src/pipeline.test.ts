@@ -2,9 +2,9 @@ import { DEFAULT_LIMITS } from "@radical/protocol";
 import { deriveAccessSet, type DerivedSet } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
 import type { Derived } from "./front.ts";
-import { RadicalCompiler } from "./parse/compile.ts";
 import { buildApplication } from "./index.ts";
-import { buildWith, type BuildResult, type Slicer } from "./pipeline.ts";
+import { buildWith, type Analysis, type BuildResult, type Slicer } from "./pipeline.ts";
+import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
 import { explore } from "./testing/oracle.ts";
 import { call, invocation, moduleOf, snapshotOf, type Items } from "./testing/run.ts";
@@ -51,9 +51,8 @@ const SOURCES: Readonly<Record<string, string>> = {
     export function remove(id: string): void { users.touch(id); users.willDelete(id); }`,
 };
 
-function slicerOf(sources: Readonly<Record<string, string>>): Slicer<RadicalCompiler> {
+function slicerOf(sources: Readonly<Record<string, string>>): Slicer {
   return {
-    createCompiler: (program) => new RadicalCompiler(program),
     deriveReadWriteSets: (front) =>
       front.handlers
         .filter(({ name }) => sources[name] !== undefined)
@@ -81,7 +80,7 @@ function plans(build: BuildResult): Record<string, string> {
 describe("a build", () => {
   const build = buildWith(buildInput(FILES), slicerOf(SOURCES));
 
-  test("gives two modules that export the handlers, memory and the start, and import host functions only", () => {
+  test("gives two modules that export the handlers, memory, the start and the reset, and import host functions only", () => {
     expect(build.diagnostics).toEqual([]);
     for (const bytes of [build.wasm, build.rwWasm]) {
       const module = new WebAssembly.Module(Uint8Array.from(bytes));
@@ -89,7 +88,7 @@ describe("a build", () => {
         WebAssembly.Module.exports(module)
           .map(({ name }) => name)
           .toSorted(),
-      ).toEqual(["_start", "friends", "memory", "remove", "save"]);
+      ).toEqual(["__radical_reset", "_start", "friends", "memory", "remove", "save"]);
       for (const { module: from, name } of WebAssembly.Module.imports(module))
         expect(from === "radical" || `${from}.${name}` === "env.abort").toBe(true);
     }
@@ -186,8 +185,7 @@ describe("what the slicer gets wrong costs speed, not the build", () => {
       remove: "analyzer_crash",
       save: "sliced",
     });
-    const broken: Slicer<RadicalCompiler> = {
-      ...slicerOf(SOURCES),
+    const broken: Slicer = {
       deriveReadWriteSets: () => {
         throw new Error("out of luck");
       },
@@ -197,28 +195,6 @@ describe("what the slicer gets wrong costs speed, not the build", () => {
     expect(plans(build)).toEqual({ friends: "analyzer_crash", remove: "analyzer_crash", save: "analyzer_crash" });
     expect(build.diagnostics[0]?.message).toContain("out of luck");
   });
-});
-
-test("a crash of the compiler is a diagnostic at the function it was in", () => {
-  class Crashing extends RadicalCompiler {
-    override compileStatement(statement: Parameters<RadicalCompiler["compileStatement"]>[0]): number {
-      if (this.currentFlow.sourceFunction.prototype.name === "remove") throw new TypeError("no luck");
-      return super.compileStatement(statement);
-    }
-  }
-  const build = buildWith(buildInput(FILES), {
-    ...slicerOf(SOURCES),
-    createCompiler: (program) => new Crashing(program),
-  });
-  expect(build).toMatchObject({ ok: false, handlers: [], wasm: new Uint8Array() });
-  expect(build.diagnostics).toMatchObject([
-    {
-      code: "compiler_crash",
-      class: "internal",
-      message: "the AssemblyScript compiler crashed in remove: no luck",
-      primary: { file: "handlers/users.ts", line: 15 },
-    },
-  ]);
 });
 
 test("the whole of it: handlers to sets that hold", async () => {
@@ -231,4 +207,23 @@ test("the whole of it: handlers to sets that hold", async () => {
     expect(findings).toMatchObject({ traps: 0, extraReads: 0, extraWrites: 0 });
     expect(findings.results).toBeGreaterThan(100);
   }
+});
+
+describe("the analysis", () => {
+  test("is told before the modules are made, and what they bring in does not change it", () => {
+    const told: Analysis[] = [];
+    const { wasm, rwWasm, ...analysis } = buildWith({ ...buildInput(FILES), optimize: false }, slicer, {
+      onAnalyzed: (early) => told.push(early),
+    });
+    expect(told).toEqual([analysis]);
+    expect(wasm.length).toBeGreaterThan(1_000);
+    expect(rwWasm.length).toBeGreaterThan(1_000);
+  });
+
+  test("is not told if there are errors", () => {
+    const told: Analysis[] = [];
+    const input = buildInput({ "handlers/a.ts": "export function a(): i32 { return later(); }" });
+    expect(buildWith(input, slicer, { onAnalyzed: (early) => told.push(early) }).ok).toBe(false);
+    expect(told).toEqual([]);
+  });
 });

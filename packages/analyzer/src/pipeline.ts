@@ -1,6 +1,10 @@
 /**
- * The build of an application, on one screen: check → load → schema, directions → generate → compile f → derive the
- * read/write sets → compile f^rw. Each step works on what the one before it gave; a step that finds errors is the last.
+ * The build of an application, on one screen.
+ *
+ * The analysis: check → load → schema, directions → resolve → derive the read/write sets. It ends with all that can be
+ * said about the handlers. The compilation: generate → compile f → compile f^rw. It ends with the modules.
+ *
+ * Each step works on what the ones before it gave; a step that finds errors is the last.
  */
 import { DEFAULT_LIMITS, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
@@ -9,8 +13,15 @@ import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
-import { compileProgram, loadProgram, type CompileRequest, type RadicalCompiler } from "./parse/compile.ts";
-import type { as } from "./parse/assemblyscript.ts";
+import {
+  compileProgram,
+  compileWith,
+  loadProgram,
+  type CompiledProgram,
+  type CompileRequest,
+  type LoadedProgram,
+} from "./parse/compile.ts";
+import { FactsCompiler, type Roots } from "./parse/facts.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
@@ -65,8 +76,9 @@ export interface TableReport {
   readonly type: ValueType;
 }
 
-export interface BuildResult {
-  /** Whether there is a module: no diagnostic is an error. */
+/** What is known before any WebAssembly is made. */
+export interface Analysis {
+  /** Whether no diagnostic is an error. */
   readonly ok: boolean;
   /** Sorted by place. */
   readonly diagnostics: readonly Diagnostic[];
@@ -74,6 +86,10 @@ export interface BuildResult {
   readonly handlers: readonly HandlerReport[];
   readonly tables: readonly TableReport[];
   readonly records: RecordTypes;
+}
+
+/** The analysis, with what the compilation of the read/write-set functions changed in it, and the modules. */
+export interface BuildResult extends Analysis {
   /** The handlers; empty unless `ok`. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions; empty unless `ok`. */
@@ -81,29 +97,74 @@ export interface BuildResult {
 }
 
 /** The back half of the analyzer. */
-export interface Slicer<Compiler extends RadicalCompiler> {
-  /** Makes the compiler that writes down what the slicer wants to know. */
-  readonly createCompiler: (program: as.Program) => Compiler;
-  readonly deriveReadWriteSets: (front: FrontEnd<Compiler>) => readonly Derived[];
+export interface Slicer {
+  readonly deriveReadWriteSets: (front: FrontEnd) => readonly Derived[];
 }
 
-/** Of all builds in this process. */
+export interface BuildOptions {
+  /** Called with the analysis as soon as it is there, unless there are errors. */
+  readonly onAnalyzed?: ((analysis: Analysis) => void) | undefined;
+  /** Default: those of all builds in this process. */
+  readonly trees?: SyntaxTrees;
+}
+
 const SHARED_TREES = new SyntaxTrees();
 
-export function buildWith<Compiler extends RadicalCompiler>(
+export function buildWith(
   input: BuildInput,
-  slicer: Slicer<Compiler>,
-  trees: SyntaxTrees = SHARED_TREES,
+  slicer: Slicer,
+  { onAnalyzed, trees = SHARED_TREES }: BuildOptions = {},
 ): BuildResult {
   const diagnostics: Diagnostic[] = [];
   const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(diagnostics) });
   const hasErrors = (): boolean => diagnostics.some((found) => found.severity === "error");
+  const fallback = startOf(input);
 
   diagnostics.push(...checkSources(input.sources, input.handlerFiles, trees));
   if (hasErrors()) return failed();
 
-  const fallback = startOf(input);
-  const request: CompileRequest = {
+  const request = requestOf(input, trees);
+  const loaded = loadProgram({ ...request, shadowStack: false });
+  diagnostics.push(...problemsOf(loaded, fallback));
+  if (hasErrors()) return failed();
+
+  const tags = readTags(input.sources);
+  const schema = extractSchema(loaded.program, input.handlerFiles, {
+    uniqueNames: true,
+    isSetFunction: (declaration) => isSetFunction(tags, declaration),
+  });
+  const directions = readDirections(loaded.program, schema, tags);
+  diagnostics.push(...schema.diagnostics, ...directions.diagnostics, ...problemsOf(loaded, fallback));
+  if (schema.handlers.length === 0 && !hasErrors()) diagnostics.push(noHandlers(fallback));
+  if (hasErrors()) return failed();
+
+  const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema)));
+  resolved.module?.drop();
+  diagnostics.push(...problemsOf(resolved, fallback), ...checkUses(resolved, schema.tables, fallback));
+  if (hasErrors()) return failed();
+
+  const derived = derive(slicer, resolved, { sources: input.sources, ...declarations(schema, directions) }, schema);
+  onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived));
+
+  const { entry, grafts } = generateCode(schema, { respond: true });
+  const f = compileProgram(
+    loadProgram({ ...request, sources: new Map([...request.sources, [ENTRY_FILE, entry]]), grafts }),
+  );
+  diagnostics.push(...problemsOf(f, fallback), ...checkUses(f, schema.tables, fallback));
+  if (hasErrors() || f.module === null) {
+    f.module?.drop();
+    return failed();
+  }
+  const wasm = f.module.emit();
+
+  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback);
+  diagnostics.push(...rw.diagnostics);
+  if (hasErrors()) return failed();
+  return { ...analysisOf(diagnostics, schema, directions, rw.derived), wasm, rwWasm: rw.wasm };
+}
+
+function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
+  return {
     sources: new Map([
       ...input.sources.map((file) => [file.path, file.text] as const),
       [ENTRY_FILE, loadingEntry(input.handlerFiles)],
@@ -116,61 +177,41 @@ export function buildWith<Compiler extends RadicalCompiler>(
     memoryPages: DEFAULT_LIMITS.memoryPages,
     trees,
   };
-  const loaded = loadProgram(request);
-  if (loaded.crash !== null) diagnostics.push(fromCrash(loaded.crash, fallback));
-  if (!loaded.ok) {
-    diagnostics.push(...fromCompiler(loaded.messages, fallback));
-    return failed();
-  }
+}
 
-  const tags = readTags(input.sources);
-  const schema = extractSchema(loaded.program, input.handlerFiles, {
-    uniqueNames: true,
-    isSetFunction: (declaration) => isSetFunction(tags, declaration),
+/** What the compiler said so far. */
+function problemsOf({ messages, crash }: LoadedProgram, fallback: Span): Diagnostic[] {
+  return [...fromCompiler(messages, fallback), ...(crash === null ? [] : [fromCrash(crash, fallback)])];
+}
+
+function noHandlers(fallback: Span): Diagnostic {
+  return diagnostic("no_handlers", {
+    message: "there are no handlers",
+    primary: fallback,
+    help: "a handler is an exported function of a file in handlers/: export function hello(name: string): string { … }",
   });
-  const directions = readDirections(loaded.program, schema, tags);
-  diagnostics.push(
-    ...schema.diagnostics,
-    ...directions.diagnostics,
-    ...fromCompiler(loaded.program.diagnostics, fallback),
+}
+
+function rootsOf({ handlers, records }: Schema): Roots {
+  return { handlers: handlers.map(({ instance }) => instance), records: records.map((record) => record.class) };
+}
+
+/** `found`: the diagnostics but those of the verdicts. */
+function analysisOf(
+  found: readonly Diagnostic[],
+  schema: Schema,
+  directions: Directions,
+  derived: ReadonlyMap<string, Derived>,
+): Analysis {
+  const ofVerdicts = [...derived.values()].flatMap((verdict) =>
+    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
   );
-  if (schema.handlers.length === 0 && !hasErrors()) {
-    diagnostics.push(
-      diagnostic("no_handlers", {
-        message: "there are no handlers",
-        primary: fallback,
-        help: "a handler is an exported function of a file in handlers/: export function hello(name: string): string { … }",
-      }),
-    );
-  }
-  if (hasErrors()) return failed();
-
-  const generated = generateCode(schema, { respond: true });
-  const f = compileProgram({
-    ...request,
-    sources: new Map([...request.sources, [ENTRY_FILE, generated.entry]]),
-    grafts: generated.grafts,
-    createCompiler: slicer.createCompiler,
-  });
-  diagnostics.push(...fromCompiler(f.messages, fallback));
-  if (f.crash !== null) diagnostics.push(fromCrash(f.crash, fallback));
-  const compiler = f.compiler as Compiler | null;
-  if (compiler !== null) diagnostics.push(...checkUses(f.program, compiler, schema.tables, fallback));
-  if (f.wasm === null || compiler === null || hasErrors()) return failed();
-
-  const front = { sources: input.sources, program: f.program, compiler, ...declarations(schema, directions) };
-  const derived = derive(slicer, front, schema);
-  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback);
-  diagnostics.push(...rw.diagnostics);
-  if (hasErrors()) return failed();
   return {
     ok: true,
-    diagnostics: sortDiagnostics(diagnostics),
-    handlers: schema.handlers.map((handler) => report(handler, directions, rw.derived.get(handler.name))),
+    diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
+    handlers: schema.handlers.map((handler) => report(handler, directions, derived.get(handler.name))),
     tables: schema.tables.map(({ name, type }) => ({ name, type })),
     records: recordTypes(schema.records),
-    wasm: f.wasm,
-    rwWasm: rw.wasm,
   };
 }
 
@@ -185,21 +226,23 @@ const NOTHING: BuildResult = {
 };
 
 /** The verdicts by handler; should the slicer fail at one, none is sliced: never an outage. */
-function derive<Compiler extends RadicalCompiler>(
-  slicer: Slicer<Compiler>,
-  front: FrontEnd<Compiler>,
+function derive(
+  slicer: Slicer,
+  { program, compiler }: CompiledProgram<FactsCompiler>,
+  application: Omit<FrontEnd, "program" | "facts">,
   schema: Schema,
 ): ReadonlyMap<string, Derived> {
   let verdicts: readonly Derived[] = [];
   let words = "the analysis gave no verdict";
   try {
-    verdicts = slicer.deriveReadWriteSets(front);
+    if (compiler === null) throw new Error("nothing was resolved");
+    verdicts = slicer.deriveReadWriteSets({ ...application, program, facts: compiler.facts });
   } catch (error) {
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
   return new Map(
-    front.handlers.map(({ name }) => {
+    application.handlers.map(({ name }) => {
       const handler = schema.handlers.find((candidate) => candidate.name === name)!;
       return [name, byName.get(name) ?? refused(handler, words)];
     }),

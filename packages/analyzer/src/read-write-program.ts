@@ -17,7 +17,6 @@ import {
   SDK_LIBRARY,
   type CompiledProgram,
   type CompileRequest,
-  type RadicalCompiler,
 } from "./parse/compile.ts";
 import type { Graft } from "./parse/graft.ts";
 import { fromCompiler, fromCrash } from "./parse/messages.ts";
@@ -33,7 +32,7 @@ export interface ReadWriteProgram {
   readonly wasm: Uint8Array;
   /** The final verdicts by handler. */
   readonly derived: ReadonlyMap<string, Derived>;
-  /** Of all slices, of what did not compile, and of what the given sets do wrong. */
+  /** Of what the given sets do wrong. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -66,10 +65,7 @@ export function compileReadWriteSets(
   }
   if (attempt.wasm === null)
     throw new Error(`the read/write-set program without slices does not compile: ${attempt.problem}`);
-  const diagnostics = [...derived.values()].flatMap((verdict) =>
-    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
-  );
-  return { wasm: attempt.wasm, derived, diagnostics: [...wrong, ...diagnostics] };
+  return { wasm: attempt.wasm, derived, diagnostics: wrong };
 }
 
 /** The verdict, or the first of what it falls back to that compiles by itself. */
@@ -77,7 +73,13 @@ function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Deriv
   const { wasm, problem } = compileTogether([verdict], [], base);
   if (wasm !== null) return verdict;
   const { plain } = verdict;
-  return plain?.kind === "sliced" ? compiling(plain, schema, base) : notCompiled(verdict, schema, problem);
+  if (plain?.kind !== "sliced") return notCompiled(verdict, schema, problem);
+  const warning = diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${verdict.handler} does without transformations: with them it does not compile: ${problem}`,
+    primary: spanOfRange(schema.handlers.find(({ name }) => name === verdict.handler)!.declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+  return compiling({ ...plain, diagnostics: [...plain.diagnostics, warning] }, schema, base);
 }
 
 type Attempt = { readonly compiled: Pick<CompiledProgram, "program" | "messages" | "crash" | "compiler"> } & (
@@ -109,14 +111,20 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
   const problem = schema.diagnostics[0];
   if (problem !== undefined) return { wasm: null, problem: problem.message, compiled: { ...loaded, compiler: null } };
   const { entry, grafts } = generateCode(schema, { respond: false });
-  const compiled = compileProgram({
-    ...request,
-    sources: new Map([...sources, [ENTRY_FILE, entry]]),
-    grafts: merged([...exports, ...grafts]),
-  });
-  if (compiled.wasm === null)
-    return { wasm: null, problem: problemOf(compiled.crash?.error, compiled.messages), compiled };
-  return { wasm: compiled.wasm, problem: "", compiled };
+  const compiled = compileProgram(
+    loadProgram({
+      ...request,
+      sources: new Map([...sources, [ENTRY_FILE, entry]]),
+      grafts: merged([...exports, ...grafts]),
+    }),
+  );
+  const failed = (words: string): Attempt => ({ wasm: null, problem: words, compiled });
+  if (compiled.module === null) return failed(problemOf(compiled.crash?.error, compiled.messages));
+  try {
+    return { wasm: compiled.module.emit(), problem: "", compiled };
+  } catch (error) {
+    return failed(problemOf(error, []));
+  }
 }
 
 const FOLDER = "read-write-sets";
@@ -147,9 +155,9 @@ function checkGivenSets(
   const { compiled } = compileTogether([], given, { ...base, optimizeLevel: 0 });
   const diagnostics = fromCompiler(compiled.messages, fallback);
   if (compiled.crash !== null) diagnostics.push(fromCrash(compiled.crash, fallback));
-  const compiler = compiled.compiler as RadicalCompiler | null;
+  const { compiler } = compiled;
   if (compiler === null) return diagnostics;
-  diagnostics.push(...checkUses(compiled.program, compiler, schema.tables, fallback, "read-write-set"));
+  diagnostics.push(...checkUses(compiled, schema.tables, fallback, "read-write-set"));
   for (const [called, sites] of compiler.calls) {
     const effect = EFFECTS.get(nameOf(called));
     if (effect === undefined) continue;

@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe("radical", () => {
-  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"]])(
+  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"], ["explain", "--help"]])(
     "%s %s explains itself with examples",
     async (...args) => {
       const { code, stdout } = await radical(args);
@@ -47,7 +47,7 @@ describe("radical", () => {
   );
 
   test("--help documents the exit codes, --version prints the version", async () => {
-    expect((await radical(["--help"])).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+    expect((await radical(["--help"])).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /);
     expect((await radical(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
@@ -122,8 +122,8 @@ describe("radical analyze", () => {
     expect(handlers[0]).toMatchObject({
       name: "visit",
       plan: { kind: "sliced" },
-      reads: [{ table: "visits", key: "page" }],
-      writes: [{ table: "visits", key: "page" }],
+      reads: [{ table: "visits", pattern: "visits/{page}", source: "page" }],
+      writes: [{ table: "visits", pattern: "visits/{page}", source: "page" }],
     });
     expect(handlers[0].rwSource).toContain("willPut(page)");
   });

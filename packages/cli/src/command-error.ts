@@ -9,6 +9,8 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 /** Nothing was done: wrong usage, or a configuration that can't be used. */
 export const EXIT_USAGE = 2;
+/** With --strict: it worked, but the set of some handler is neither sliced nor given. */
+export const EXIT_FALLBACK = 3;
 
 export class CommandError extends Error {
   override readonly name = "CommandError";

@@ -10,6 +10,7 @@ Exit codes:
   0  it worked
   1  it did not: the handlers have errors, or the application could not start
   2  nothing was done: wrong usage, or a configuration that can't be used
+  3  it worked, but --strict was given and the set of some handler is neither sliced nor given
 
 Examples:
   $ radical dev                    run the application here, with simulated locations
@@ -39,6 +40,7 @@ const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { devCommand } = await import("./commands/dev.ts");
+const { explainCommand } = await import("./commands/explain.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
@@ -50,7 +52,7 @@ const program = new Command("radical")
   .helpOption("-h, --help", "show help")
   .addHelpText("after", HELP)
   .showHelpAfterError("(radical --help shows how it is used)");
-for (const command of [devCommand(), buildCommand(), analyzeCommand()]) {
+for (const command of [devCommand(), buildCommand(), analyzeCommand(), explainCommand()]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
   );

@@ -118,6 +118,13 @@ describe("executions over HTTP", () => {
     expect(await client.read("e")).toBe(2);
   });
 
+  test("record mode guesses absences no longer than it must: a handler that never ends on them ends", async () => {
+    expect(await client.lvi(client.requestOf("increment", "sought", null))).toMatchObject({ kind: "executed" });
+    const found = await client.lvi(client.requestOf("searchNearStorage", "sought", null));
+    expect(found).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
+    expect(await client.read("found")).toBe(1);
+  });
+
   test("aborts and traps are outcomes", async () => {
     const abort = await client.lvi(client.requestOf("refuse", "h", null));
     expect(abort).toMatchObject({ kind: "executed", outcome: { kind: "abort", status: 409, code: "taken" } });

@@ -1,22 +1,32 @@
 /** Real processes: kill -9 at the worst moments, restarts, signals, wrong options, parents that die. */
+import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import type { CommitId, LviReply } from "@radical/protocol";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { ABSENT, incrementFollowup, incrementUnits, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
 import { runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
 
 let folder: string;
-let data: string;
+let sqlite: StorageUnderTest;
 let running: ServerProcess[];
+
+/** A storage, and how to look into it behind the server's back. */
+interface StorageUnderTest {
+  readonly args: readonly string[];
+  stored(key: string): Promise<number | null>;
+}
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-server-"));
-  data = path.join(folder, "data.sqlite");
+  sqlite = sqliteStorage(path.join(folder, "data.sqlite"));
   running = [];
 });
 
@@ -27,8 +37,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function start(...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> {
-  const server = await startProcess(["--storage", `sqlite:${data}`, "--workers", "1", ...args]);
+async function start(
+  storage: StorageUnderTest,
+  ...args: string[]
+): Promise<{ server: ServerProcess; client: TestClient }> {
+  const server = await startProcess([...storage.args, "--workers", "1", ...args]);
   running.push(server);
   return { server, client: new TestClient(server.url, await testModule()) };
 }
@@ -38,26 +51,126 @@ function commitOf(reply: LviReply): CommitId {
   return reply.commitId;
 }
 
-/** What storage holds, behind the server's back. */
-function stored(key: string): number | null {
-  const database = new DatabaseSync(data, { readOnly: true });
-  const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as
-    | { value: Uint8Array }
-    | undefined;
-  database.close();
-  return row?.value[0] ?? null;
+function sqliteStorage(file: string): StorageUnderTest {
+  return {
+    args: ["--storage", `sqlite:${file}`],
+    stored: (key) => {
+      const database = new DatabaseSync(file, { readOnly: true });
+      const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as
+        | { value: Uint8Array }
+        | undefined;
+      database.close();
+      return Promise.resolve(row?.value[0] ?? null);
+    },
+  };
 }
 
-describe("kill -9", () => {
-  test("between reply and followup: the new server takes the followup", async () => {
-    const first = await start("--followup-timeout-ms", "60000");
+function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
+  const prefix = randomBytes(8).toString("hex");
+  return {
+    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "2000"],
+    stored: async (key) => {
+      const client = new DynamoDBClient({ endpoint });
+      const Key = { unit: { S: `counters/${key}` } };
+      const { Item } = await client.send(new GetItemCommand({ TableName: `${prefix}-items`, Key }));
+      client.destroy();
+      return Item === undefined ? null : Number(Item["value"]!.N);
+    },
+  };
+}
+
+describe("on SQLite", () => {
+  killed(() => sqlite);
+});
+
+describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
+  let local: DynamoDbLocal;
+
+  beforeAll(async () => {
+    Object.assign(process.env, CREDENTIALS);
+    local = await startDynamoDbLocal();
+  });
+
+  afterAll(() => local.stop());
+
+  killed(() => dynamoStorage(local));
+
+  test("a second server waits while the first lives, and takes over at once when it ends", async () => {
+    const storage = dynamoStorage(local);
+    const first = await start(storage);
+    await first.client.register();
+    const child = spawnServer([...storage.args, "--workers", "1"]);
+    const waiting = createInterface(child.stderr!);
+    const [line] = (await once(waiting, "line")) as [string];
+    expect(JSON.parse(line)).toMatchObject({ event: "waiting_for_lease", epoch: 1 });
+    expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
+    const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
+    expect(await first.server.kill("SIGTERM")).toBe(0);
+    const { port, epoch } = JSON.parse((await serves)[0]) as { port: number; epoch: number };
+    expect(epoch).toBe(2);
+    const client = new TestClient(`http://127.0.0.1:${port}`, await testModule());
+    expect(await client.read("a")).toBe(1);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+
+  test("a server that was stopped past its lease ends, and what it had promised is kept", async () => {
+    const storage = dynamoStorage(local);
+    const first = await start(storage, "--followup-timeout-ms", "60000");
+    await first.client.register();
+    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const commit = commitOf(await first.client.lvi(request));
+    first.server.child.kill("SIGSTOP");
+    const second = await start(storage, "--followup-timeout-ms", "60000");
+    expect(second.server.epoch).toBe(2);
+    // The followup reaches the one that has been replaced, with a reader of what it has in memory.
+    const late = [
+      first.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT)),
+      first.client.lvi(
+        first.client.requestOf(
+          "read",
+          "a",
+          incrementUnits("a", ABSENT).map(({ unit }) => ({ unit, mode: "read" as const, version: ABSENT.version })),
+        ),
+      ),
+    ];
+    const ended = once(first.server.child, "exit") as Promise<[number | null]>;
+    first.server.child.kill("SIGCONT");
+    for (const { status } of await Promise.allSettled(late)) expect(status).toBe("rejected");
+    expect((await ended)[0]).toBe(1);
+    expect(await storage.stored("a")).toBe(null);
+    expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe("applied");
+    expect(await storage.stored("a")).toBe(1);
+  });
+
+  test("no credentials, no region: exit code 2 and what to do", async () => {
+    const none = { AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
+    const keyless = await runToEnd(spawnServer(dynamoStorage(local).args, none));
+    expect([keyless.code, keyless.errors]).toEqual([
+      2,
+      expect.stringMatching(/can't use the table .*: there are no AWS credentials/),
+    ]);
+    const nowhere = await runToEnd(spawnServer(dynamoStorage(local).args, { AWS_REGION: undefined, HOME: folder }));
+    expect([nowhere.code, nowhere.errors]).toEqual([2, expect.stringMatching(/there is no AWS region/)]);
+  });
+});
+
+function killed(storageOf: () => StorageUnderTest): void {
+  let storage: StorageUnderTest;
+
+  beforeEach(() => {
+    storage = storageOf();
+  });
+
+  test("kill -9 between reply and followup: the new server takes the followup", async () => {
+    const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
     const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
     const commit = commitOf(await first.client.lvi(request));
     await first.server.kill("SIGKILL");
-    expect(stored("a")).toBe(null);
+    expect(await storage.stored("a")).toBe(null);
 
-    const second = await start("--followup-timeout-ms", "60000");
+    const second = await start(storage, "--followup-timeout-ms", "60000");
     expect(second.server.epoch).toBe(first.server.epoch + 1);
     expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe("applied");
     expect(await second.client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe(
@@ -68,43 +181,43 @@ describe("kill -9", () => {
       cause: "stored",
       outcome: { value: Uint8Array.of(1) },
     });
-    expect(stored("a")).toBe(1);
+    expect(await storage.stored("a")).toBe(1);
   });
 
-  test("between reply and followup, and the location dies too: re-executed by the timer", async () => {
-    const first = await start("--followup-timeout-ms", "60000");
+  test("kill -9 between reply and followup, and the location dies too: re-executed by the timer", async () => {
+    const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
     const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
     commitOf(await first.client.lvi(request));
     await first.server.kill("SIGKILL");
 
-    const second = await start("--followup-timeout-ms", "1");
+    const second = await start(storage, "--followup-timeout-ms", "1");
     // A reader waits for the adopted intent, so this needs no timing.
     expect(await second.client.read("a")).toBe(1);
-    expect(stored("a")).toBe(1);
+    expect(await storage.stored("a")).toBe(1);
   });
 
-  test("before the reply reached the location: the same request gets the outcome, once", async () => {
-    const first = await start("--followup-timeout-ms", "60000");
+  test("kill -9 before the reply reached the location: the same request gets the outcome, once", async () => {
+    const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
     const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
     commitOf(await first.client.lvi(request));
     await first.server.kill("SIGKILL");
 
-    const second = await start("--followup-timeout-ms", "60000");
+    const second = await start(storage, "--followup-timeout-ms", "60000");
     expect(await second.client.lvi(request)).toMatchObject({
       kind: "executed",
       cause: "stored",
       outcome: { value: Uint8Array.of(1) },
     });
     await second.server.kill("SIGKILL");
-    const third = await start();
+    const third = await start(storage);
     expect(await third.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });
-    expect(stored("a")).toBe(1);
+    expect(await storage.stored("a")).toBe(1);
   });
 
-  test("at any time during a stream of writes: nothing that was answered is lost, nothing is doubled", async () => {
-    let { server, client } = await start();
+  test("kill -9 at any time during a stream of writes: nothing that was answered is lost, nothing is doubled", async () => {
+    let { server, client } = await start(storage);
     await client.register();
     let answered = 0;
     let asked = 0;
@@ -123,43 +236,43 @@ describe("kill -9", () => {
       );
       await writing;
       if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
-      ({ server, client } = await start());
+      ({ server, client } = await start(storage));
     }
     const value = await client.read("a");
     expect(value).toBeGreaterThanOrEqual(answered);
     expect(value).toBeLessThanOrEqual(asked);
-    expect(stored("a")).toBe(value);
+    expect(await storage.stored("a")).toBe(value);
   });
-});
+}
 
 describe("the process", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s drains and ends with 0", async (signal) => {
-    const { server, client } = await start();
+    const { server, client } = await start(sqlite);
     await client.register();
     expect(await client.lvi(client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     expect(await server.kill(signal)).toBe(0);
-    expect(stored("a")).toBe(1);
+    expect(await sqlite.stored("a")).toBe(1);
   });
 
   test("ends with its parent's end of the pipe", async () => {
-    const { server } = await start("--exit-with-parent");
+    const { server } = await start(sqlite, "--exit-with-parent");
     const ended = once(server.child, "exit");
     server.child.stdin!.end();
     expect((await ended)[0]).toBe(0);
   });
 
   test("a second server on the same file is refused with exit code 2", async () => {
-    await start();
-    const { code, errors } = await runToEnd(spawnServer(["--storage", `sqlite:${data}`]));
+    await start(sqlite);
+    const { code, errors } = await runToEnd(spawnServer(sqlite.args));
     expect(code).toBe(2);
     expect(errors).toContain("in use by another server");
   });
 
   test("a port that is taken: exit code 2", async () => {
-    const { server } = await start();
+    const { server } = await start(sqlite);
     const { port } = new URL(server.url);
     const { code, errors } = await runToEnd(
-      spawnServer(["--storage", `sqlite:${path.join(folder, "other.sqlite")}`, "--port", port]),
+      spawnServer([...sqliteStorage(path.join(folder, "other.sqlite")).args, "--port", port]),
     );
     expect(code).toBe(2);
     expect(errors).toContain(port);

@@ -61,6 +61,8 @@ export function link(): void {
 export function incrementUndeclared(): void { const key = argument(); add(key); add(key + "-shadow"); }
 export function incrementRecorded(): void { add(linked(argument())); }
 export function incrementNearStorage(): void { add(argument()); }
+/** Ends on what is there, never on absences. */
+export function searchNearStorage(): void { while (counter(argument()) == 0) {} add("found"); }
 export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
 export function trap(): void { counter(argument()); assert(false, "it had to be"); }
 export function spin(): void { counter(argument()); for (;;) {} }
@@ -94,7 +96,7 @@ async function build(): Promise<TestModule> {
   const plans = Object.fromEntries(
     [...HANDLERS.matchAll(/export function (\w+)/g)].map(([, name]) => [
       name!,
-      name === "incrementNearStorage" ? "near-storage" : name === "incrementRecorded" ? "recorded" : "sliced",
+      name!.endsWith("NearStorage") ? "near-storage" : name === "incrementRecorded" ? "recorded" : "sliced",
     ]),
   ) as ModuleContent["plans"];
   const content = {

@@ -28,12 +28,11 @@ export interface MonotonicClock {
   after(ms: number, call: () => void): () => void;
 }
 
-/** Time as this process counts it. It keeps no process alive. */
+/** Time as this process counts it. */
 export const PROCESS_CLOCK: MonotonicClock = {
   now: () => performance.now(),
   after: (ms, call) => {
     const timeout = setTimeout(call, ms);
-    timeout.unref();
     return () => clearTimeout(timeout);
   },
 };

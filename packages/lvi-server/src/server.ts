@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
+import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
@@ -62,9 +63,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock: PROCESS_CLOCK,
   });
   const { epoch } = lease;
-  const pending = await storage.recover(epoch);
+  const release = async (): Promise<void> => {
+    await lease.release();
+    await storage.close();
+  };
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
-  for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
+  let pending: readonly Intent[];
+  try {
+    pending = await storage.recover(epoch);
+    for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
+  } catch (error) {
+    await release();
+    throw error;
+  }
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
   const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, modules }, now());
@@ -95,8 +106,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const free = async (): Promise<void> => {
     engine.close();
     await executor.close();
-    await lease.release();
-    await storage.close();
+    await release();
   };
   try {
     await new Promise<void>((resolve, reject) => {

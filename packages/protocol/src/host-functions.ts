@@ -15,6 +15,12 @@ export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 /** Most bytes of one value: with its key it fits into an item of DynamoDB. */
 export const MAX_VALUE_BYTES = 384 * 1024;
 
+/**
+ * Export that sets every global that can change to its initial value; the build adds it. With it a host may run an
+ * instance again, once its memory is what it was.
+ */
+export const RESET_EXPORT = "__radical_reset";
+
 /** Import namespace of every host function below. */
 export const HOST_NAMESPACE = "radical";
 

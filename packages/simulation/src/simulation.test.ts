@@ -46,6 +46,21 @@ describe.each(Object.entries(LOCATIONS))("the protocol under faults, with %s", (
   });
 });
 
+test("handlers in record mode are confirmed from their own runs, and fall back", () => {
+  const told = { valid: 0, executed: 0 };
+  for (let seed = 1; seed <= 10; seed++) {
+    const recorded = new Set<string>();
+    for (const line of simulate({ seed, location: EdgeLocation }).tail) {
+      const caller = /request op\d+ (?:recorded|watched)\b.* \(t\/.*\) from caller (\d+)/.exec(line)?.[1];
+      if (caller !== undefined) recorded.add(caller);
+      const [, answered = "", kind] = /answer caller (\d+): (valid|executed)/.exec(line) ?? [];
+      if (recorded.has(answered)) told[kind as keyof typeof told]++;
+    }
+  }
+  expect(told.valid).toBeGreaterThan(0);
+  expect(told.executed).toBeGreaterThan(0);
+});
+
 describe("wrong variants of the protocol are caught", () => {
   test.each(MUTANTS)("$name", { timeout: 120_000 }, async (mutant) => {
     const { core, dispose } = await loadMutant(mutant);

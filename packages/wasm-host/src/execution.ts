@@ -1,10 +1,8 @@
 /**
- * One run of a handler, or of its read/write-set function, in a fresh instance: serves the host functions, keeps the
+ * One run of a handler, or of its read/write-set function, in an instance as good as new: serves the host functions, keeps the
  * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
  */
 import {
-  ASSEMBLYSCRIPT_ABORT,
-  HOST_NAMESPACE,
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
@@ -12,15 +10,15 @@ import {
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
-  type HostFunctionName,
   type Limits,
   type Outcome,
   type TrapCode,
   type UnitId,
 } from "@radical/protocol";
 import { Draws } from "./draws.ts";
+import { Guest, type HostCalls } from "./guest.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
-import { Instance, type CompiledModule, type Memory } from "./web-assembly.ts";
+import type { CompiledModule } from "./web-assembly.ts";
 
 /** What is run. */
 export interface Invocation {
@@ -63,7 +61,7 @@ const NULL_RESULT = Uint8Array.of(0xf6);
  */
 const UNWIND = new Error("a run was ended");
 
-export class Execution<Stop> {
+export class Execution<Stop> implements HostCalls {
   /** Buffered writes in order of first write; null deletes. */
   readonly writes = new Map<UnitId, Uint8Array | null>();
   readonly #invocation: Invocation;
@@ -74,7 +72,7 @@ export class Execution<Stop> {
   #accesses = 0;
   /** Bytes of the buffered writes. */
   #written = 0;
-  #memory: Memory | null = null;
+  #guest!: Guest;
   /** The value that `take` copies. */
   #held: Uint8Array | null = null;
   #result: Uint8Array | null = null;
@@ -88,26 +86,24 @@ export class Execution<Stop> {
   }
 
   /**
-   * Runs the invocation's handler in a fresh instance of the module. Null if the module has no such function.
-   * Throws only what is not the handler's doing: the engine's errors for a module that can't be instantiated, and
-   * whatever the items throw.
+   * Runs the invocation's handler. Null if the module has no such function. Throws only what is not the handler's doing:
+   * the engine's errors for a module that can't be instantiated, and whatever the items throw.
    */
   run(module: CompiledModule): Ending<Stop> | null {
-    const instance = new Instance(module, {
-      [ASSEMBLYSCRIPT_ABORT.module]: { [ASSEMBLYSCRIPT_ABORT.name]: this.#assertionFailed.bind(this) },
-      [HOST_NAMESPACE]: this.#hostFunctions(),
-    });
-    const handler = instance.function(this.#invocation.handler);
-    if (handler === null) return null;
-    this.#memory = instance.memory;
+    const guest = Guest.enter(module, this);
+    this.#guest = guest;
     try {
-      instance.function(START)?.();
+      const handler = guest.function(this.#invocation.handler);
+      if (handler === null) return null;
+      guest.function(START)?.();
       handler();
     } catch (error) {
       if (this.#ending !== null) return this.#ending;
       const trap = trapOf(error);
       if (trap === null) throw error;
       return { kind: "ended", outcome: { kind: "trap", ...trap } };
+    } finally {
+      guest.leave();
     }
     return { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
   }
@@ -127,75 +123,107 @@ export class Execution<Stop> {
     return this.#end({ kind: "trap", code, message });
   }
 
-  #hostFunctions(): Record<HostFunctionName, (...operands: never[]) => unknown> {
-    return {
-      args_size: () => this.#invocation.args.length,
-      args_read: (destination: number) => this.#copyIn(destination, this.#invocation.args),
-      result: (pointer: number, length: number) => {
-        if (length >>> 0 > MAX_RESULT_BYTES) {
-          this.#trap("out_of_memory", `the result is larger than ${MAX_RESULT_BYTES} bytes`);
-        }
-        const value = this.#copyOut(pointer, length);
-        // Found here it is an outcome; found by who reads it, the writes would have happened without an answer.
-        if (isTooDeep(value)) this.#trap("invalid_access", `the result is nested deeper than ${MAX_DEPTH}`);
-        this.#result = value;
-      },
-      get: (table: number, key: number) => {
-        this.#held = this.#value(this.#access(table, key));
-        return this.#held === null ? -1 : this.#held.length;
-      },
-      take: (destination: number) => {
-        if (this.#held === null) this.#trap("invalid_access", "there is no value to take");
-        this.#copyIn(destination, this.#held);
-      },
-      has: (table: number, key: number) => (this.#value(this.#access(table, key)) === null ? 0 : 1),
-      put: (table: number, key: number, pointer: number, length: number) => {
-        if (length >>> 0 > MAX_VALUE_BYTES) {
-          this.#trap("out_of_memory", `a value is larger than ${MAX_VALUE_BYTES} bytes`);
-        }
-        this.#write(this.#access(table, key), this.#copyOut(pointer, length));
-      },
-      delete: (table: number, key: number) => this.#write(this.#access(table, key), null),
-      now: () => BigInt(this.#invocation.environment.timeMs),
-      random: (site: number) => this.#draws.number(this.#text(site)),
-      uuid: (site: number, destination: number) => {
-        const text = this.#draws.uuid(this.#text(site));
-        this.#copyIn(
-          destination,
-          Uint8Array.from(text, (character) => character.charCodeAt(0)),
-        );
-      },
-      abort: (status: number, code: number, message: number) => {
-        if (status < 400 || status > 599) {
-          this.#trap("assertion_failed", `abort with status ${status}: a status is 400 to 599`);
-        }
-        this.#end({ kind: "abort", status, code: tidy(this.#text(code)), message: tidy(this.#text(message)) });
-      },
-      touch: (table: number, key: number) => this.#items.touch(this.#access(table, key), this),
-      will_write: (table: number, key: number) => this.#items.write(this.#access(table, key), this),
-    };
+  // ------------------------------------------------------------------------------------------------------ host functions
+
+  args_size(): number {
+    return this.#invocation.args.length;
   }
 
-  #assertionFailed(message: number, file: number, line: number, column: number): never {
+  args_read(destination: number): void {
+    this.#copyIn(destination, this.#invocation.args);
+  }
+
+  result(pointer: number, length: number): void {
+    if (length >>> 0 > MAX_RESULT_BYTES) {
+      this.#trap("out_of_memory", `the result is larger than ${MAX_RESULT_BYTES} bytes`);
+    }
+    const value = this.#copyOut(pointer, length);
+    // Found here it is an outcome; found by who reads it, the writes would have happened without an answer.
+    if (isTooDeep(value)) this.#trap("invalid_access", `the result is nested deeper than ${MAX_DEPTH}`);
+    this.#result = value;
+  }
+
+  get(table: number, key: number): number {
+    this.#held = this.#value(this.#access(table, key));
+    return this.#held === null ? -1 : this.#held.length;
+  }
+
+  take(destination: number): void {
+    if (this.#held === null) this.#trap("invalid_access", "there is no value to take");
+    this.#copyIn(destination, this.#held);
+  }
+
+  has(table: number, key: number): number {
+    return this.#value(this.#access(table, key)) === null ? 0 : 1;
+  }
+
+  put(table: number, key: number, pointer: number, length: number): void {
+    if (length >>> 0 > MAX_VALUE_BYTES) {
+      this.#trap("out_of_memory", `a value is larger than ${MAX_VALUE_BYTES} bytes`);
+    }
+    this.#write(this.#access(table, key), this.#copyOut(pointer, length));
+  }
+
+  delete(table: number, key: number): void {
+    this.#write(this.#access(table, key), null);
+  }
+
+  now(): bigint {
+    return BigInt(this.#invocation.environment.timeMs);
+  }
+
+  random(site: number): number {
+    return this.#draws.number(this.#text(site));
+  }
+
+  uuid(site: number, destination: number): void {
+    const text = this.#draws.uuid(this.#text(site));
+    this.#copyIn(
+      destination,
+      Uint8Array.from(text, (character) => character.charCodeAt(0)),
+    );
+  }
+
+  abort(status: number, code: number, message: number): void {
+    if (status < 400 || status > 599) {
+      this.#trap("assertion_failed", `abort with status ${status}: a status is 400 to 599`);
+    }
+    this.#end({ kind: "abort", status, code: tidy(this.#text(code)), message: tidy(this.#text(message)) });
+  }
+
+  touch(table: number, key: number): void {
+    this.#items.touch(this.#access(table, key), this);
+  }
+
+  will_write(table: number, key: number): void {
+    this.#items.write(this.#access(table, key), this);
+  }
+
+  assertionFailed(message: number, file: number, line: number, column: number): never {
     const trap = assertionTrap(this.#text(message), this.#text(file), line >>> 0, column >>> 0);
     return this.#trap(trap.code, trap.message);
   }
 
+  // ---------------------------------------------------------------------------------------------------------------------
+
   /** The unit of an access, after the checks that every access passes. */
   #access(table: number, key: number): UnitId {
-    let unit: UnitId;
-    try {
-      unit = unitId(this.#text(table), this.#text(key));
-    } catch (error) {
-      if (error instanceof RangeError) this.#trap("invalid_access", tidy(error.message));
-      throw error;
-    }
+    const unit = (this.#guest.plainUnit(table, key) as UnitId | null) ?? this.#checkedUnit(table, key);
     this.#touched.add(unit);
     const { accesses } = this.#limits;
     if (this.#touched.size > accesses) this.#trap("invalid_access", `more than ${accesses} items in one execution`);
     const most = accesses * REPEATED_ACCESSES;
     if (++this.#accesses > most) this.#trap("invalid_access", `more than ${most} accesses in one execution`);
     return unit;
+  }
+
+  #checkedUnit(table: number, key: number): UnitId {
+    try {
+      return unitId(this.#text(table), this.#text(key));
+    } catch (error) {
+      if (error instanceof RangeError) this.#trap("invalid_access", tidy(error.message));
+      throw error;
+    }
   }
 
   /** Read your writes: a buffered write is seen, and is no read of the item. */
@@ -214,31 +242,19 @@ export class Execution<Stop> {
     this.writes.set(unit, value);
   }
 
-  /** An AssemblyScript string: UTF-16, its byte length before it; empty for a null pointer. */
   #text(pointer: number): string {
-    if (pointer === 0) return "";
-    const bytes = this.#bytes((pointer >>> 0) - 4, 4);
-    const length = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
-    const units = this.#bytes(pointer, length & ~1);
-    let text = "";
-    for (let at = 0; at < units.length; at += 2) text += String.fromCharCode(units[at]! | (units[at + 1]! << 8));
-    return text;
+    return this.#guest.text(pointer) ?? this.#outside();
   }
 
   #copyIn(destination: number, bytes: Uint8Array): void {
-    this.#bytes(destination, bytes.length).set(bytes);
+    if (!this.#guest.write(destination, bytes)) this.#outside();
   }
 
   #copyOut(pointer: number, length: number): Uint8Array {
-    return this.#bytes(pointer, length).slice();
+    return this.#guest.read(pointer, length) ?? this.#outside();
   }
 
-  /** A view of the instance's memory, which moves when it grows: not to be kept. */
-  #bytes(pointer: number, length: number): Uint8Array {
-    const start = pointer >>> 0;
-    const size = length >>> 0;
-    const buffer = this.#memory!.buffer;
-    if (start + size > buffer.byteLength) this.#trap("memory_out_of_bounds", "access outside of memory");
-    return new Uint8Array(buffer, start, size);
+  #outside(): never {
+    return this.#trap("memory_out_of_bounds", "access outside of memory");
   }
 }

@@ -484,3 +484,62 @@ test("the module hash covers everything that decides what an execution does", as
   expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/);
   expect(moduleHash({ ...content })).toBe(hashes[0]);
 });
+
+describe("instances that run again", () => {
+  let module: HandlerModule;
+  const run = (handler: string, items = snapshot({ "t/a": 1 })): HandlerRun =>
+    runHandler(module, invoke(handler), items, access(["t/a"], ["t/new"]));
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        let count: i32 = 3;
+        const place = memory.data(64);
+        export function __radical_reset(): void { count = 3; }
+        function state(): i32 {
+          const before = load<u8>(place) + load<u8>(40000) + load<u8>(65535);
+          store<u8>(place, 1); store<u8>(40000, 1); store<u8>(65535, 1);
+          return before * 100 + memory.size() * 10 + count++;
+        }
+        export function counts(): void { respond(state()); }
+        export function traps(): void { state(); assert(false); }
+        export function grows(): void { memory.grow(1); respond(state()); }
+        export function reads(): void { const before = state(); respond(before + get("t", "a")); }
+        export function misses(): void { state(); get("t", "b"); }
+      `,
+    });
+  });
+
+  test("are as good as new, however the run before ended", () => {
+    const fresh = { kind: "completed", outcome: { kind: "result", value: Uint8Array.of(13) } };
+    const runs = {
+      counts: () => run("counts"),
+      traps: () => run("traps"),
+      grows: () => run("grows"),
+      misses: () => run("misses"),
+      breaks: () =>
+        expect(() =>
+          run("reads", () => {
+            throw new TypeError("broken snapshot");
+          }),
+        ).toThrow("broken snapshot"),
+      nobody: () => expect(() => run("nobody")).toThrow("no handler nobody"),
+    };
+    for (const before of Object.values(runs)) {
+      before();
+      expect(run("counts")).toMatchObject(fresh);
+    }
+    expect(run("grows")).toMatchObject({ outcome: { value: Uint8Array.of(23) } });
+  });
+
+  test("serve one execution at a time", () => {
+    const within: HandlerRun[] = [];
+    const outer = run("reads", () => {
+      within.push(run("counts"));
+      return entryOf(commitId(1, 1), Uint8Array.of(1));
+    });
+    expect(within).toMatchObject([{ outcome: { value: Uint8Array.of(13) } }]);
+    expect(outer).toMatchObject({ outcome: { value: Uint8Array.of(14) } });
+    expect(run("counts")).toMatchObject({ outcome: { value: Uint8Array.of(13) } });
+  });
+});

@@ -5,7 +5,13 @@ import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, type HostFunction
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
-import { isDevelopers, SDK_LIBRARY, type CallSite, type RadicalCompiler } from "../parse/compile.ts";
+import {
+  isDevelopers,
+  SDK_LIBRARY,
+  type CallSite,
+  type CompiledProgram,
+  type RadicalCompiler,
+} from "../parse/compile.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 
@@ -121,12 +127,12 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
 const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
 export function checkUses(
-  program: as.Program,
-  compiler: RadicalCompiler,
+  { program, compiler }: Pick<CompiledProgram, "program" | "compiler">,
   tables: readonly TableSchema[],
   fallback: Span,
   kind: HostFunction["program"] = "both",
 ): Diagnostic[] {
+  if (compiler === null) return [];
   return [...checkImports(program, compiler, fallback, kind), ...checkCalls(compiler, tables, kind)];
 }
 

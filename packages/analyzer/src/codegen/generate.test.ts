@@ -292,6 +292,7 @@ describe("handlers of every parameter and result type", () => {
     `);
     expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot(`
       {
+        "explanations": [],
         "file": "handlers/all.ts",
         "line": 15,
         "name": "defaults",
@@ -321,8 +322,8 @@ describe("handlers of every parameter and result type", () => {
         "plan": {
           "kind": "recorded",
           "reason": {
-            "class": "unsupported",
-            "code": "read_write_set_not_derived",
+            "class": "internal",
+            "code": "analyzer_crash",
             "message": "defaults is not analyzed",
             "primary": {
               "column": 23,
@@ -341,6 +342,7 @@ describe("handlers of every parameter and result type", () => {
           "kind": "string",
         },
         "rwSource": null,
+        "transformations": [],
         "writes": [],
       }
     `);

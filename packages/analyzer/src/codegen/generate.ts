@@ -5,7 +5,7 @@
  * It enters as grafts (see parse/graft.ts). Names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
-import { SDK_LIBRARY } from "../parse/compile.ts";
+import { CODEC_LIBRARY } from "../parse/compile.ts";
 import { GENERATED_SUFFIX, type Graft } from "../parse/graft.ts";
 import {
   RESERVED_PREFIX,
@@ -20,7 +20,6 @@ import type { ValueType } from "@radical/protocol";
 /** Path of the generated entry file. */
 export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
 
-const CODEC_LIBRARY = `${SDK_LIBRARY.slice("~lib/".length)}/codec`;
 /** What generated code uses of the SDK's codec, under names that are not the developer's. */
 const CODEC_NAMES = [
   "Reader",
@@ -32,7 +31,7 @@ const CODEC_NAMES = [
   "setField",
   "zeroValue",
 ] as const;
-const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY}";`;
+const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY.slice("~lib/".length)}";`;
 
 /** Bits of one word that keeps which keys of a map were seen. */
 const WORD_BITS = 64;

@@ -107,7 +107,6 @@ export const CATALOGUE = {
   given_set_only: INVALID,
 
   // Read/write sets
-  read_write_set_not_derived: NOT_SLICED,
   not_sliced_library: NOT_SLICED,
   not_sliced_method_value: NOT_SLICED,
   not_sliced_module_code: NOT_SLICED,
@@ -116,6 +115,9 @@ export const CATALOGUE = {
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
   not_sliced_update_order: NOT_SLICED,
+  sliced_without_transformations: { severity: "warning", class: "internal" },
+  /** On the developer's request; it works, and takes time. */
+  expensive_read_write_set: { severity: "info", class: "imprecise" },
   read_write_set_not_compiled: { severity: "warning", class: "internal" },
 
   compiler_crash: INTERNAL,

@@ -62,7 +62,8 @@ export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[
       (a.primary.file < b.primary.file ? -1 : a.primary.file > b.primary.file ? 1 : 0) ||
       a.primary.start - b.primary.start ||
       a.primary.end - b.primary.end ||
-      (a.code < b.code ? -1 : a.code > b.code ? 1 : 0),
+      (a.code < b.code ? -1 : a.code > b.code ? 1 : 0) ||
+      (a.message < b.message ? -1 : a.message > b.message ? 1 : 0),
   );
   return sorted.filter((diagnostic, index) => {
     const previous = sorted[index - 1];

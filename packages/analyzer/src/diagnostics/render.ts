@@ -13,6 +13,8 @@ import type { Diagnostic, SourceFile, Span } from "./diagnostic.ts";
 export interface RenderOptions {
   /** Whether to use ANSI colors. */
   readonly color: boolean;
+  /** Where more can be read about a code. */
+  readonly more?: (code: Diagnostic["code"]) => string;
 }
 
 type Paint = (text: string) => string;
@@ -37,6 +39,9 @@ export function renderDiagnostic(
     const [first = "", ...rest] = diagnostic.help.split("\n");
     lines.push(`${" ".repeat(gutter + 1)}${faint("=")} ${bold("help")}: ${first}`);
     for (const line of rest) lines.push(`${" ".repeat(gutter + 3)}${line}`);
+  }
+  if (options.more !== undefined) {
+    lines.push(`${" ".repeat(gutter + 1)}${faint("=")} ${faint(`more: ${options.more(diagnostic.code)}`)}`);
   }
   return lines.join("\n");
 }

@@ -1,36 +1,59 @@
 /**
- * A rough static estimate of how many steps a loop takes: known trip counts where the bound is a constant (also one
- * that is passed as an argument), a guess for the others. It only decides which guards are worth their condition.
+ * The cost rule: how many *steps* code takes, estimated from its text. One stated rule, used wherever the analyzer asks
+ * what is expensive; it decides about speed only, never about what f^rw says.
+ *
+ * - An expression takes 1 step and what its operands take; a call, also what the most expensive callee takes.
+ * - A loop takes what a round takes, as often as it counts to a constant (written there, or passed through parameters,
+ *   constants and arithmetic); where it does not, `UNKNOWN_TRIPS` times. The smallest known bound counts.
+ * - A function that calls itself takes `RECURSION_COST`.
+ * - A member of the library takes what its class takes (`libraryCost`); callbacks run `UNKNOWN_TRIPS` times, those of
+ *   `sort` four times as often.
+ * - An access takes `ACCESS_STEPS`.
  */
 import {
   nestedStatements,
   operands,
   statementExpressions,
   walkFunction,
+  walkStatements,
   type Expression,
   type FunctionDeclaration,
+  type LibraryCall,
   type Local,
   type LoopStatement,
   type Statement,
 } from "../lower/ir.ts";
+import { conjunctsOf } from "./loops.ts";
 
-/** Estimated steps from which something counts as expensive. */
+/** From here on something counts as expensive. */
 export const EXPENSIVE_STEPS = 20_000;
 
 const UNKNOWN_TRIPS = 16;
 const RECURSION_COST = 2000;
+/** Through the host, to the snapshot, and back as a record. */
+const ACCESS_STEPS = 500;
 
 export class CostModel {
-  /** The largest constant that is passed for a parameter. */
+  /** The largest constant that a variable is given: passed for a parameter, or declared with. */
   private readonly constants = new Map<Local, number>();
   private readonly functionCosts = new Map<FunctionDeclaration, number>();
   private readonly open = new Set<FunctionDeclaration>();
 
-  constructor(functions: Iterable<FunctionDeclaration>) {
+  private readonly accessSteps: number;
+
+  /** `accessSteps: 0`: only what is computed. */
+  constructor(functions: Iterable<FunctionDeclaration>, { accessSteps = ACCESS_STEPS } = {}) {
+    this.accessSteps = accessSteps;
     const all = [...functions];
     // Constants pass through a few levels of calls.
     for (let round = 0; round < 3; round++) {
-      for (const declaration of all) walkFunction(declaration, (expression) => this.noteArguments(expression));
+      for (const declaration of all) {
+        walkStatements(declaration.body, (statement) => {
+          if (statement.kind === "variable" && statement.constant && statement.initializer !== null)
+            this.note(statement.local, statement.initializer);
+        });
+        walkFunction(declaration, (expression) => this.noteArguments(expression));
+      }
     }
   }
 
@@ -58,16 +81,22 @@ export class CostModel {
         return 1 + own + Math.max(0, ...expression.callees.map((callee) => this.function(callee)));
       case "construction":
         return 1 + own + this.function(expression.callee);
-      case "library": {
-        const callbacks = expression.arguments.flatMap((argument) =>
-          argument.kind === "function-value" ? [this.function(argument.declaration)] : [],
-        );
-        callbacks.push(...expression.calls.map((callee) => this.function(callee)));
-        return 4 + own + UNKNOWN_TRIPS * sum(callbacks);
-      }
+      case "library":
+        return own + this.library(expression);
+      case "access":
+        return own + this.accessSteps;
       default:
         return 1 + own;
     }
+  }
+
+  private library(expression: LibraryCall): number {
+    const given = expression.arguments.flatMap((argument) =>
+      argument.kind === "function-value" ? [argument.declaration] : [],
+    );
+    const callbacks = sum([...given, ...expression.calls].map((callee) => this.function(callee)));
+    const rounds = expression.member.name === "sort" ? 4 * UNKNOWN_TRIPS : UNKNOWN_TRIPS;
+    return libraryCost(expression) + rounds * callbacks;
   }
 
   private statements(statements: readonly Statement[]): number {
@@ -81,12 +110,21 @@ export class CostModel {
     );
   }
 
-  /** For `counter < constant` in all its forms. */
-  private trips(loop: LoopStatement): number {
-    const { condition } = loop;
-    if (condition?.kind !== "operation" || condition.operands.length !== 2) return UNKNOWN_TRIPS;
-    const bounds = condition.operands.flatMap((operand) => this.constant(operand) ?? []);
-    return bounds.length === 0 ? UNKNOWN_TRIPS : Math.max(1, ...bounds.map(Math.abs));
+  private trips({ condition, initial }: LoopStatement): number {
+    if (condition === null) return UNKNOWN_TRIPS;
+    const known = conjunctsOf(condition).flatMap((conjunct) => {
+      if (conjunct.kind !== "operation" || conjunct.operands.length !== 2) return [];
+      const bounds = conjunct.operands.flatMap((operand) => this.constant(operand) ?? []);
+      return bounds.length === 0 ? [] : [Math.max(...bounds.map(Math.abs))];
+    });
+    if (known.length === 0) return UNKNOWN_TRIPS;
+    // `for (let i = 1000; i > 0; i--)` counts down from its start.
+    const starts = initial.flatMap((statement) =>
+      statement.kind === "variable" && statement.initializer !== null
+        ? (this.constant(statement.initializer) ?? [])
+        : [],
+    );
+    return Math.max(1, Math.min(...known), ...starts.map(Math.abs));
   }
 
   private constant(expression: Expression): number | null {
@@ -103,6 +141,11 @@ export class CostModel {
         return this.constants.get(expression.local) ?? null;
       case "cast":
         return this.constant(expression.operand);
+      case "operation": {
+        const [left, right] = expression.operands.map((operand) => this.constant(operand));
+        if (left === undefined || left === null || right === undefined || right === null) return null;
+        return ARITHMETIC[expression.operator]?.(left, right) ?? null;
+      }
       default:
         return null;
     }
@@ -113,11 +156,37 @@ export class CostModel {
     for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
       for (const [index, { local }] of callee.parameters.entries()) {
         const argument = expression.arguments[index];
-        const constant = argument === undefined ? null : this.constant(argument);
-        if (constant !== null) this.constants.set(local, Math.max(constant, this.constants.get(local) ?? 0));
+        if (argument !== undefined) this.note(local, argument);
       }
     }
   }
+
+  private note(local: Local, value: Expression): void {
+    const constant = this.constant(value);
+    if (constant !== null) this.constants.set(local, Math.max(constant, this.constants.get(local) ?? 0));
+  }
+}
+
+const ARITHMETIC: Readonly<Record<string, (left: number, right: number) => number>> = {
+  "+": (left, right) => left + right,
+  "-": (left, right) => left - right,
+  "*": (left, right) => left * right,
+  "<<": (left, right) => left * 2 ** right,
+};
+
+const TRANSCENDENTAL = /^(?:a?(?:cos|sin|tan)h?|atan2|cbrt|expm?1?|exp2|hypot|log(?:10|1p|2)?|pow)$/;
+
+/** Members that look at every element or character, or make a new text or container. */
+const LINEAR = new Set(
+  "concat endsWith startsWith includes indexOf lastIndexOf localeCompare padEnd padStart repeat replace replaceAll slice substr substring toLowerCase toUpperCase trim trimEnd trimStart split join toString fill reverse copyWithin splice keys values encode decode set sort == != < > <= >= +".split(
+    " ",
+  ),
+);
+
+function libraryCost({ member }: LibraryCall): number {
+  if (TRANSCENDENTAL.test(member.name) && (member.owner === "" || member.owner.startsWith("NativeMath"))) return 20;
+  if (member.form === "element" || member.form === "property") return 2;
+  return LINEAR.has(member.name) && member.owner !== "Map" ? 16 : 4;
 }
 
 function sum(numbers: readonly number[]): number {

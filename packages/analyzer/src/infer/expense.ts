@@ -13,6 +13,7 @@ import {
 } from "../lower/ir.ts";
 import { EXPENSIVE_STEPS, type CostModel } from "./cost.ts";
 import type { Location } from "./heap.ts";
+import { countingOf } from "./loops.ts";
 import { calleesOf } from "./definitions.ts";
 import type { PointsTo } from "./points-to.ts";
 
@@ -117,7 +118,9 @@ export class Expense {
           (statement.condition !== null && this.of(statement.condition)) ||
           this.costs.loop(statement) >= EXPENSIVE_STEPS;
         this.statements(statement.initial, decided, owner);
-        if (statement.update !== null) this.expression(statement.update, inner);
+        // Counting takes no work.
+        if (statement.update !== null)
+          this.expression(statement.update, countingOf(statement) === null ? inner : decided);
         return this.statements(statement.body, inner, owner);
       }
       case "switch": {

@@ -15,7 +15,7 @@ import { definitionsOf, type Inferred } from "./definitions.ts";
 import type { Location } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 
-interface Counting {
+export interface Counting {
   readonly counter: Local;
   /** What is added in each round. */
   readonly step: number;
@@ -25,7 +25,7 @@ interface Counting {
 }
 
 /** How a loop counts, from its syntax alone: `counter < bound` among its conditions, `counter++` in every round. */
-function countingOf(loop: LoopStatement): Counting | null {
+export function countingOf(loop: LoopStatement): Counting | null {
   const { condition, update } = loop;
   if (loop.form === "do" || condition === null) return null;
   const conjuncts = conjunctsOf(condition);

@@ -263,7 +263,6 @@ class Analysis implements Relevance {
 
   private function(declaration: FunctionDeclaration): void {
     this.enter(declaration);
-    const summary = this.summary;
     const state = this.exit.copy();
     if (declaration.implicit) {
       this.fieldInitializers(declaration, state);
@@ -283,9 +282,6 @@ class Analysis implements Relevance {
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
       if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
     }
-    // Whoever calls an effect of a function with a fixed signature gets its result too.
-    if (hasFixedSignature(declaration) && summary.effects.size > 0 && declaration.result.kind !== "void")
-      this.add(this.results, declaration);
   }
 
   private enter(declaration: FunctionDeclaration): void {
@@ -318,6 +314,8 @@ class Analysis implements Relevance {
     // Facts about the code before the handler are written into the handler's own summary.
     this.enter(handler);
     const state = new State(uses, true, null);
+    // Printed with their classes, even if nothing constructs those.
+    for (const { initializer } of this.fields) if (initializer !== null) this.visit(initializer, true, state);
     for (const global of globals.toReversed()) {
       if (global.initializer === null) continue;
       if (state.live.has(global) || this.globals.has(global)) {

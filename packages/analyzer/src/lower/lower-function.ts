@@ -1585,13 +1585,15 @@ class FunctionLowering {
     const owner = builtin.parent.kind === ElementKind.File ? "" : builtin.parent.name;
     const member = libraryMember(owner, builtin.name);
     if (member === null) throw this.unknownMember(owner, builtin.name, span);
+    // The message of an assertion that always holds is not compiled.
+    const args = builtin.name === "assert" ? node.args.filter((argument) => this.wasCompiled(argument)) : node.args;
     return {
       kind: "library",
       member,
       receiver: null,
       name: textOf(node.expression),
       typeArguments: (this.factsOf(node).typeArguments ?? []).map((type) => this.lowering.type(type, span)),
-      arguments: node.args.map((argument) => this.expression(argument)),
+      arguments: args.map((argument) => this.expression(argument)),
       calls: [],
       type: this.typeOf(node),
       span,

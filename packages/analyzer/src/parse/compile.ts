@@ -14,13 +14,23 @@ import {
 } from "./assemblyscript.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
+import { addReset } from "./reset.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
 
+/** The SDK's file that encodes and decodes. */
+export const CODEC_LIBRARY = `${SDK_LIBRARY}/codec`;
+
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
+
+/**
+ * What memory begins with. An instance whose memory grew is not used again, and the memory of all others is overwritten
+ * after each run: enough for most handlers, and no more.
+ */
+const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
 
 export interface CompileRequest {
   /** All sources by path with extension, `/` separated, relative to the application. */
@@ -33,17 +43,18 @@ export interface CompileRequest {
   readonly stdlib: ReadonlyMap<string, string>;
   readonly grafts?: readonly Graft[];
   readonly runtime: "incremental" | "stub";
+  /** Default true; a program that is only looked at needs none. */
+  readonly shadowStack?: boolean;
   /** 0 to 3, as in `asc -O…`. */
   readonly optimizeLevel: 0 | 1 | 2 | 3;
   readonly memoryPages: number;
-  /** Makes the compiler that is used: a subclass may write down what it resolves. */
-  readonly createCompiler?: (program: as.Program) => as.Compiler;
   /** Where the sources are parsed, and stay for the next request. */
   readonly trees: SyntaxTrees;
 }
 
 /** A parsed and initialized program: every element exists, nothing is resolved yet. */
 export interface LoadedProgram {
+  readonly request: CompileRequest;
   readonly program: as.Program;
   /** The compiler's messages so far; errors among them if `ok` is false. */
   readonly messages: readonly as.DiagnosticMessage[];
@@ -58,10 +69,11 @@ export interface Crash {
   readonly within: as.Function | null;
 }
 
-export interface CompiledProgram extends LoadedProgram {
-  /** Null if there were errors. */
-  readonly wasm: Uint8Array | null;
-  readonly compiler: as.Compiler | null;
+export interface CompiledProgram<Compiler extends RadicalCompiler = RadicalCompiler> extends LoadedProgram {
+  /** Null if there were errors. Whoever gets it emits or drops it. */
+  readonly module: CompiledModule | null;
+  /** Null if the program did not load, or the compiler could not be made. */
+  readonly compiler: Compiler | null;
 }
 
 /** Parses the entry file and everything it imports, and declares all elements. Never throws for bad sources. */
@@ -69,7 +81,9 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   const options = as.newOptions();
   as.setTarget(options, Target.Wasm32);
   as.setRuntime(options, request.runtime === "stub" ? Runtime.Stub : Runtime.Incremental);
-  if (request.runtime === "incremental") as.setStackSize(options, as.DEFAULT_STACK_SIZE);
+  if (request.runtime === "incremental" && request.shadowStack !== false)
+    as.setStackSize(options, as.DEFAULT_STACK_SIZE);
+  as.setInitialMemory(options, INITIAL_PAGES[request.runtime]);
   as.setMaximumMemory(options, request.memoryPages);
   as.setExportStart(options, START_EXPORT);
   as.setOptimizeLevelHints(options, request.optimizeLevel, 0);
@@ -81,33 +95,67 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
     if (!hasErrors(program)) as.initializeProgram(program);
   } catch (error) {
     request.trees.clear();
-    return { program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
+    return { request, program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
   }
-  return { program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
+  return { request, program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
 
-/** Compiles to WebAssembly. Bad sources and crashes of the compiler are answers, not exceptions. */
-export function compileProgram(request: CompileRequest): CompiledProgram {
-  const loaded = loadProgram(request);
-  const { program, messages } = loaded;
-  if (!loaded.ok) return { ...loaded, wasm: null, compiler: null };
-  let compiler: as.Compiler | null = null;
-  let module: as.Module | null = null;
+/** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
+export function compileProgram(loaded: LoadedProgram): CompiledProgram {
+  return compileWith(loaded, (program) => new RadicalCompiler(program));
+}
+
+/** The same with a compiler that does more. */
+export function compileWith<Compiler extends RadicalCompiler>(
+  loaded: LoadedProgram,
+  createCompiler: (program: as.Program) => Compiler,
+): CompiledProgram<Compiler> {
+  const { program, request } = loaded;
+  if (!loaded.ok) return { ...loaded, module: null, compiler: null };
+  let compiler: Compiler | null = null;
+  let module: CompiledModule | null = null;
   try {
-    compiler = request.createCompiler?.(program) ?? new RadicalCompiler(program);
-    module = compiler.module;
+    compiler = createCompiler(program);
+    module = new CompiledModule(compiler.module, request.optimizeLevel);
     compiler.compile();
-    if (hasErrors(program)) return { program, messages, ok: false, wasm: null, crash: null, compiler };
-    if (request.optimizeLevel > 0) as.optimize(module, request.optimizeLevel, 0, false, false);
-    const wasm = binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary();
-    return { program, messages, ok: true, wasm, crash: null, compiler };
+    if (!hasErrors(program)) return { ...loaded, module, compiler };
+    module.drop();
+    return { ...loaded, ok: false, module: null, compiler };
   } catch (error) {
     request.trees.clear();
+    module?.drop();
     const within = compiler?.currentFlow.sourceFunction ?? null;
-    return { program, messages, ok: false, wasm: null, crash: { error, within }, compiler };
-  } finally {
-    // Binaryen's memory is outside the garbage collector.
-    module?.dispose();
+    return { ...loaded, ok: false, module: null, crash: { error, within }, compiler };
+  }
+}
+
+/** A module in binaryen's memory, which is outside the garbage collector. */
+export class CompiledModule {
+  readonly #optimizeLevel: number;
+  #module: as.Module | null;
+
+  constructor(module: as.Module, optimizeLevel: number) {
+    this.#module = module;
+    this.#optimizeLevel = optimizeLevel;
+  }
+
+  /** Its WebAssembly, optimized; the module is dropped. */
+  emit(): Uint8Array {
+    const module = this.#module;
+    if (module === null) throw new Error("the module was dropped");
+    try {
+      if (this.#optimizeLevel > 0) as.optimize(module, this.#optimizeLevel, 0, false, false);
+      const wrapped = binaryen.wrapModule(as.getBinaryenModuleRef(module));
+      addReset(wrapped);
+      return wrapped.emitBinary();
+    } finally {
+      this.drop();
+    }
+  }
+
+  drop(): void {
+    this.#module?.dispose();
+    this.#module = null;
   }
 }
 

@@ -6,7 +6,8 @@
  * A node without facts was never compiled: it is dead in that function instance.
  */
 import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
-import { RadicalCompiler } from "./compile.ts";
+import { CODEC_LIBRARY, RadicalCompiler } from "./compile.ts";
+import { isGenerated } from "./graft.ts";
 
 /** What is known about one syntax node inside one function instance. */
 export interface NodeFacts {
@@ -128,20 +129,95 @@ interface CompilerInternals {
   ): as.ExpressionRef;
   compileFunctionExpression(expression: as.FunctionExpression, context: as.Type, constraints: number): as.ExpressionRef;
   compileFunction(callee: as.Function, force?: boolean): boolean;
+  /** Whether there is a body. */
+  compileFunctionBody(callee: as.Function, statements: as.ExpressionRef[]): boolean;
+  compileModuleExports(file: as.File): void;
+  ensureVarargsStub(original: as.Function): as.Function;
   compileGlobal(global: as.Global): boolean;
   compileEnum(enumeration: as.Enum): boolean;
   compileTopLevelStatement(statement: as.Statement, body: as.ExpressionRef[]): void;
   ensureConstructor(owner: as.Class, node: as.Node): as.Function;
 }
 
-/** A compiler that writes down what it resolves. */
+/** What is compiled though no code calls it: clients call handlers, and decoding makes records. */
+export interface Roots {
+  readonly handlers: readonly as.Function[];
+  readonly records: readonly as.Class[];
+}
+
+/**
+ * A compiler that writes down what it resolves. Its module is of no use: of the library it compiles only what may come
+ * back to the developer's code, or to a host function.
+ */
 export class FactsCompiler extends RadicalCompiler {
   readonly facts = new Facts();
 
-  constructor(program: as.Program) {
+  constructor(program: as.Program, roots: Roots) {
     super(program);
-    observe(this as unknown as CompilerInternals, this.facts);
+    const internals = this as unknown as CompilerInternals;
+    observe(internals, this.facts);
+    compileRoots(internals, roots);
+    skipLibrary(internals);
   }
+}
+
+function compileRoots(compiler: CompilerInternals, { handlers, records }: Roots): void {
+  compiler.compileModuleExports = (file) => {
+    // Not those of the runtime's entry.
+    if (!isGenerated(file.source)) return;
+    for (const handler of handlers) {
+      compiler.compileFunction(handler);
+      // Compiles the default values of parameters.
+      if (handler.signature.requiredParameters < handler.signature.parameterTypes.length)
+        compiler.ensureVarargsStub(handler);
+    }
+    for (const record of records) compileConstructor(compiler, record, record.declaration.name);
+  };
+}
+
+/**
+ * Records may only ever be decoded, never constructed: then nothing compiles the initializers of their fields, which
+ * the slicer needs. What is wrong with a constructor that nobody calls is not reported.
+ */
+function compileConstructor(compiler: CompilerInternals, owner: as.Class, node: as.Node): void {
+  if (owner.constructorInstance?.is(CommonFlags.Compiled) === true) return;
+  const { diagnostics } = compiler.program;
+  const reported = diagnostics.length;
+  const type = compiler.currentType;
+  compiler.ensureConstructor(owner, node);
+  compiler.currentType = type;
+  diagnostics.length = reported;
+}
+
+function skipLibrary(compiler: CompilerInternals): void {
+  const compileFunctionBody = compiler.compileFunctionBody.bind(compiler);
+  // False: it has no body.
+  compiler.compileFunctionBody = (instance, statements) =>
+    !isSkipped(instance) && compileFunctionBody(instance, statements);
+}
+
+function isSkipped(instance: as.Function): boolean {
+  const { source } = instance.declaration.range;
+  if (!source.isLibrary) return false;
+  // Whoever calls a constructor wants to know which fields it has set.
+  if (instance.is(CommonFlags.Constructor)) return false;
+  // The codec uses what is generated only after the analysis.
+  if (source.internalPath === CODEC_LIBRARY) return true;
+  if (MAY_IMPORT.test(source.internalPath)) return false;
+  return ![...(instance.contextualTypeArguments?.values() ?? [])].some(mentionsApplication);
+}
+
+/** The files of the library that reach functions of the host, and the SDK. */
+const MAY_IMPORT = /^~lib\/(builtins|console|crypto|date|math|performance|process|bindings\/.*|@radical\/.*)$/;
+
+/** Whether a class of the developer's is part of a type. */
+function mentionsApplication(type: as.Type): boolean {
+  const { signatureReference: signature } = type;
+  if (signature !== null)
+    return mentionsApplication(signature.returnType) || signature.parameterTypes.some(mentionsApplication);
+  const found = type.getClass();
+  if (found === null) return false;
+  return !found.declaration.range.source.isLibrary || (found.typeArguments ?? []).some(mentionsApplication);
 }
 
 function observe(compiler: CompilerInternals, facts: Facts): void {
@@ -164,6 +240,8 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     compileTopLevelStatement: compiler.compileTopLevelStatement.bind(compiler),
   };
   const here = (node: as.Node): NodeFacts => facts.at(compiler.currentFlow.sourceFunction, node);
+  // Half of what is compiled is the library's, and nobody asks about it.
+  const isObserved = (node: as.Node): boolean => !node.range.source.isLibrary;
 
   const lookUp = (node: as.Expression): void => {
     const { resolver, program } = compiler;
@@ -203,11 +281,13 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     facts.units.push(unit);
   };
   const noteCall = (node: as.Node, callee: as.Function): void => {
+    if (!isObserved(node)) return;
     const calls = (here(node).calls ??= []);
     if (!calls.includes(callee)) calls.push(callee);
   };
 
   compiler.compileStatement = (statement) => {
+    if (!isObserved(statement)) return original.compileStatement(statement);
     here(statement);
     const result = original.compileStatement(statement);
     if (statement.kind === NodeKind.Variable) {
@@ -220,6 +300,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileExpression = (expression, context, constraints) => {
+    if (!isObserved(expression)) return original.compileExpression(expression, context, constraints);
     const node = withoutParentheses(expression);
     const known = here(node);
     switch (node.kind) {
@@ -280,7 +361,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileAssignment = (target, value, context) => {
-    lookUp(withoutParentheses(target));
+    if (isObserved(target)) lookUp(withoutParentheses(target));
     return original.compileAssignment(target, value, context);
   };
 
@@ -295,12 +376,12 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   };
 
   compiler.compileCallIndirect = (signature, callee, args, node, self, drop) => {
-    here(node).indirect = signature;
+    if (isObserved(node)) here(node).indirect = signature;
     return original.compileCallIndirect(signature, callee, args, node, self, drop);
   };
 
   compiler.compileCallExpressionBuiltin = (prototype, call, context) => {
-    here(call).builtin = prototype;
+    if (isObserved(call)) here(call).builtin = prototype;
     return original.compileCallExpressionBuiltin(prototype, call, context);
   };
 
@@ -320,29 +401,10 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
       lambda.facts.lambda = callee;
     }
     const compiled = original.compileFunction(callee, force);
-    if (callee.is(CommonFlags.Instance)) compileInitializers(callee);
+    const owner = callee.is(CommonFlags.Instance) ? callee.getBoundClassOrInterface() : null;
+    if (owner !== null && owner.kind === ElementKind.Class && isObserved(owner.declaration))
+      compileConstructor(compiler, owner, callee.declaration.name);
     return compiled;
-  };
-
-  /**
-   * Records may only ever be decoded, never constructed: then nothing compiles the initializers of their fields, which
-   * the slicer needs. What is wrong with a constructor that nobody calls is not reported.
-   */
-  const compileInitializers = (method: as.Function): void => {
-    const owner = method.getBoundClassOrInterface();
-    if (
-      owner === null ||
-      owner.kind !== ElementKind.Class ||
-      owner.constructorInstance?.is(CommonFlags.Compiled) === true
-    )
-      return;
-    if (owner.declaration.range.source.internalPath.startsWith("~lib/")) return;
-    const { diagnostics } = compiler.program;
-    const reported = diagnostics.length;
-    const type = compiler.currentType;
-    compiler.ensureConstructor(owner, method.declaration.name);
-    compiler.currentType = type;
-    diagnostics.length = reported;
   };
 
   compiler.compileGlobal = (global) => {

@@ -1,12 +1,14 @@
 /**
  * From places in the compiler's syntax trees to spans of the developer's files.
  */
-import { spanOf, type Span } from "../diagnostics/diagnostic.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import type { as } from "./assemblyscript.ts";
 
 export function spanOfRange(range: as.Range): Span {
   const { source, start, end } = range;
-  return spanOf({ path: source.normalizedPath, text: source.text }, start, end);
+  // The source keeps where its lines begin. It counts columns in the line that it was asked for last.
+  const line = source.lineAt(start);
+  return { file: source.normalizedPath, start, end, line, column: source.columnAt() };
 }
 
 /** What the host knows a call of `random` or `uuid` by. */

@@ -35,6 +35,7 @@ export interface HandlerSchema {
   /** Path of the file that declares it: another one if it is re-exported. */
   readonly declaredIn: string;
   readonly declaration: as.FunctionDeclaration;
+  readonly instance: as.Function;
   readonly parameters: readonly HandlerParameter[];
   readonly result: as.Type;
   /** Null: the handler returns nothing. */
@@ -218,7 +219,16 @@ class SchemaExtractor {
     }
     if (!complete) return;
     const declaredIn = declaration.range.source.normalizedPath;
-    this.#handlers.set(name, { name, exportedBy: path, declaredIn, declaration, parameters, result, resultType });
+    this.#handlers.set(name, {
+      name,
+      exportedBy: path,
+      declaredIn,
+      declaration,
+      instance,
+      parameters,
+      result,
+      resultType,
+    });
   }
 
   /** Tables are constants of files: `const users = new Table<User>("users")`. */

@@ -22,8 +22,12 @@ import {
   type SwitchStatement,
 } from "../lower/ir.ts";
 import { Copier } from "./copy.ts";
+import { wholeLoop, type Ranking, type Widened } from "./widening.ts";
 
 export type Branch = IfStatement | SwitchStatement | Logical | Conditional;
+
+/** What may be done. */
+export type Option = Branch | Ranking;
 
 /** A branch both of whose sides run. */
 export interface Abandoned {
@@ -56,6 +60,7 @@ interface Frame {
 /** Rewrites functions; `results` are the unions made. */
 export class Abandoning {
   readonly results: Abandoned[] = [];
+  readonly widened: Widened[] = [];
   private readonly branches: ReadonlySet<Branch>;
   private readonly copied: (original: Expression, copy: Expression) => void;
   private owner!: FunctionDeclaration;
@@ -63,9 +68,14 @@ export class Abandoning {
   private readonly around: Abandoned[] = [];
   private readonly frames: Frame[] = [];
 
-  constructor(branches: ReadonlySet<Branch>, copied: (original: Expression, copy: Expression) => void) {
-    this.branches = branches;
+  constructor(options: Iterable<Option>, copied: (original: Expression, copy: Expression) => void) {
     this.copied = copied;
+    const branches = new Set<Branch>();
+    for (const option of options) {
+      if (option.kind === "ranking") this.widened.push({ ranking: option, loops: [] });
+      else branches.add(option);
+    }
+    this.branches = branches;
   }
 
   body(owner: FunctionDeclaration, body: readonly Statement[]): readonly Statement[] {
@@ -87,6 +97,8 @@ export class Abandoning {
         return { ...statement, body: this.statements(statement.body) };
       case "expression": {
         const { expression } = statement;
+        if (this.widened.some(({ ranking }) => ranking.sort === expression))
+          return { kind: "block", body: [], span: statement.span };
         if (expression.kind !== "abort" || this.around.length === 0)
           return { ...statement, expression: this.expression(expression) };
         return this.drop("stop", statement, expression.arguments, null);
@@ -156,17 +168,22 @@ export class Abandoning {
 
   private loop(statement: LoopStatement): LoopStatement {
     const target: Frame["target"] = { statement: null };
-    const initial = this.statements(statement.initial);
+    const widened = this.widened.find(({ ranking }) => ranking.loops.has(statement));
+    const { initial, condition } =
+      widened === undefined
+        ? { initial: this.statements(statement.initial), condition: this.optional(statement.condition) }
+        : wholeLoop(statement, widened.ranking, this.copied);
     this.frames.push({ acceptsContinue: true, depth: this.around.length, target });
     const loop: LoopStatement = {
       ...statement,
       initial,
-      condition: this.optional(statement.condition),
+      condition,
       update: this.optional(statement.update),
       body: this.statements(statement.body),
     };
     this.frames.pop();
     target.statement = loop;
+    widened?.loops.push(loop);
     return loop;
   }
 

@@ -3,7 +3,7 @@
  * phases in order.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -11,24 +11,27 @@ import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import type { FactsCompiler } from "../parse/facts.ts";
 import { spanOfRange } from "../parse/span.ts";
+import { KeyPatterns } from "./key-patterns.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
 
-export function deriveReadWriteSets(front: FrontEnd<FactsCompiler>): Derived[] {
+export function deriveReadWriteSets(front: FrontEnd): Derived[] {
   return front.handlers.map((handler) => derive(front, handler));
 }
 
-function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
   try {
-    const { program, compiler } = front;
+    const { program, facts } = front;
     const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts: compiler.facts }, instance);
+    const lowered = lowerHandler({ program, facts }, instance);
     verifyProgram(lowered, "lowered");
     const pointsTo = new PointsTo(lowered);
+    const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
     const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
-    for (const slice of [plain, transformed]) if (slice !== null) verifySlice(lowered, slice.residual, slice.relevance);
+    verifySlice(lowered, plain.residual, plain.relevance);
+    const broken =
+      transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
     const verdict = (slice: Slice, other: Derived | null): Derived => ({
       kind: "sliced",
       handler: handler.name,
@@ -36,13 +39,13 @@ function derive(front: FrontEnd<FactsCompiler>, handler: HandlerDeclaration): De
         fields: slice.residual.fields,
         comment: `What ${handler.name} (${handler.file}) reads and writes.`,
       }),
-      ...patternsOf(slice, pointsTo, front.sources),
+      ...patternsOf(slice, pointsTo, keys),
       transformations: slice.transformations,
       explanations: [],
       plain: other,
-      diagnostics: [],
+      diagnostics: broken === null ? [] : [withoutTransformations(handler, broken)],
     });
-    return transformed === null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
+    return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
@@ -59,24 +62,43 @@ function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
   });
 }
 
+function withoutTransformations({ name, declaration }: HandlerDeclaration, problem: string): Diagnostic {
+  return diagnostic("sliced_without_transformations", {
+    message: `the read/write-set function of ${name} does without transformations: ${problem}`,
+    primary: spanOfRange(declaration.name.range),
+    help: "this is not your mistake; the handler works, but finding its set takes longer",
+  });
+}
+
+/** What an action throws, in words; null: nothing. */
+function problemOf(action: () => void): string | null {
+  try {
+    action();
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
 function patternsOf(
   { residual }: Slice,
   pointsTo: PointsTo,
-  sources: readonly SourceFile[],
+  keys: KeyPatterns,
 ): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
   const reads = new Map<string, AccessPattern>();
   const writes = new Map<string, AccessPattern>();
   for (const [access, { dependent }] of residual.accesses) {
-    const text = sources.find((source) => source.path === access.key.span.file)?.text ?? "";
-    const key = text.slice(access.key.span.start, access.key.span.end);
     const isRead = access.operation === "get" || access.operation === "has";
     const patterns = isRead ? reads : writes;
     const { file, start } = access.span;
     for (const { name } of pointsTo.tablesOf(access.table)) {
-      // The slice may have several copies of an access.
-      const place = `${file}:${start}:${name}`;
-      const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
-      patterns.set(place, { table: name, key, dependent: isDependent, span: access.span });
+      for (const pattern of keys.of(access, name)) {
+        // The slice may have several copies of an access.
+        const place = `${file}:${start}:${pattern}`;
+        const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
+        const source = keys.source(access.key.span);
+        patterns.set(place, { table: name, pattern, source, dependent: isDependent, span: access.span });
+      }
     }
   }
   return {

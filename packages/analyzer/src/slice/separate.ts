@@ -17,7 +17,7 @@ import {
   type Statement,
 } from "../lower/ir.ts";
 import type { Expense } from "../infer/expense.ts";
-import { conjunctsOf } from "../infer/loops.ts";
+import { conjunctsOf, countingOf } from "../infer/loops.ts";
 import type { Copier } from "./copy.ts";
 
 /** Statements that may be written twice for one condition. */
@@ -131,7 +131,10 @@ export class Separation {
     const inner = body === statement.body ? statement : { ...statement, body };
     if (statement.form === "do" || condition === null || !this.expense.of(condition)) return inner;
     const conjuncts = conjunctsOf(condition);
-    const first = conjuncts.findIndex((conjunct) => this.expense.of(conjunct));
+    // What counts is needed to know that the loop ends.
+    const counts = (conjunct: Expression): boolean => countingOf({ ...statement, condition: conjunct }) !== null;
+    const first = conjuncts.findIndex((conjunct) => this.expense.of(conjunct) && !counts(conjunct));
+    if (first === -1) return inner;
     const leading = conjuncts.slice(0, first).reduce<Expression | null>(and, null);
     if (leading === null) return inner;
     const exits = conjuncts.slice(first).map((conjunct): Statement => ({

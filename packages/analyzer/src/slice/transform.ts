@@ -21,10 +21,11 @@ import { Expense } from "../infer/expense.ts";
 import { KeptCode, recursiveFunctions } from "../infer/kept-code.ts";
 import type { PointsTo } from "../infer/points-to.ts";
 import { computeRelevance, type Relevance } from "../infer/relevance.ts";
-import { abortsIn, Abandoning, stopsInside, type Abandoned, type Branch } from "./abandon.ts";
+import { abortsIn, Abandoning, stopsInside, type Abandoned, type Branch, type Option } from "./abandon.ts";
 import { Copier } from "./copy.ts";
 import { buildResidual, type Residual } from "./residual.ts";
 import { Separation } from "./separate.ts";
+import { brokenRuleOfWidening, rankingsIn, type Ranking, type Widened } from "./widening.ts";
 import { brokenRule, makesWriter, placesOf, type Candidate } from "./unions.ts";
 
 export interface Slice {
@@ -48,9 +49,10 @@ export function sliceProgram(program: Program, pointsTo: PointsTo, refused: Read
 type Bodies = ReadonlyMap<FunctionDeclaration, readonly Statement[]>;
 
 interface Attempt extends Omit<Slice, "transformations"> {
-  readonly branches: ReadonlySet<Branch>;
+  readonly options: ReadonlySet<Option>;
   readonly bodies: Bodies;
   readonly unions: readonly Abandoned[];
+  readonly widened: readonly Widened[];
   readonly candidate: Candidate;
 }
 
@@ -75,18 +77,18 @@ class Slicing {
     const relevance = computeRelevance(this.program, this.pointsTo);
     const residual = buildResidual(this.program, relevance);
     const plain: Slice = { residual, relevance, steps: stepsOf(residual), transformations: [] };
-    if (plain.steps < EXPENSIVE_STEPS) return { plain, transformed: null };
+    if (stepsOf(residual, COMPUTED) < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
-      const transformed = this.transformed();
+      const transformed = this.transformed(relevance);
       return { plain, transformed };
     } finally {
       setBodies(this.originals);
     }
   }
 
-  private transformed(): Slice | null {
+  private transformed(plain: Relevance): Slice | null {
     const { pointsTo } = this;
-    const expense = new Expense(pointsTo, new CostModel(pointsTo.reached));
+    const expense = new Expense(pointsTo, new CostModel(pointsTo.reached, COMPUTED));
     const copied = pointsTo.copied.bind(pointsTo);
     const separation = new Separation(expense, new Copier(copied));
     this.separated = new Map(
@@ -94,25 +96,30 @@ class Slicing {
     );
     setBodies(this.separated);
     this.recursive = recursiveFunctions(pointsTo.reached, { pointsTo });
-    const branches = this.branches(expense);
-    if (branches.size === 0) return null;
-    let best = this.attempt(branches);
+    const options = new Set<Option>([...this.branches(expense), ...this.rankings(plain)]);
+    if (options.size === 0) return null;
+    let best = this.attempt(options);
     if (best === null) return null;
-    const saved = new Map<Branch, number>();
-    for (const branch of best.branches) {
-      if (!best.branches.has(branch)) continue;
-      const without = this.attempt(new Set([...best.branches].filter((other) => other !== branch)));
-      const saves = without === null ? Number.POSITIVE_INFINITY : without.steps - best.steps;
-      saved.set(branch, saves);
-      if (without !== null && saves < EXPENSIVE_STEPS) best = without;
+    const saved = new Map<Option, number>();
+    for (const option of best.options) {
+      if (!best.options.has(option)) continue;
+      const without = this.attempt(new Set([...best.options].filter((other) => other !== option)));
+      const saves = without === null ? EXPENSIVE_STEPS : without.steps - best.steps;
+      saved.set(option, saves);
+      if (without !== null && !pays(saves, without.steps)) best = without;
     }
-    if (best.branches.size === 0) return null;
-    const { residual, relevance, steps, unions, candidate } = best;
+    if (best.options.size === 0) return null;
+    const { residual, relevance, steps, unions, widened, candidate } = best;
     setBodies(best.bodies);
-    const transformations = unions
-      .map((union) => this.describe(union, candidate, saved.get(union.branch) ?? 0))
-      .toSorted((a, b) => a.span.start - b.span.start);
+    const transformations = [
+      ...unions.map((union) => describe(union, candidate, saved.get(union.branch) ?? 0)),
+      ...widened.map((widening) => describeWidening(widening, candidate, saved.get(widening.ranking) ?? 0)),
+    ].toSorted((a, b) => a.span.start - b.span.start);
     return { residual, relevance, steps, transformations };
+  }
+
+  private rankings(plain: Relevance): Ranking[] {
+    return Array.from(this.pointsTo.reached).flatMap((declaration) => rankingsIn(declaration, plain, this.pointsTo));
   }
 
   /** The branches that may be given up, judged by their looks. */
@@ -137,46 +144,55 @@ class Slicing {
     return branches;
   }
 
-  private rewritten(branches: ReadonlySet<Branch>): { bodies: Bodies; unions: Abandoned[] } {
-    const rewriting = new Abandoning(branches, this.pointsTo.copied.bind(this.pointsTo));
-    const bodies = new Map(
-      Array.from(this.separated, ([declaration, body]) => [declaration, rewriting.body(declaration, body)]),
-    );
-    return { bodies, unions: rewriting.results };
-  }
-
-  /** The slice that gives up those of the branches that may be. Null: it can't be built. */
-  private attempt(branches: ReadonlySet<Branch>): Attempt | null {
-    const { program, pointsTo, recursive } = this;
-    for (let remaining = branches; ;) {
-      const { bodies, unions } = this.rewritten(remaining);
-      setBodies(bodies);
-      const relevance = computeRelevance(program, pointsTo, unions.flatMap(placesOf));
-      const candidate: Candidate = { program, pointsTo, relevance, recursive };
-      const wrong = unions.filter(
-        (union) => brokenRule(union, candidate) !== null || this.refused.has(kindOf(union, candidate)),
+  /** The slice that takes those of the options that are right. Null: it can't be built. */
+  private attempt(options: ReadonlySet<Option>): Attempt | null {
+    const { program, pointsTo, recursive, refused } = this;
+    for (let remaining = options; ;) {
+      const rewriting = new Abandoning(remaining, pointsTo.copied.bind(pointsTo));
+      const bodies = new Map(
+        Array.from(this.separated, ([declaration, body]) => [declaration, rewriting.body(declaration, body)]),
       );
-      if (wrong.length === 0) {
+      setBodies(bodies);
+      const { results: unions, widened } = rewriting;
+      const places = [...unions.flatMap(placesOf), ...widened.flatMap(({ loops }) => loops)];
+      const relevance = computeRelevance(program, pointsTo, places);
+      const candidate: Candidate = { program, pointsTo, relevance, recursive };
+      const wrong = new Set<Option>();
+      for (const union of unions)
+        if (brokenRule(union, candidate) !== null || refused.has(kindOf(union, candidate))) wrong.add(union.branch);
+      for (const widening of widened)
+        if (brokenRuleOfWidening(widening, candidate) !== null || refused.has("widening")) wrong.add(widening.ranking);
+      if (wrong.size === 0) {
         const residual = residualOf(program, relevance);
         if (residual === null) return null;
-        return { residual, relevance, steps: stepsOf(residual), branches: remaining, bodies, unions, candidate };
+        const steps = stepsOf(residual);
+        return { residual, relevance, steps, options: remaining, bodies, unions, widened, candidate };
       }
-      const dropped = new Set(wrong.map(({ branch }) => branch));
-      remaining = new Set([...remaining].filter((branch) => !dropped.has(branch)));
+      remaining = new Set([...remaining].filter((option) => !wrong.has(option)));
     }
   }
+}
 
-  private describe(union: Abandoned, candidate: Candidate, steps: number): Transformation {
-    const kind = kindOf(union, candidate);
-    const { branch } = union;
-    const { span } =
-      branch.kind === "switch" ? branch.discriminant : branch.kind === "logical" ? branch.left : branch.condition;
-    const what =
-      kind === "dropped-guard"
-        ? "an early end is left out: its condition is expensive"
-        : "the accesses of both sides are made: the condition is expensive";
-    return { kind, span, words: what, steps, makesWriter: makesWriter(union, candidate) };
-  }
+function describe(union: Abandoned, candidate: Candidate, steps: number): Transformation {
+  const kind = kindOf(union, candidate);
+  const { branch } = union;
+  const { span } =
+    branch.kind === "switch" ? branch.discriminant : branch.kind === "logical" ? branch.left : branch.condition;
+  const words =
+    kind === "dropped-guard"
+      ? "an early end is left out: its condition is expensive"
+      : "the accesses of both sides are made: the condition is expensive";
+  return { kind, span, words, steps, makesWriter: makesWriter(union, candidate) };
+}
+
+function describeWidening({ ranking, loops }: Widened, candidate: Candidate, steps: number): Transformation {
+  return {
+    kind: "widening",
+    span: ranking.statement.span,
+    words: "all candidates are accessed, not only the best: ranking them is expensive",
+    steps,
+    makesWriter: loops.some(({ body }) => new KeptCode(candidate, body).writes),
+  };
 }
 
 /** A union of whose sides nothing is kept only leaves out where the execution may have ended. */
@@ -184,8 +200,16 @@ function kindOf(union: Abandoned, candidate: Candidate): "union" | "dropped-guar
   return new KeptCode(candidate, union.sides).accesses ? "union" : "dropped-guard";
 }
 
-function stepsOf({ program }: Residual): number {
-  return new CostModel(program.functions).function(program.handler);
+/** Whether it is worth saying too much: it saves much, also beside the work that remains. */
+function pays(saved: number, without: number): boolean {
+  return saved >= EXPENSIVE_STEPS && saved >= without / 4;
+}
+
+/** Accesses are made either way. */
+const COMPUTED = { accessSteps: 0 };
+
+function stepsOf({ program }: Residual, counted: { readonly accessSteps?: number } = {}): number {
+  return new CostModel(program.functions, counted).function(program.handler);
 }
 
 function residualOf(program: Program, relevance: Relevance): Residual | null {

@@ -24,7 +24,7 @@ import type { Point } from "../infer/relevance.ts";
 import type { Abandoned, DroppedJump } from "./abandon.ts";
 
 /** Code that f^rw may run where f does not, and the point from where on both agree. */
-interface Extra {
+export interface Extra {
   readonly code: KeptCode;
   /** What matters when both agree; null: f has ended, nothing matters. */
   readonly rejoin: Point | null;
@@ -46,7 +46,7 @@ export function placesOf(union: Abandoned): (Statement | Expression)[] {
   return [union.whole, ...union.sides, ...targets];
 }
 
-export type Rule =
+type Rule =
   | "value not needed"
   | "defines nothing live"
   | "does not leave"
@@ -58,12 +58,18 @@ export type Rule =
 export function brokenRule(union: Abandoned, candidate: Candidate): Rule | null {
   if (!valueIsNotNeeded(union, candidate)) return "value not needed";
   for (const extra of extrasOf(union, candidate)) {
-    if (!definesNothingLive(extra)) return "defines nothing live";
-    if (!doesNotLeave(extra)) return "does not leave";
-    if (!doesNotTrap(extra)) return "does not trap";
-    if (!endsByItself(extra)) return "ends by itself";
-    if (!doesNotRecur(extra, candidate)) return "does not recur";
+    const rule = brokenRuleOfExtra(extra, candidate);
+    if (rule !== null) return rule;
   }
+  return null;
+}
+
+export function brokenRuleOfExtra(extra: Extra, candidate: Candidate): Rule | null {
+  if (!definesNothingLive(extra)) return "defines nothing live";
+  if (!doesNotLeave(extra)) return "does not leave";
+  if (!doesNotTrap(extra)) return "does not trap";
+  if (!endsByItself(extra)) return "ends by itself";
+  if (!doesNotRecur(extra, candidate)) return "does not recur";
   return null;
 }
 

@@ -2,17 +2,15 @@
  * For tests of the front half: a slicer that derives nothing.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import { RadicalCompiler } from "../parse/compile.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { Slicer } from "../pipeline.ts";
 
-export const deriveNothing: Slicer<RadicalCompiler> = {
-  createCompiler: (program) => new RadicalCompiler(program),
+export const deriveNothing: Slicer = {
   deriveReadWriteSets: (front) =>
     front.handlers.map(({ name, declaration }) => ({
       kind: "refused",
       handler: name,
-      reason: diagnostic("read_write_set_not_derived", {
+      reason: diagnostic("analyzer_crash", {
         message: `${name} is not analyzed`,
         primary: spanOfRange(declaration.name.range),
       }),

@@ -1,26 +1,35 @@
-/** `radical analyze`: what each handler reads and writes, and the function that computes it, or why there is none. */
-import type { AccessPattern, HandlerReport } from "@radical/analyzer";
+/** `radical analyze`: what each handler reads and writes, how that is known, and why it is not known better. */
+import type { AccessPattern, Diagnostic, HandlerReport, Span, Transformation } from "@radical/analyzer";
 import { Argument, Command } from "commander";
-import { PLAN_WORDS, type BuildOutcome, buildApp, framesOf } from "../build/build-app.ts";
+import { type BuildOutcome, buildApp, framesOf, PLAN_WORDS } from "../build/build-app.ts";
 import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `
-A dependent read is one whose value the read/write-set function needs, to find further units.
-A handler that can't be sliced runs in record mode: correct, but its run and the round trip to the primary take their
-sum. The reason is shown with the expression that it is about.
+How the set of a handler is found:
+  sliced        by a function that was derived from its source
+  given         by a function of yours: /** @readwrite <handler> */
+  record mode   by running the handler itself at its location, before the primary is asked
+  near storage  not at the location: the primary runs the handler
+
+The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
+element, {= …} something computed. A dependent read is one whose value is needed to find further items.
 
 Examples:
   $ radical analyze
-  $ radical analyze follow
-  $ radical analyze follow --emit        # the read/write-set function and nothing else
+  $ radical analyze follow --explain     # and why its read/write-set function does what it does
+  $ radical analyze follow --emit        # the source of that function and nothing else
+  $ radical analyze --strict             # exit code 3 if a handler is neither sliced nor given
   $ radical analyze --json | jq '.handlers[] | {name, plan}'`;
 
 interface AnalyzeOptions extends CommonOptions {
   readonly emit?: true;
+  readonly explain?: true;
+  readonly strict?: true;
 }
 
 export function analyzeCommand(): Command {
@@ -28,7 +37,9 @@ export function analyzeCommand(): Command {
     .description("show what the handlers read and write")
     .addArgument(new Argument("[handler]", "only this one"))
     .option(...PROJECT_OPTION)
+    .option("--explain", "also why the read/write-set functions do what they do")
     .option("--emit", "print the source of the read/write-set functions only")
+    .option(...STRICT_OPTION)
     .option("--json", "print the report as JSON")
     .addHelpText("after", HELP)
     .action(async (handler: string | undefined, options: AnalyzeOptions) => {
@@ -52,7 +63,8 @@ async function analyze(wanted: string | undefined, options: AnalyzeOptions): Pro
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
     else if (options.emit === true) emit(handlers, outcome.report);
-    else show(handlers, outcome.report, terminal);
+    else show(handlers, outcome.report, terminal, options.explain === true);
+    if (options.strict === true) checkStrict(handlers, progress);
   } finally {
     await compiler.close();
   }
@@ -82,32 +94,84 @@ function emit(handlers: readonly HandlerReport[], report: Compilation): void {
   showErrors(report);
 }
 
-function show(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal): void {
+function show(handlers: readonly HandlerReport[], report: Compilation, terminal: Terminal, explain: boolean): void {
   const { style } = terminal;
+  /** A reason that several handlers share is told once. */
+  const told = new Map<string, string>();
   for (const handler of handlers) {
-    const { plan } = handler;
-    const verdict = style(plan.kind === "sliced" || plan.kind === "given" ? "green" : "yellow", PLAN_WORDS[plan.kind]);
-    print(
-      `${style("bold", handler.name)}  ${verdict}${handler.readOnly ? ", reads only" : ""}  ${style("dim", `${handler.file}:${handler.line}`)}`,
-    );
+    const { name, plan, readOnly, file, line } = handler;
+    const good = plan.kind === "sliced" || plan.kind === "given";
+    const verdict = style(good ? "green" : "yellow", PLAN_WORDS[plan.kind]);
+    print(`${style("bold", name)}  ${verdict}${readOnly ? ", reads only" : ""}  ${style("dim", `${file}:${line}`)}`);
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
-    if (plan.kind === "recorded") print(indent(report.frames.get(plan.reason) ?? ""));
-    else if (handler.rwSource !== null) print(`\n${indent(style("dim", handler.rwSource.trimEnd()))}`);
+    for (const transformation of handler.transformations) showTransformation(transformation, terminal);
+    switch (plan.kind) {
+      case "sliced":
+        break;
+      case "given":
+        print(`  by     ${plan.function.name}  ${style("dim", placeOf(plan.function.span))}`);
+        break;
+      case "near-storage":
+        print(`  by     @nearstorage  ${style("dim", placeOf(plan.span))}`);
+        break;
+      case "recorded":
+        showReason(name, plan.reason, report, told);
+    }
+    if (explain) showExplanations(handler, terminal);
     print("");
   }
   showErrors(report);
 }
 
+function showReason(handler: string, reason: Diagnostic, report: Compilation, told: Map<string, string>): void {
+  const frame = report.frames.get(reason) ?? reason.message;
+  const before = told.get(frame);
+  if (before === undefined) {
+    told.set(frame, handler);
+    print(indent(frame));
+  } else {
+    print(`    for the reason that is told at ${before}: ${reason.code}`);
+  }
+}
+
+/** Accesses of one kind with the same pattern are one line, with all their places. */
 function showAccesses(label: string, accesses: readonly AccessPattern[], { style }: Terminal): void {
-  for (const { table, key, dependent, span } of accesses) {
+  const lines = new Map<string, { dependent: boolean; readonly places: Set<string> }>();
+  for (const { pattern, dependent, span } of accesses) {
+    const line = lines.get(pattern) ?? { dependent: false, places: new Set() };
+    line.dependent ||= dependent;
+    line.places.add(placeOf(span));
+    lines.set(pattern, line);
+  }
+  for (const [pattern, { dependent, places }] of lines) {
     const note = dependent ? `  ${style("cyan", "dependent")}` : "";
-    print(`  ${label.padEnd(6)} ${table}[${key}]${note}  ${style("dim", `${span.file}:${span.line}`)}`);
+    print(`  ${label.padEnd(6)} ${pattern}${note}  ${style("dim", [...places].join(", "))}`);
+  }
+}
+
+function showTransformation({ kind, words, steps, makesWriter, span }: Transformation, { style }: Terminal): void {
+  print(`  ${style("yellow", kind)}  ${words}  ${style("dim", placeOf(span))}`);
+  print(
+    `    saves about ${steps.toLocaleString("en")} steps${makesWriter ? "; executions that write nothing take locks as if they did" : ""}`,
+  );
+  print(`    ${style("dim", `to refuse it: /** @refuse ${kind} */ before the handler`)}`);
+}
+
+function showExplanations({ explanations, plan }: HandlerReport, { style }: Terminal): void {
+  if (plan.kind === "sliced" && explanations.length === 0) print("  nothing in it needs an explanation");
+  for (const { what, steps, span, chain } of explanations) {
+    print(`  ${style("bold", what)}, about ${steps.toLocaleString("en")} steps  ${style("dim", placeOf(span))}`);
+    for (const link of chain) print(`    because ${link.words}  ${style("dim", placeOf(link.span))}`);
   }
 }
 
 function showErrors(report: Compilation): void {
   for (const frame of framesOf(report, "error")) process.stderr.write(`${frame}\n\n`);
+}
+
+function placeOf({ file, line }: Span): string {
+  return `${file}:${line}`;
 }
 
 function indent(text: string): string {

@@ -7,6 +7,7 @@ import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `
 Writes to the output folder (dist/ unless radical.config.ts names another):
@@ -22,13 +23,18 @@ Examples:
   $ radical build --project apps/social
   $ radical build --json | jq .module`;
 
+interface BuildCommandOptions extends CommonOptions {
+  readonly strict?: true;
+}
+
 export function buildCommand(): Command {
   return new Command("build")
     .description("compile the handlers and write what is deployed")
     .option(...PROJECT_OPTION)
+    .option(...STRICT_OPTION)
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: CommonOptions) => {
+    .action(async (options: BuildCommandOptions) => {
       try {
         await build(options);
       } catch (error) {
@@ -37,7 +43,7 @@ export function buildCommand(): Command {
     });
 }
 
-async function build(options: CommonOptions): Promise<void> {
+async function build(options: BuildCommandOptions): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const startedAtMs = performance.now();
@@ -48,6 +54,7 @@ async function build(options: CommonOptions): Promise<void> {
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, written)));
     else show(outcome, written, performance.now() - startedAtMs, terminal);
+    if (options.strict === true) checkStrict(outcome.report.handlers, terminal);
   } finally {
     await compiler.close();
   }

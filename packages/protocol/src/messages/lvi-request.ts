@@ -36,7 +36,7 @@ export interface LviRequest {
   readonly args: Uint8Array;
   readonly environment: Environment;
   readonly location: string;
-  /** Null: the location has no set (not analyzable, or its speculation met an undeclared access): run near storage. */
+  /** Null: the location has no set (near storage by choice, not found, or its speculation met an undeclared access). */
   readonly units: readonly AccessedUnit[] | null;
   /**
    * The client chose the execution id and may repeat it: the outcome is kept even if the execution writes nothing.

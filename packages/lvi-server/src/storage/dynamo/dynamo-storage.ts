@@ -56,7 +56,7 @@ export interface DynamoOptions {
   readonly endpoint?: string;
   /** How long done intents are kept. */
   readonly retentionMs?: number;
-  readonly requests?: Partial<RequestOptions>;
+  readonly requests?: RequestOptions;
 }
 
 const SCHEMA_VERSION = 1;
@@ -104,7 +104,7 @@ export class DynamoStorage implements Storage {
       maxAttempts: 1,
       requestHandler: { httpAgent: agent, httpsAgent: agent },
     });
-    const requests = new Requests({ ...DEFAULT_REQUEST_OPTIONS, ...requestOptions });
+    const requests = new Requests(requestOptions ?? DEFAULT_REQUEST_OPTIONS);
     const dynamo = new Dynamo(client, requests);
     const tables = tablesOf(prefix);
     try {

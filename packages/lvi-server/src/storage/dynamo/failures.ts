@@ -21,6 +21,7 @@ export type FailureKind =
   | "table_missing"
   | "denied"
   | "no_credentials"
+  | "no_region"
   | "expired_credentials"
   | "invalid";
 
@@ -60,6 +61,11 @@ export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
     retry: false,
     words: "there are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role",
   },
+  no_region: {
+    effect: "none",
+    retry: false,
+    words: "there is no AWS region: add ?region=… to the address, or set AWS_REGION",
+  },
   // A provider of credentials fetches new ones for the next attempt.
   expired_credentials: { effect: "none", retry: true, words: "the AWS credentials have expired" },
   invalid: { effect: "none", retry: false, words: "DynamoDB refuses the request" },
@@ -94,7 +100,7 @@ const BY_SOCKET: Readonly<Record<string, FailureKind>> = {
   ENETUNREACH: "unreachable",
 };
 
-/** Null for what is an answer: a condition that did not hold. */
+/** Null for what is an answer: a condition that did not hold. Who sent the request knows by itself that it was too slow. */
 export function failureOf(error: unknown): FailureKind | null {
   if (error instanceof ConditionalCheckFailedException) return null;
   if (error instanceof TransactionCanceledException) {
@@ -113,7 +119,7 @@ export function failureOf(error: unknown): FailureKind | null {
     const status = error.$metadata.httpStatusCode ?? 500;
     return status === 429 ? "throttled" : status >= 400 && status < 500 ? "invalid" : "unavailable";
   }
-  if (error.name === "AbortError" || error.name === "TimeoutError") return "timed_out";
+  if (/^Region (is missing|not accepted)/.test(error.message)) return "no_region";
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   // Whatever else happens once a request was sent: nobody knows.
   return BY_SOCKET[code] ?? "connection_lost";

@@ -10,7 +10,7 @@ import { failureOf, FAILURES } from "./failures.ts";
 export interface RequestOptions {
   /** Longest wait for one answer. */
   readonly attemptMs: number;
-  /** Longest time for all attempts. */
+  /** After which no further attempt begins. */
   readonly deadlineMs: number;
   /** Longest pause after the first failure; it doubles with each. */
   readonly pauseMs: number;
@@ -71,7 +71,7 @@ export class Requests {
   async #send<T>(send: Send<T>, changes: boolean, endsAtMs = this.#endsAtMs()): Promise<T> {
     let doubtful = false;
     for (let attempt = 0; ; attempt++) {
-      const signal = AbortSignal.timeout(Math.max(1, Math.min(this.#options.attemptMs, endsAtMs - performance.now())));
+      const signal = AbortSignal.timeout(this.#options.attemptMs);
       try {
         return await send(signal);
       } catch (error) {

@@ -1,0 +1,77 @@
+/** Each diagnostic has a page in docs/diagnostics, whose examples do what they say. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { buildApplication } from "../index.ts";
+import type { BuildResult } from "../pipeline.ts";
+import { buildInput } from "../testing/library.ts";
+import { CATALOGUE, type DiagnosticCode } from "./catalogue.ts";
+
+const FOLDER = fileURLToPath(new URL("../../../../docs/diagnostics/", import.meta.url));
+const INDEX = "README.md";
+const CODES = Object.keys(CATALOGUE) as readonly DiagnosticCode[];
+
+/** What no source brings about: mistakes of ours, and guards behind which there is nothing that we know of. */
+const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
+  "read_write_set_not_compiled",
+  "compiler_crash",
+  "analyzer_crash",
+  "not_sliced_method_value",
+  "not_sliced_table_value",
+  "not_sliced_type",
+  "not_sliced_update_order",
+]);
+
+/** Empty if there is none. */
+function pageOf(code: string): string {
+  const path = `${FOLDER}${code}.md`;
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
+
+/** The files of a section: one, `handlers/example.ts`, or several that begin with their path. */
+function filesOf(page: string, heading: string): Record<string, string> {
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
+  return Object.fromEntries(
+    Array.from(section.matchAll(/^```ts\n(.*?)^```/gms), ([, text = ""]) => {
+      const path = /^\/\/ (\S+\.ts)\n/.exec(text)?.[1];
+      return [path ?? "handlers/example.ts", text];
+    }),
+  );
+}
+
+function build(files: Readonly<Record<string, string>>): Promise<BuildResult> {
+  return buildApplication({ ...buildInput(files), optimize: false });
+}
+
+test("a page for each code, and a code for each page", () => {
+  const pages = readdirSync(FOLDER).filter((name) => name !== INDEX);
+  expect(pages.toSorted()).toEqual(CODES.map((code) => `${code}.md`).toSorted());
+});
+
+test("the index has the first sentence of each", async () => {
+  const lines = CODES.map((code) => {
+    const [, sentence = ""] = /^# .*\n\n(.*?[.:])(?:\s|$)/.exec(pageOf(code)) ?? [];
+    return `* [${code}](${code}.md): ${sentence.replace(/:$/, ".")}\n`;
+  });
+  const text = `# Diagnostics\n\nWhat the analyzer says about handlers, by code. \`radical explain <code>\` shows a page in the terminal.\n\n${lines.join("")}`;
+  await expect(text).toMatchFileSnapshot(`${FOLDER}${INDEX}`);
+});
+
+describe.each(CODES)("%s", (code) => {
+  const page = pageOf(code);
+  const example = filesOf(page, "Example");
+  const accepted = filesOf(page, "Accepted");
+
+  test("has the form of a page", () => {
+    expect(page).toMatch(new RegExp(`^# ${code}\n\n\\S`));
+    const hasExample = Object.keys(example).length > 0;
+    expect(hasExample).toBe(!WITHOUT_EXAMPLE.has(code));
+    expect(Object.keys(accepted).length > 0).toBe(hasExample);
+  });
+
+  test.runIf(Object.keys(example).length > 0)("its example, and its accepted form", async () => {
+    const { diagnostics } = await build(example);
+    expect([...new Set(diagnostics.map((found) => found.code))]).toEqual([code]);
+    expect(await build(accepted)).toMatchObject({ ok: true, diagnostics: [] });
+  });
+});

@@ -1,0 +1,55 @@
+import { DEFAULT_LIMITS } from "@radical/protocol";
+import { expect, test } from "vitest";
+import { spanOf } from "../diagnostics/diagnostic.ts";
+import { buildInput } from "../testing/library.ts";
+import { compileProgram, compileWith, loadProgram, RadicalCompiler, type CompileRequest } from "./compile.ts";
+import { fromCrash } from "./messages.ts";
+import { SyntaxTrees } from "./syntax-trees.ts";
+
+const PATH = "handlers/notes.ts";
+const TEXT = `export function add(text: string): void { remove(text); }
+export function remove(text: string): void {
+  if (text.length > 3) return;
+}`;
+
+function request(): CompileRequest {
+  const { sdk, stdlib } = buildInput({});
+  return {
+    sources: new Map([[PATH, TEXT]]),
+    entry: PATH,
+    sdk: new Map(sdk.map((file) => [file.path, file.text])),
+    stdlib,
+    runtime: "incremental",
+    optimizeLevel: 0,
+    memoryPages: DEFAULT_LIMITS.memoryPages,
+    trees: new SyntaxTrees(),
+  };
+}
+
+test("a program becomes WebAssembly once", () => {
+  const { module, ok } = compileProgram(loadProgram(request()));
+  expect(ok).toBe(true);
+  expect(WebAssembly.validate(new Uint8Array(module!.emit()))).toBe(true);
+  expect(() => module!.emit()).toThrow("was dropped");
+});
+
+test("a crash of the compiler is a diagnostic at the function it was in, and leaves nothing behind", () => {
+  class Crashing extends RadicalCompiler {
+    override compileStatement(statement: Parameters<RadicalCompiler["compileStatement"]>[0]): number {
+      if (this.currentFlow.sourceFunction.prototype.name === "remove") throw new TypeError("no luck");
+      return super.compileStatement(statement);
+    }
+  }
+  const base = request();
+  const tree = base.trees.get(PATH, TEXT, "entry");
+  const { crash, module, ok } = compileWith(loadProgram(base), (program) => new Crashing(program));
+  expect({ module, ok }).toEqual({ module: null, ok: false });
+  expect(fromCrash(crash!, spanOf({ path: PATH, text: TEXT }, 0, 0))).toMatchObject({
+    code: "compiler_crash",
+    class: "internal",
+    message: "the AssemblyScript compiler crashed in remove: no luck",
+    primary: { file: PATH, line: 2 },
+  });
+  expect(base.trees.get(PATH, TEXT, "entry")).not.toBe(tree);
+  expect(compileProgram(loadProgram(base)).ok).toBe(true);
+});

@@ -1,0 +1,124 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { buildWith, type BuildResult } from "../pipeline.ts";
+import { slicer } from "../slicer.ts";
+import { fixture } from "../testing/fixtures.ts";
+import { buildInput } from "../testing/library.ts";
+
+function build(files: Readonly<Record<string, string>>): BuildResult {
+  return buildWith({ ...buildInput(files), optimize: false }, slicer);
+}
+
+/** What `radical analyze` shows of the sets. */
+function shown({ handlers }: BuildResult): string {
+  return handlers
+    .map(({ name, reads, writes }) => {
+      const lines = [
+        ...reads.map(({ pattern, dependent }) => `  reads  ${pattern}${dependent ? "  dependent" : ""}\n`),
+        ...writes.map(({ pattern }) => `  writes ${pattern}\n`),
+      ];
+      return `${name}\n${[...new Set(lines)].join("")}`;
+    })
+    .join("\n");
+}
+
+test.each(["social", "hotel", "forum"])("the key patterns of %s", async (name) => {
+  const file = fileURLToPath(new URL(`../../fixtures/${name}/golden/key-patterns.txt`, import.meta.url));
+  await expect(shown(build(fixture(name)))).toMatchFileSnapshot(file);
+});
+
+test("whatever a key is made of, each access has patterns on one line, with closed braces", () => {
+  const { handlers } = build(fixture("constructs"));
+  const accesses = handlers.flatMap(({ reads, writes }) => [...reads, ...writes]);
+  expect(accesses.length).toBeGreaterThan(100);
+  for (const { table, pattern } of accesses) {
+    expect(pattern.startsWith(`${table}/`)).toBe(true);
+    expect(pattern).not.toMatch(/[\n\t]/);
+    // Source text in a pattern may have braces of its own.
+    if (!pattern.includes("{= ")) expect(pattern.split("{").length).toBe(pattern.split("}").length);
+  }
+});
+
+describe("the little language", () => {
+  const HEAD = `
+    import { Table, now, random, uuid } from "@radical/sdk";
+    export class User { name: string = ""; friends: string[] = []; n: i32 = 0; }
+    export class Query { name: string = ""; names: string[] = []; }
+    const users = new Table<User>("users");
+    const lists = new Table<string[]>("lists");
+    const names = new Table<string>("names");
+    const PREFIX = "p-";
+    function keyOf(name: string): string { return PREFIX + name; }
+    function friendOf(user: User, at: i32): string { return user.friends[at]; }
+    function visit(id: string, depth: i32): void {
+      const user = users.get(id);
+      if (user == null || depth > 3) return;
+      for (let i = 0; i < user.friends.length; i++) visit(user.friends[i], depth + 1);
+    }
+    `;
+  test.each([
+    ["a parameter", "(a: string): void { names.get(a); }", ["names/{a}"]],
+    ["a literal", '(): void { names.get("all"); }', ["names/all"]],
+    ["braces of the text", '(): void { names.get("{a}"); }', ["names/{{a}}"]],
+    ["templates and +", "(a: string, n: i32): void { names.get(`${a}/${n}` + a); }", ["names/{a}/{n}{a}"]],
+    ["constants and helpers", "(a: string): void { names.get(keyOf(a)); }", ["names/p-{a}"]],
+    ["fields of record arguments", "(q: Query): void { names.get(q.name); }", ["names/{name of q}"]],
+    [
+      "elements of arguments",
+      "(q: Query, all: string[]): void { for (let i = 0; i < all.length; i++) names.has(all[i] + q.names[i]); }",
+      ["names/{each all}{each names of q}"],
+    ],
+    ["one element", "(all: string[]): void { names.has(all[0]); }", ["names/{all[0]}"]],
+    [
+      "fields of dependent reads",
+      "(a: string): void { const u = users.get(a); if (u != null) names.get(u.name); }",
+      ["names/{name of users/{a}}", "users/{a}"],
+    ],
+    [
+      "elements of dependent reads, through a callback",
+      "(a: string): void { const l = lists.get(a); if (l != null) l.forEach((one) => { names.get(one); }); }",
+      ["lists/{a}", "names/{each of lists/{a}}"],
+    ],
+    [
+      "what a value of a table is",
+      "(a: string): void { const n = names.get(a); if (n != null) names.get(n); }",
+      ["names/{a}", "names/{names/{a}}"],
+    ],
+    [
+      "choices",
+      '(a: string, b: bool): void { let key = a; if (b) key = "b"; names.get(b ? key : "c"); }',
+      ["names/b", "names/c", "names/{a}"],
+    ],
+    [
+      "containers made here",
+      '(a: string): void { const keys = ["x"]; keys.push(a); for (let i = 0; i < keys.length; i++) names.get(keys[i]); }',
+      ["names/x", "names/{a}"],
+    ],
+    [
+      "records made here",
+      "(a: string): void { const u = new User(); u.name = a; names.get(u.name); }",
+      ["names/", "names/{a}"],
+    ],
+    [
+      "time and chance",
+      "(): void { names.get(uuid()); names.get(now().toString() + random().toString()); }",
+      ["names/{now}{random}", "names/{uuid}"],
+    ],
+    ["recursion", "(a: string): void { visit(a, 0); }", ["users/{a}", "users/{each friends of users/{…}}"]],
+    [
+      "what is computed",
+      "(a: string, n: i32): void { names.get(a.toUpperCase() + (n * 2).toString()); }",
+      ["names/{= a.toUpperCase()}{= n * 2}"],
+    ],
+    [
+      "arguments of a helper",
+      "(a: string): void { const u = users.get(a); if (u != null) names.get(friendOf(u, 1)); }",
+      ["names/{each friends of users/{a}}", "users/{a}"],
+    ],
+  ])("%s", (_, handler, expected) => {
+    const { handlers, diagnostics } = build({ "handlers/h.ts": `${HEAD}export function h${handler}` });
+    expect(diagnostics).toEqual([]);
+    const patterns = handlers.flatMap(({ reads, writes }) => [...reads, ...writes].map(({ pattern }) => pattern));
+    expect([...new Set(patterns)].toSorted()).toEqual(expected.toSorted());
+  });
+});

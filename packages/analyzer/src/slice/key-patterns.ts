@@ -1,0 +1,388 @@
+/**
+ * Key patterns: the key of an access in words, for people: `timelines/{me}`, `posts/{each ids of timelines/{me}}`.
+ *
+ *     pattern = table "/" { text | "{" value "}" }        braces of the text itself are doubled
+ *     value   = parameter                                 of the handler
+ *             | table "/" …                               the item that a read found
+ *             | field " of " value                        a field of an item or of a record argument
+ *             | "each " value | "each of " value          the elements of a container, one after the other
+ *             | "uuid" | "random" | "now"
+ *             | "…"                                       the pattern itself again: a recursion
+ *             | "= " source                               computed
+ *
+ * Constants are resolved, and helpers are looked through: an access in one has a pattern for each way to it. A pattern
+ * is a description; nothing is derived from it.
+ */
+import type { SourceFile, Span } from "../diagnostics/diagnostic.ts";
+import {
+  statementExpressions,
+  walkExpression,
+  walkStatements,
+  type Access,
+  type Expression,
+  type FieldDeclaration,
+  type FunctionDeclaration,
+  type LibraryCall,
+  type Local,
+  type Program,
+} from "../lower/ir.ts";
+
+/** What an expression may be. `record`: made here. `values`: a container made here. */
+type Description =
+  | { readonly kind: "text"; readonly parts: readonly Part[] }
+  | { readonly kind: "value"; readonly value: Value }
+  | { readonly kind: "record" }
+  | { readonly kind: "values"; readonly elements: readonly Description[] };
+
+type Part = { readonly kind: "literal" | "value"; readonly text: string };
+
+/** `head of whole`, or the whole itself. */
+interface Value {
+  readonly head: string;
+  readonly whole: string | null;
+}
+
+/** What is known about the locals of the functions that were entered on the way. */
+type Scope = ReadonlyMap<Local, { readonly expression: Expression; readonly scope: Scope }>;
+
+const NOWHERE: Scope = new Map();
+
+/** Most patterns of one access, and longest source text in one. */
+const MOST = 6;
+const LONGEST = 48;
+/** How deep functions and records are looked through. */
+const DEEPEST = 32;
+
+export class KeyPatterns {
+  readonly #sources: ReadonlyMap<string, string>;
+  readonly #parameters: ReadonlySet<Local>;
+  /** What is assigned to a local; for parameters, by all calls. */
+  readonly #definitions = new Map<Local, Expression[]>();
+  /** What is put into the container that a local holds. */
+  readonly #contents = new Map<Local, Expression[]>();
+  /** The keys of the map that a local holds. */
+  readonly #keys = new Map<Local, Expression[]>();
+  readonly #fields = new Map<FieldDeclaration, Expression[]>();
+  /** Locals that are also computed in place: `n += 1`. */
+  readonly #updated = new Set<Local>();
+  readonly #results = new Map<FunctionDeclaration, Expression[]>();
+  readonly #open = new Set<Expression>();
+
+  constructor(program: Program, functions: Iterable<FunctionDeclaration>, sources: readonly SourceFile[]) {
+    this.#sources = new Map(sources.map(({ path, text }) => [path, text]));
+    this.#parameters = new Set(program.handler.parameters.map(({ local }) => local));
+    for (const declaration of functions) this.#read(declaration);
+  }
+
+  /** The patterns of an access to a table; sorted. */
+  of(access: Access, table: string): readonly string[] {
+    const found = new Set<string>();
+    for (const description of this.#describe(access.key, NOWHERE, 0)) found.add(`${table}/${this.#key(description)}`);
+    if (found.size === 0 || found.size > MOST) return [`${table}/{= ${this.source(access.key.span)}}`];
+    return [...found].toSorted();
+  }
+
+  /** Source text on one line. */
+  source({ file, start, end }: Span): string {
+    const text = (this.#sources.get(file) ?? "").slice(start, end).replaceAll(/\s+/g, " ");
+    return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  }
+
+  #read(declaration: FunctionDeclaration): void {
+    const results: Expression[] = [];
+    this.#results.set(declaration, results);
+    walkStatements([...declaration.initializers, ...declaration.body], (statement) => {
+      if (statement.kind === "variable" && statement.initializer !== null)
+        add(this.#definitions, statement.local, statement.initializer);
+      if (statement.kind === "return" && statement.value !== null) results.push(statement.value);
+      for (const expression of statementExpressions(statement))
+        walkExpression(expression, (inner) => this.#note(inner));
+    });
+  }
+
+  #note(expression: Expression): void {
+    switch (expression.kind) {
+      case "assignment": {
+        const { target, value, operator } = expression;
+        if (target.kind === "local") {
+          if (operator === "" && value !== null) add(this.#definitions, target.local, value);
+          else this.#updated.add(target.local);
+        } else if (target.kind === "field" && value !== null && operator === "") {
+          add(this.#fields, target.field, value);
+        } else if (target.kind === "element" && value !== null && target.container.kind === "local") {
+          add(this.#contents, target.container.local, value);
+        }
+        return;
+      }
+      case "call":
+        for (const { self, parameters } of expression.callees) {
+          if (self !== null && expression.receiver !== null) add(this.#definitions, self, expression.receiver);
+          expression.arguments.forEach((argument, index) => {
+            const parameter = parameters[index];
+            if (parameter !== undefined) add(this.#definitions, parameter.local, argument);
+          });
+        }
+        return;
+      case "construction":
+        expression.arguments.forEach((argument, index) => {
+          const parameter = expression.callee.parameters[index];
+          if (parameter !== undefined) add(this.#definitions, parameter.local, argument);
+        });
+        return;
+      case "library":
+        if (expression.member.storesArguments && expression.receiver?.kind === "local")
+          this.#noteContent(expression, expression.receiver.local);
+        this.#noteCallback(expression);
+        return;
+      default:
+    }
+  }
+
+  #noteContent({ member, arguments: given }: LibraryCall, container: Local): void {
+    for (const argument of given) add(this.#contents, container, argument);
+    if (member.owner === "Map" && given[0] !== undefined) add(this.#keys, container, given[0]);
+  }
+
+  /** The parameters of a callback that get elements. */
+  #noteCallback({ member, receiver, arguments: given, type, span }: LibraryCall): void {
+    const callback = given.find((argument) => argument.kind === "function-value");
+    if (callback === undefined || receiver === null) return;
+    member.callback?.forEach((gets, index) => {
+      const parameter = callback.declaration.parameters[index];
+      if (parameter === undefined || gets !== "element") return;
+      const element: LibraryCall = {
+        kind: "library",
+        member: { ...member, name: "[]", result: "element", callback: null },
+        receiver,
+        name: "[]",
+        typeArguments: [],
+        arguments: [],
+        calls: [],
+        type,
+        span,
+      };
+      add(this.#definitions, parameter.local, element);
+    });
+  }
+
+  /** All that an expression may be; empty for null. */
+  #describe(expression: Expression, scope: Scope, depth: number): readonly Description[] {
+    if (this.#open.has(expression)) return [valueOf("…")];
+    if (depth > DEEPEST) return [this.#computed(expression)];
+    this.#open.add(expression);
+    try {
+      return distinct(this.#describeNow(expression, scope, depth + 1));
+    } finally {
+      this.#open.delete(expression);
+    }
+  }
+
+  #describeNow(expression: Expression, scope: Scope, depth: number): readonly Description[] {
+    const inner = (one: Expression): readonly Description[] => this.#describe(one, scope, depth);
+    switch (expression.kind) {
+      case "constant":
+        return expression.text === "null" ? [] : [literal(textOfConstant(expression.text))];
+      case "local": {
+        const { local } = expression;
+        if (this.#parameters.has(local)) return [valueOf(local.name)];
+        const bound = scope.get(local);
+        if (bound !== undefined) return this.#describe(bound.expression, bound.scope, depth);
+        const definitions = this.#definitions.get(local);
+        if (definitions === undefined || this.#updated.has(local)) return [this.#computed(expression)];
+        const contents = this.#contents.get(local);
+        const found = definitions.flatMap(inner);
+        if (contents === undefined || !found.some(({ kind }) => kind === "values" || kind === "record")) return found;
+        return [{ kind: "values", elements: [...elementsOf(found), ...contents.flatMap(inner)] }];
+      }
+      case "global": {
+        const { mutable, initializer } = expression.global;
+        return mutable || initializer === null ? [this.#computed(expression)] : inner(initializer);
+      }
+      case "field":
+        return inner(expression.object).flatMap((object): readonly Description[] => {
+          const { field } = expression;
+          if (object.kind === "value") return [valueOf(field.name, whole(object.value))];
+          const values = this.#fields.get(field);
+          if (object.kind !== "record" || values === undefined) return [this.#computed(expression)];
+          return values.flatMap(inner);
+        });
+      case "cast":
+      case "non-null":
+        return inner(expression.operand);
+      case "template":
+        return this.#joined(
+          expression,
+          expression.parts.flatMap((part, index) => {
+            const operand = expression.operands[index];
+            const text: readonly Description[] = [literal(part)];
+            return operand === undefined ? [text] : [text, inner(operand)];
+          }),
+        );
+      case "operation": {
+        const isText = expression.operator === "+" && expression.type.kind === "string";
+        return isText ? this.#joined(expression, expression.operands.map(inner)) : [this.#computed(expression)];
+      }
+      case "sequence":
+        return expression.operands.slice(-1).flatMap(inner);
+      case "logical":
+        return [...inner(expression.left), ...inner(expression.right)];
+      case "conditional":
+        return [...inner(expression.consequent), ...inner(expression.alternative)];
+      case "assignment":
+        return expression.value === null || expression.operator !== ""
+          ? [this.#computed(expression)]
+          : inner(expression.value);
+      case "call":
+        return expression.callees.flatMap((callee) => {
+          const results = this.#results.get(callee);
+          if (results === undefined || results.length === 0) return [this.#computed(expression)];
+          const within = new Map(scope);
+          if (callee.self !== null && expression.receiver !== null)
+            within.set(callee.self, { expression: expression.receiver, scope });
+          expression.arguments.forEach((argument, index) => {
+            const parameter = callee.parameters[index];
+            if (parameter !== undefined) within.set(parameter.local, { expression: argument, scope });
+          });
+          return results.flatMap((result) => this.#describe(result, within, depth));
+        });
+      case "construction":
+        return [{ kind: "record" }];
+      case "array":
+        return [{ kind: "values", elements: expression.elements.flatMap(inner) }];
+      case "library":
+        return this.#library(expression, scope, depth);
+      case "access": {
+        if (expression.operation !== "get" || expression.table.kind !== "global") return [this.#computed(expression)];
+        const table = expression.table.global.initializer;
+        if (table?.kind !== "new-table") return [this.#computed(expression)];
+        return inner(expression.key).map((key) => valueOf("", `${table.name}/${this.#key(key)}`));
+      }
+      case "draw":
+        return [valueOf(expression.source)];
+      case "now":
+        return [valueOf("now")];
+      case "instance-of":
+      case "indirect-call":
+      case "function-value":
+      case "new-table":
+      case "abort":
+        return [this.#computed(expression)];
+    }
+  }
+
+  #library(expression: LibraryCall, scope: Scope, depth: number): readonly Description[] {
+    const { member, receiver, arguments: given } = expression;
+    const described = (one: Expression): readonly Description[] => this.#describe(one, scope, depth);
+    if (receiver === null)
+      return member.form === "constructor" ? [{ kind: "values", elements: [] }] : [this.#computed(expression)];
+    if (member.name === "toString" && given.length === 0) return described(receiver);
+    if (member.owner === "String") return [this.#computed(expression)];
+    switch (member.result) {
+      case "element": {
+        const [index] = given;
+        const place = index?.kind === "constant" ? index.text : null;
+        return described(receiver).flatMap((container): readonly Description[] => {
+          if (container.kind === "values") return container.elements;
+          if (container.kind === "value") return [{ kind: "value", value: elementOf(container.value, place) }];
+          return [this.#computed(expression)];
+        });
+      }
+      case "copy":
+      case "receiver": {
+        const keys = member.name === "keys" && receiver.kind === "local" ? this.#keys.get(receiver.local) : undefined;
+        return keys === undefined ? described(receiver) : [{ kind: "values", elements: keys.flatMap(described) }];
+      }
+      case "plain":
+      case "flattened":
+      case "mapped":
+      case "accumulator":
+      case "argument":
+        return [this.#computed(expression)];
+    }
+  }
+
+  /** Texts one behind the other: every combination. */
+  #joined(expression: Expression, pieces: readonly (readonly Description[])[]): readonly Description[] {
+    let found: readonly (readonly Part[])[] = [[]];
+    for (const piece of pieces) {
+      found = found.flatMap((before) =>
+        piece.map((description) => [...before, ...this.#parts(description, expression)]),
+      );
+      if (found.length > MOST) return [this.#computed(expression)];
+    }
+    return found.map((parts) => ({ kind: "text", parts }));
+  }
+
+  #parts(description: Description, { span }: Expression): readonly Part[] {
+    switch (description.kind) {
+      case "text":
+        return description.parts;
+      case "value":
+        return [{ kind: "value", text: whole(description.value) }];
+      case "record":
+      case "values":
+        return [{ kind: "value", text: `= ${this.source(span)}` }];
+    }
+  }
+
+  #key(description: Description): string {
+    if (description.kind === "record" || description.kind === "values") return "{…}";
+    const parts: readonly Part[] =
+      description.kind === "text" ? description.parts : [{ kind: "value", text: whole(description.value) }];
+    return parts
+      .map(({ kind, text }) => (kind === "value" ? `{${text}}` : text.replaceAll(/[{}]/g, (brace) => brace + brace)))
+      .join("");
+  }
+
+  #computed({ span }: Expression): Description {
+    return valueOf(`= ${this.source(span)}`);
+  }
+}
+
+function add<K>(map: Map<K, Expression[]>, key: K, value: Expression): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
+}
+
+function valueOf(head: string, of: string | null = null): Description {
+  return { kind: "value", value: { head, whole: of } };
+}
+
+function whole({ head, whole: of }: Value): string {
+  if (of === null) return head;
+  return head === "" ? of : `${head} of ${of}`;
+}
+
+function elementOf({ head, whole: of }: Value, place: string | null): Value {
+  if (place !== null) return { head: `${head === "" ? "item" : head}[${place}]`, whole: of };
+  return { head: head === "" ? "each" : `each ${head}`, whole: of };
+}
+
+function elementsOf(descriptions: readonly Description[]): readonly Description[] {
+  return descriptions.flatMap((one) => (one.kind === "values" ? one.elements : []));
+}
+
+function literal(text: string): Description {
+  return { kind: "text", parts: [{ kind: "literal", text }] };
+}
+
+/** A constant as it is in a key: without quotes. */
+function textOfConstant(text: string): string {
+  if (!/^["'`]/.test(text)) return text;
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return text.slice(1, -1);
+  }
+}
+
+function distinct(descriptions: readonly Description[]): readonly Description[] {
+  const seen = new Set<string>();
+  return descriptions.filter((description) => {
+    const text = JSON.stringify(description);
+    if (seen.has(text)) return false;
+    seen.add(text);
+    return true;
+  });
+}

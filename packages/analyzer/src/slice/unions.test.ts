@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import { buildWith, type BuildResult, type HandlerReport } from "../pipeline.ts";
+import { slicer } from "../slicer.ts";
+import { buildInput } from "../testing/library.ts";
+import { explore } from "../testing/oracle.ts";
+
+/** `slow` and `slowly` are expensive by estimate, which is all that counts here. */
+const HEAD = `import { Table, abort, uuid } from "@radical/sdk";
+class Item { n: i32 = 0; s: string = ""; next: Item | null = null; list: string[] = []; }
+const A = new Table<Item>("A");
+const B = new Table<Item>("B");
+function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 33 + text.charCodeAt(i % text.length); } return (h >> 5) & 3; }
+let count: i32 = 0;
+`;
+
+/** The application of all cases: each is the text of a handler `h` and of functions that it calls. */
+class Cases {
+  private readonly sources: string[] = [];
+  private built: BuildResult | null = null;
+
+  /** Asks about the handler, which was run against random items without a miss. */
+  add(source: string): () => HandlerReport {
+    const name = `h${this.sources.length}`;
+    this.sources.push(source.replace("function h(", `function ${name}(`));
+    return () => this.explored(name);
+  }
+
+  private explored(name: string): HandlerReport {
+    this.built ??= buildWith(
+      { ...buildInput({ "handlers/h.ts": HEAD + this.sources.join("\n") }), optimize: false },
+      slicer,
+    );
+    const problem = this.built.diagnostics.find(({ severity }) => severity !== "info");
+    if (problem !== undefined) throw new Error(problem.message);
+    explore(this.built, {
+      strings: ["a", "b", "c", "ca"],
+      integers: [0, 1, 2, 3, 4],
+      runs: 50,
+      callsPerRun: 4,
+      handlers: [name],
+    });
+    const handler = this.built.handlers.find((candidate) => candidate.name === name);
+    if (handler?.plan.kind !== "sliced") throw new Error(`${name} is not sliced`);
+    return handler;
+  }
+}
+
+const cases = new Cases();
+
+function kinds({ transformations }: HandlerReport): string[] {
+  return transformations.map(({ kind }) => kind);
+}
+
+describe("branches with an expensive condition become both sides", () => {
+  test.each(
+    [
+      [
+        "if and else",
+        "export function h(a: string): void { if (slow(a) > 1) A.put(a, new Item()); else B.get(a); }",
+        ["union"],
+      ],
+      [
+        "a side that ends",
+        "export function h(a: string): string { if (slow(a) > 1) { B.get(a); return 'no'; } A.get(a); return 'yes'; }",
+        ["union"],
+      ],
+      [
+        "an early end",
+        "export function h(a: string): string { if (slow(a) > 1) return 'no'; A.get(a); return 'yes'; }",
+        ["dropped-guard"],
+      ],
+      [
+        "an abort in a callee",
+        "function check(a: string): void { if (slow(a) > 1) abort(403, 'no', a); }\nexport function h(a: string): void { check(a); A.get(a); }",
+        ["dropped-guard"],
+      ],
+      [
+        "a return of a callee",
+        "function note(a: string): void { if (slow(a) > 1) { B.get(a); return; } A.get(a); }\nexport function h(a: string): void { note(a); A.get(a + 'x'); }",
+        ["union"],
+      ],
+      [
+        "a ternary and short circuits",
+        "export function h(a: string): bool { slow(a) > 1 ? A.has(a) : B.has(a); const known = slow(a) == 2 && B.has(a + 'x'); return known; }",
+        ["union", "union"],
+      ],
+      [
+        "a switch that falls through",
+        "export function h(a: string): void { switch (slow(a)) { case 0: A.get(a); case 1: B.get(a); break; default: A.get(a + 'x'); } B.get('end'); }",
+        ["union"],
+      ],
+      [
+        "jumps in a loop that counts",
+        "export function h(all: string[]): void { for (let i = 0; i < all.length; i++) { if (slow(all[i]) == 1) continue; if (slow(all[i]) == 2) break; A.get(all[i]); } B.get('end'); }",
+        ["dropped-guard", "dropped-guard"],
+      ],
+      [
+        "a loop's condition",
+        "export function h(all: string[]): void { for (let i = 0; i < all.length && slow(all[i]) > 0; i++) A.get(all[i]); B.get('end'); }",
+        ["dropped-guard"],
+      ],
+      [
+        "draws at different places",
+        "export function h(a: string): void { if (slow(a) > 1) A.put(uuid(), new Item()); B.put(uuid(), new Item()); }",
+        ["union"],
+      ],
+    ].map(([name, source, expected]) => [name, cases.add(source as string), expected] as const),
+  )("%s", (_, handler, expected) => {
+    expect(kinds(handler())).toEqual(expected);
+  });
+
+  const cheap = cases.add(
+    "export function h(a: string): void { const i = A.get(a); if (i == null || slow(i.s + 'x') > 1) { B.has(a); return; } A.get(i.s + 'y'); }",
+  );
+  test("what is cheap of a condition stays", () => {
+    const handler = cheap();
+    expect(kinds(handler)).toEqual(["union"]);
+    expect(handler.rwSource).toContain("if (i == null)");
+    expect(handler.rwSource).not.toContain("slow");
+  });
+
+  const both = cases.add(
+    "export function h(a: string): void { const n = slow(a); if (n > 1) A.get(a); if (n > 2) B.get(a); }",
+  );
+  const needed = cases.add(
+    "export function h(a: string): void { const n = slow(a); if (n > 1) A.get(a); B.get('k' + n.toString()); }",
+  );
+  test("only where it saves much: two conditions on one expensive value go together or not at all", () => {
+    expect(kinds(both())).toEqual(["union", "union"]);
+    expect(kinds(needed())).toEqual([]);
+  });
+
+  test.each(
+    [
+      ["if (slow(a) > 1) return; A.put(a, new Item());", true],
+      ["if (slow(a) > 1) A.put(a, new Item()); else B.get(a);", true],
+      ["if (slow(a) > 1) A.put(a, new Item()); else B.put(a, new Item());", false],
+      ["if (slow(a) > 1) A.get(a); else B.get(a);", false],
+      ["B.put(a, new Item()); if (slow(a) > 1) A.put(a, new Item());", false],
+    ].map(([body, writer]) => [body, cases.add(`export function h(a: string): void { ${body} }`), writer] as const),
+  )("whether executions that write nothing are said to write: %s", (_, handler, writer) => {
+    expect(handler().transformations.map(({ makesWriter }) => makesWriter)).toEqual([writer]);
+  });
+});
+
+/** Each would be unsound without the rule that it stands under. */
+describe("not where it would be wrong", () => {
+  test.each(
+    [
+      ["value not needed", "export function h(a: string): void { A.get(slow(a) > 1 ? 'x' : 'y'); }"],
+      [
+        "value not needed",
+        "function name(a: string): string { if (slow(a) > 1) return 'x'; return 'y'; }\nexport function h(a: string): void { A.get(name(a)); }",
+      ],
+      [
+        "defines nothing live: behind the branch",
+        "export function h(a: string): void { let k = 'x'; if (slow(a) > 1) k = 'y'; A.get(k); }",
+      ],
+      [
+        "defines nothing live: in the other side",
+        "export function h(a: string): void { let k = 'x'; if (slow(a) > 1) { k = 'y'; A.get(k); } else { B.get(k); } }",
+      ],
+      [
+        "defines nothing live: on the heap",
+        "export function h(a: string): void { const i = new Item(); if (slow(a) > 1) { i.s = 'q'; A.get(i.s); } B.get('k' + i.s); }",
+      ],
+      [
+        "defines nothing live: in a table that is read again",
+        "export function h(a: string): void { if (slow(a) > 1) { const i = new Item(); i.s = 'z'; A.put(a, i); } const j = A.get(a); if (j != null) B.get('k' + j.s); }",
+      ],
+      [
+        "defines nothing live: through a callee",
+        "function next(): i32 { count++; A.get('n' + count.toString()); return count; }\nexport function h(a: string): void { if (slow(a) > 1) next(); B.get('k' + count.toString()); }",
+      ],
+      [
+        "defines nothing live: draws",
+        "export function h(a: string): void { for (let i = 0; i < 2; i++) { if (slow(a + i.toString()) > 1 || i == 1) A.put(uuid(), new Item()); } }",
+      ],
+      [
+        "defines nothing live: behind a dropped continue",
+        "export function h(all: string[]): void { let n = 0; for (let i = 0; i < all.length; i++) { if (slow(all[i]) > 1) continue; n++; A.get(n.toString()); } B.get('k' + n.toString()); }",
+      ],
+      [
+        "defines nothing live: behind a dropped return",
+        "function bump(a: string): void { if (slow(a) > 1) return; count++; }\nexport function h(a: string): void { count = 0; bump(a); B.get('k' + count.toString()); }",
+      ],
+      [
+        "defines nothing live: a case that falls into the next",
+        "export function h(a: string): void { let k = 'x'; switch (slow(a)) { case 0: k = 'y'; case 1: A.get(k); } }",
+      ],
+      [
+        "does not leave: a callee of a side that ends the execution",
+        "function demand(a: string): void { if (a.length < 2) throw new Error('short'); }\nexport function h(a: string): void { if (slow(a) > 1) demand(a); A.get(a); }",
+      ],
+      [
+        "does not leave: a jump behind a dropped one",
+        "export function h(all: string[]): void { for (let i = 0; i < all.length; i++) { if (slow(all[i]) > 1) continue; if (all[i] == 'a') break; A.get(all[i]); } }",
+      ],
+      [
+        "does not trap: an element that may not be there",
+        "export function h(a: string, all: string[]): void { if (slow(a) > 1) A.get(all[2]); B.get(a); }",
+      ],
+      [
+        "does not trap: in a callee",
+        "function last(all: string[]): string { return all.pop(); }\nexport function h(a: string, all: string[]): void { if (slow(a) > 1) A.get(last(all)); B.get(a); }",
+      ],
+      [
+        "does not trap: null",
+        "export function h(a: string): void { const i = A.get(a); if (slow(a) > 1) B.get(i!.s + 'k'); A.get('end'); }",
+      ],
+      [
+        "does not trap: division",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get((7 / n).toString()); B.get(a); }",
+      ],
+      [
+        "ends by itself: the loop around a dropped jump",
+        "export function h(a: string): void { let k = a; while (true) { if (slow(k) == 1) break; k += 'x'; A.get(k); } B.get('end'); }",
+      ],
+      [
+        "ends by itself: a loop in a side",
+        "export function h(a: string, n: i32): void { if (slow(a) > n) for (let i = n; i != 3; i++) A.get('k' + (i & 7).toString()); B.get('end'); }",
+      ],
+      [
+        "does not recur",
+        "function walk(a: string, n: i32): void { A.get('k' + (n & 3).toString()); if (n > 3 && slow(a) >= 0) return; walk(a, n + 1); }\nexport function h(a: string): void { walk(a, 0); }",
+      ],
+    ].map(([rule, source]) => [rule, cases.add(source!)] as const),
+  )("%s", (_, handler) => {
+    expect(handler().plan.kind).toBe("sliced");
+  });
+});
+
+const LIST =
+  "const list: Item[] = []; for (let i = 0; i < all.length; i++) { const item = A.get(all[i]); if (item == null) continue; item.n = slow(item.s + 'x'); list.push(item); } list.sort((x, y) => x.n - y.n);";
+const ranked = (body: string): string => `export function h(all: string[], n: i32): void { ${LIST} ${body} }`;
+
+describe("ranked candidates are all accessed", () => {
+  test.each(
+    [
+      ["the best", "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);"],
+      [
+        "a page",
+        "for (let i = n; i < list.length && i < n + 2; i++) { const by = B.get('k' + list[i].s); if (by == null) continue; A.has(by.s + 'y'); }",
+      ],
+      [
+        "two loops",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); for (let i = 0; i < 1 && i < list.length; i++) A.put(list[i].s + 'z', new Item());",
+      ],
+    ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
+  )("%s", (_, handler) => {
+    expect(kinds(handler())).toEqual(["widening"]);
+  });
+
+  test.each(
+    [
+      [
+        "order is not read: elsewhere",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); if (list.length > 0) B.get('f' + list[0].s);",
+      ],
+      [
+        "order is not read: a table",
+        "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); for (let i = 0; i < list.length; i++) if (i == 1) A.get(list[i].s);",
+      ],
+      ["rank is not read", "for (let i = 0; i < list.length && i < 2; i++) B.get(list[i].s + i.toString());"],
+      [
+        "defines nothing live: in the next round",
+        "let k = 'k'; for (let i = 0; i < list.length && i < 2; i++) { B.get(k + list[i].s); k = list[i].s; }",
+      ],
+      [
+        "defines nothing live: behind the loop",
+        "let k = 'k'; for (let i = 0; i < list.length && i < 2; i++) { B.get(list[i].s + 'k'); k = list[i].s; } B.get('b' + k);",
+      ],
+      [
+        "does not leave",
+        "for (let i = 0; i < list.length && i < 2; i++) { B.get('k' + list[i].s); if (n == 1) break; } B.get('end');",
+      ],
+      [
+        "does not trap",
+        "for (let i = 0; i < list.length && i < 2; i++) { B.get('k' + list[i].list[0]); } B.get('end');",
+      ],
+      [
+        "starts with the element",
+        "for (let i = n - 2; i < list.length && i < 2; i++) { A.get('first'); B.get('k' + list[i].s); }",
+      ],
+    ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
+  )("not where it would be wrong: %s", (_, handler) => {
+    expect(kinds(handler())).toEqual([]);
+  });
+
+  test("nor where comparing makes accesses", () => {
+    expect(kinds(compared())).toEqual([]);
+  });
+  const compared = cases.add(
+    `function rank(x: Item, y: Item): i32 { B.has('r' + x.s); return x.n - y.n; }\n${ranked("for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);").replace("(x, y) => x.n - y.n", "rank")}`,
+  );
+});

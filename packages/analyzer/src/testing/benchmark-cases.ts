@@ -1,0 +1,223 @@
+/**
+ * For the benchmark of read/write-set functions: what each handler of the applications is called with, on stores as
+ * large as those of the design (a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, …).
+ */
+
+export interface BenchmarkCase {
+  readonly handler: string;
+  /** The arguments as JSON. */
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export interface BenchmarkApplication {
+  readonly name: string;
+  /** The items by table and key, as JSON. */
+  readonly items: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Calls made before, for items that only a handler can make. */
+  readonly setUp: readonly BenchmarkCase[];
+  readonly cases: readonly BenchmarkCase[];
+}
+
+function byKey<T>(count: number, make: (index: number) => readonly [key: string, value: T]): Record<string, T> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => make(index)));
+}
+
+function list<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+const TEXT = "Some *words* about nothing in particular, with a [link](https://example.com) and <angles>. ".repeat(3);
+
+// ------------------------------------------------------------------------------------------------------ fixture: social
+
+const NAMES = list(150, (index) => `person-${index}`);
+
+const socialUser = (name: string, followers: readonly string[], posts: number): unknown => ({
+  name,
+  salt: "salt",
+  hash: "hash",
+  bio: TEXT,
+  followers,
+  following: NAMES.slice(0, 20),
+  posts: list(posts, (index) => `${name}-${index}`),
+  postCount: posts,
+});
+
+const socialPost = (id: string, author: string): unknown => ({
+  id,
+  author,
+  text: TEXT,
+  at: 1_700_000_000_000,
+  likes: NAMES.slice(0, 12),
+  html: TEXT,
+});
+
+const social: BenchmarkApplication = {
+  name: "social",
+  items: {
+    users: {
+      ...byKey(150, (index) => [NAMES[index]!, socialUser(NAMES[index]!, NAMES.slice(0, 10), 3)]),
+      ann: socialUser("ann", NAMES, 44),
+    },
+    posts: {
+      ...byKey(32, (index) => [`${NAMES[index]!}-0`, socialPost(`${NAMES[index]!}-0`, NAMES[index % 16]!)]),
+      ...byKey(44, (index) => [`ann-${index}`, socialPost(`ann-${index}`, "ann")]),
+    },
+    timelines: byKey(151, (index) => [
+      NAMES[index] ?? "ann",
+      { owner: NAMES[index] ?? "ann", ids: list(50, (at) => `${NAMES[at]!}-0`) },
+    ]),
+  },
+  setUp: [{ handler: "register", args: { name: "karl", password: "secret word", bio: "" } }],
+  cases: [
+    { handler: "register", args: { name: "somebody", password: "secret word", bio: TEXT } },
+    { handler: "login", args: { name: "karl", password: "secret word" } },
+    { handler: "follow", args: { me: "ann", other: "person-80" } },
+    { handler: "unfollow", args: { me: "ann", other: "person-3" } },
+    { handler: "post", args: { me: "ann", text: TEXT } },
+    { handler: "timeline", args: { me: "ann", limit: 32 } },
+    { handler: "profile", args: { name: "ann" } },
+    { handler: "like", args: { me: "ann", id: "person-3-0" } },
+  ],
+};
+
+// ------------------------------------------------------------------------------------------------------- fixture: hotel
+
+const HOTELS = list(18, (index) => `h${index}`);
+/** As the handler prints floats. */
+const SQUARES = ["95.0_22.0", "95.0_23.0", "96.0_22.0", "96.0_23.0", "97.0_22.0", "97.0_23.0"];
+
+const hotel: BenchmarkApplication = {
+  name: "hotel",
+  items: {
+    areas: byKey(6, (index) => [SQUARES[index]!, { hotels: HOTELS.slice(index * 3, index * 3 + 3) }]),
+    hotels: byKey(18, (index) => [
+      HOTELS[index]!,
+      {
+        id: HOTELS[index],
+        name: `The Hotel ${index}`,
+        lat: 48.1 + index / 100,
+        lon: 11.5,
+        stars: index % 5,
+        rooms: 40,
+      },
+    ]),
+    nights: byKey(90, (index) => [
+      `${HOTELS[index % 18]!}@${Math.trunc(index / 18)}`,
+      { taken: 20, bookings: list(20, (at) => `b${at}`) },
+    ]),
+    rates: byKey(18, (index) => [HOTELS[index]!, "12000"]),
+    sequences: { booking: { next: 1000 }, review: { next: 2000 } },
+    reviews: byKey(60, (index) => [
+      `r${index}`,
+      { stars: 1 + (index % 5), hotel: HOTELS[index % 18], user: `u${index % 12}` },
+    ]),
+    reviewsByUser: byKey(12, (index) => [`u${index}`, { ids: list(5, (at) => `r${at * 12 + index}`) }]),
+    reviewsByHotel: byKey(18, (index) => [HOTELS[index]!, { ids: list(6, (at) => `r${(at * 18 + index * 7) % 60}`) }]),
+  },
+  setUp: [],
+  cases: [
+    { handler: "search", args: { lat: 48.2, lon: 11.45, maxKm: 100, from: 0, count: 3 } },
+    { handler: "book", args: { user: "ann", hotelId: "h4", from: 1, count: 3 } },
+    { handler: "review", args: { user: "u3", hotelId: "h4", stars: 5 } },
+    { handler: "recommend", args: { user: "u3" } },
+  ],
+};
+
+// ------------------------------------------------------------------------------------------------------- fixture: forum
+
+const STORIES = list(100, (index) => `s${index}`);
+
+/** The tree of comments as an array: the children of comment n are 3n + 1 to 3n + 3. */
+const COMMENTS = 37;
+
+const forum: BenchmarkApplication = {
+  name: "forum",
+  items: {
+    fronts: { front: STORIES },
+    stories: byKey(100, (index) => [
+      STORIES[index]!,
+      {
+        author: `a${index % 25}`,
+        title: `Story number ${index} about something`,
+        at: 1_700_000_000_000 - index * 60_000,
+        up: index % 37,
+        down: index % 5,
+        score: 0,
+        comments: index === 7 ? ["c0"] : [],
+      },
+    ]),
+    comments: byKey(COMMENTS, (index) => [
+      `c${index}`,
+      {
+        story: "s7",
+        parent: index === 0 ? "" : `c${Math.trunc((index - 1) / 3)}`,
+        author: `ua${index % 25}`,
+        text: TEXT,
+        replies: [1, 2, 3].map((child) => index * 3 + child).flatMap((at) => (at < COMMENTS ? [`c${at}`] : [])),
+      },
+    ]),
+    accounts: {
+      ...byKey(25, (index) => [`ua${index}`, { name: `Author ${index}`, karma: 10, hidden: [] }]),
+      ann: { name: "Ann", karma: 10, hidden: ["s3", "s9"] },
+    },
+    votes: { "ann/s5": "up" },
+  },
+  setUp: [],
+  cases: [
+    { handler: "homepage", args: { me: "ann", page: 1 } },
+    { handler: "titles", args: {} },
+    { handler: "vote", args: { me: "ann", id: "s7", action: 1 } },
+    { handler: "comment", args: { me: "ann", id: "s7", parent: "c3", text: TEXT } },
+    { handler: "view", args: { id: "s7" } },
+  ],
+};
+
+// ------------------------------------------------------------------------------------------------------ template: social
+
+/** Ids and tokens of the template look like what `uuid()` makes. */
+const id = (kind: number, index: number): string =>
+  `${kind.toString().padStart(8, "0")}-0000-4000-8000-${index.toString().padStart(12, "0")}`;
+const TOKEN = id(1, 0);
+const postId = (index: number): string => id(2, index);
+const person = (name: string, followers: readonly string[]): unknown => ({
+  name,
+  bio: TEXT,
+  joinedAt: 1_700_000_000_000,
+  followers,
+  following: NAMES.slice(0, 20),
+  posts: list(20, postId),
+});
+
+const template: BenchmarkApplication = {
+  name: "templates/social",
+  items: {
+    sessions: { [TOKEN]: { token: TOKEN, name: "ann", since: 1_700_000_000_000 } },
+    people: {
+      ...byKey(150, (index) => [NAMES[index]!, person(NAMES[index]!, NAMES.slice(0, 10))]),
+      ann: person("ann", NAMES),
+    },
+    posts: byKey(50, (index) => [
+      postId(index),
+      { id: postId(index), author: NAMES[index], text: TEXT, at: 1_700_000_000_000, likes: index },
+    ]),
+    timelines: byKey(151, (index) => [
+      NAMES[index] ?? "ann",
+      { entries: list(50, (at) => ({ post: postId(at), author: NAMES[at] })) },
+    ]),
+  },
+  setUp: [{ handler: "register", args: { name: "karl", password: "secret word", bio: "" } }],
+  cases: [
+    { handler: "register", args: { name: "somebody", password: "secret word", bio: TEXT } },
+    { handler: "login", args: { name: "karl", password: "secret word" } },
+    { handler: "logout", args: { token: TOKEN } },
+    { handler: "profile", args: { name: "ann" } },
+    { handler: "follow", args: { token: TOKEN, name: "person-80" } },
+    { handler: "unfollow", args: { token: TOKEN, name: "person-3" } },
+    { handler: "post", args: { token: TOKEN, text: TEXT } },
+    { handler: "timeline", args: { token: TOKEN, limit: 32 } },
+    { handler: "like", args: { token: TOKEN, id: postId(7) } },
+  ],
+};
+
+export const BENCHMARK_APPLICATIONS: readonly BenchmarkApplication[] = [social, hotel, forum, template];

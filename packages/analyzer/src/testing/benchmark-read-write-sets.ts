@@ -1,0 +1,218 @@
+/**
+ * What read/write-set functions cost beside their handlers, in this process, warm: for each handler of the fixtures and
+ * the template, the accesses, the time of f and of f^rw (a whole run by the host, items in memory), and both modules.
+ *
+ *     pnpm bench:rw [--against <another checkout>] [--only <application or handler>] [--seconds <per handler>]
+ *
+ * `--against` builds and runs the same with the code of another checkout, in turns, and prints the ratios.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import type * as protocol from "@radical/protocol";
+import type { Entry, RecordTypes, UnitId, ValueType } from "@radical/protocol";
+import type * as host from "@radical/wasm-host";
+import type { AccessSet, DerivedSet, HandlerModule, HandlerRun, Invocation } from "@radical/wasm-host";
+import type * as pipeline from "../pipeline.ts";
+import type { BuildResult } from "../pipeline.ts";
+import type * as slicing from "../slicer.ts";
+import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
+import type * as library from "./library.ts";
+import type * as running from "./run.ts";
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
+
+type Snapshot = (unit: UnitId) => Entry;
+
+/** The code of one checkout. */
+interface Code {
+  readonly build: (files: Readonly<Record<string, string>>) => BuildResult;
+  readonly moduleOf: (build: BuildResult) => HandlerModule;
+  readonly invocation: (build: BuildResult, handler: string, json: unknown) => Invocation;
+  readonly call: (build: BuildResult, items: Map<string, Uint8Array>, handler: string, json: unknown) => unknown;
+  readonly encodeItem: (type: ValueType, records: RecordTypes, value: unknown) => Uint8Array;
+  readonly entryOf: (value: Uint8Array | null) => Entry;
+  readonly derive: (module: HandlerModule, invocation: Invocation, snapshot: Snapshot) => DerivedSet;
+  readonly run: (module: HandlerModule, invocation: Invocation, snapshot: Snapshot, access: AccessSet) => HandlerRun;
+}
+
+async function load(root: string): Promise<Code> {
+  const from = (path: string): Promise<unknown> => import(pathToFileURL(join(root, "packages", path)).href);
+  const { buildWith } = (await from("analyzer/src/pipeline.ts")) as typeof pipeline;
+  const { slicer } = (await from("analyzer/src/slicer.ts")) as typeof slicing;
+  const { buildInput } = (await from("analyzer/src/testing/library.ts")) as typeof library;
+  const { moduleOf, invocation, call } = (await from("analyzer/src/testing/run.ts")) as typeof running;
+  const { deriveAccessSet, runHandler } = (await from("wasm-host/src/index.ts")) as typeof host;
+  const { encodeArguments, CborWriter, entryOf, commitId } = (await from("protocol/src/index.ts")) as typeof protocol;
+  return {
+    build: (files) => buildWith(buildInput(files), slicer),
+    moduleOf,
+    invocation,
+    call,
+    encodeItem(type, records, value) {
+      const encoded = encodeArguments([{ name: "item", type, optional: false }], records, { item: value });
+      if (encoded.kind === "problem") throw new Error(encoded.problem.message);
+      return encoded.bytes.slice(new CborWriter().map(1).text("item").finish().length);
+    },
+    entryOf: (value) => entryOf(commitId(1, 1), value),
+    derive: deriveAccessSet,
+    run: runHandler,
+  };
+}
+
+/** An application built, with its store. */
+interface Application {
+  readonly code: Code;
+  readonly built: BuildResult;
+  readonly module: HandlerModule;
+  readonly snapshot: Snapshot;
+}
+
+function sourcesOf(name: string): Record<string, string> {
+  const folder = existsSync(join(ROOT, name)) ? join(ROOT, name) : join(ROOT, "packages/analyzer/fixtures", name);
+  const files = ["handlers", "lib"]
+    .map((part) => join(folder, part))
+    .filter((part) => existsSync(part))
+    .flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(files.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
+}
+
+function prepare(code: Code, { name, items, setUp }: BenchmarkApplication): Application {
+  const built = code.build(sourcesOf(name));
+  if (!built.ok) throw new Error(`${name}: ${built.diagnostics.map(({ message }) => message).join("; ")}`);
+  const store = new Map<string, Uint8Array>();
+  for (const [table, values] of Object.entries(items)) {
+    const { type } = built.tables.find((known) => known.name === table)!;
+    for (const [key, value] of Object.entries(values))
+      store.set(`${table}/${key}`, code.encodeItem(type, built.records, value));
+  }
+  for (const { handler, args } of setUp) code.call(built, store, handler, args);
+  const entries = new Map(Array.from(store, ([unit, value]) => [unit, code.entryOf(value)]));
+  const absent = code.entryOf(null);
+  return { code, built, module: code.moduleOf(built), snapshot: (unit) => entries.get(unit) ?? absent };
+}
+
+/** Microseconds of each of many runs. */
+class Times {
+  readonly #times: number[] = [];
+
+  measure(action: () => void, milliseconds: number): void {
+    const end = performance.now() + milliseconds;
+    for (let before = performance.now(); before < end;) {
+      action();
+      const after = performance.now();
+      this.#times.push((after - before) * 1000);
+      before = after;
+    }
+  }
+
+  quantile(share: number): number {
+    const sorted = this.#times.toSorted((a, b) => a - b);
+    return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+  }
+}
+
+interface Measured {
+  readonly accesses: number;
+  readonly f: Times;
+  readonly rw: Times;
+}
+
+/** Runs one handler with the code of each checkout in turns. */
+function measure(applications: readonly Application[], { handler, args }: BenchmarkCase, seconds: number): Measured[] {
+  const runs = applications.map(({ code, built, module, snapshot }) => {
+    const invocation = code.invocation(built, handler, args);
+    const derived = code.derive(module, invocation, snapshot);
+    if (derived.kind === "failed") throw new Error(`${handler}: ${derived.reason}`);
+    const { set } = derived;
+    const run = code.run(module, invocation, snapshot, set);
+    if (run.kind !== "completed" || run.outcome.kind !== "result")
+      throw new Error(`${handler} did not complete: ${JSON.stringify(run)}`);
+    return {
+      accesses: set.reads.size + set.writes.size,
+      f: new Times(),
+      rw: new Times(),
+      runF: () => void code.run(module, invocation, snapshot, set),
+      runRw: () => void code.derive(module, invocation, snapshot),
+    };
+  });
+  // Warm, not counted.
+  for (const { runF, runRw } of runs) {
+    new Times().measure(runF, seconds * 200);
+    new Times().measure(runRw, seconds * 200);
+  }
+  const turns = 10;
+  for (let turn = 0; turn < turns; turn++) {
+    for (const { f, rw, runF, runRw } of runs) {
+      f.measure(runF, (seconds * 1000) / turns / 2);
+      rw.measure(runRw, (seconds * 1000) / turns / 2);
+    }
+  }
+  return runs;
+}
+
+/** Microseconds that a fresh instance takes, up to the end of the module-level code. */
+function instanceTime(module: object, seconds: number): Times {
+  const { Instance, Module } = (globalThis as unknown as { WebAssembly: InstantiatingPlatform }).WebAssembly;
+  const imports: Record<string, Record<string, () => number>> = {};
+  for (const wanted of Module.imports(module)) (imports[wanted.module] ??= {})[wanted.name] = () => 0;
+  const instantiate = (): void => {
+    const { exports } = new Instance(module, imports);
+    exports["_start"]?.();
+  };
+  new Times().measure(instantiate, seconds * 200);
+  const times = new Times();
+  times.measure(instantiate, seconds * 500);
+  return times;
+}
+
+interface InstantiatingPlatform {
+  readonly Instance: new (module: object, imports: object) => { readonly exports: Record<string, () => void> };
+  readonly Module: { imports(module: object): readonly { readonly module: string; readonly name: string }[] };
+}
+
+const { values } = parseArgs({
+  options: {
+    against: { type: "string" },
+    only: { type: "string" },
+    seconds: { type: "string", default: "1" },
+  },
+});
+const seconds = Number(values.seconds);
+const codes = await Promise.all([ROOT, ...(values.against === undefined ? [] : [resolve(values.against)])].map(load));
+const compared = codes.length > 1;
+
+const micro = (value: number): string => (value < 100 ? value.toFixed(1) : value.toFixed(0));
+const row = (...cells: readonly string[]): void => console.log(`| ${cells.join(" | ")} |`);
+const columns = ["handler", "accesses", "f p50", "f p99", "f^rw p50", "f^rw p99", "f^rw/f"];
+row(...columns, ...(compared ? ["f before", "f^rw before", "f after/before", "f^rw after/before"] : []));
+row(...[...columns, ...(compared ? ["", "", "", ""] : [])].map((_, index) => (index === 0 ? "---" : "---:")));
+
+const modules: string[] = [];
+for (const application of BENCHMARK_APPLICATIONS) {
+  const cases = application.cases.filter(
+    ({ handler }) => values.only === undefined || values.only === application.name || values.only === handler,
+  );
+  if (cases.length === 0) continue;
+  const prepared = codes.map((code) => prepare(code, application));
+  for (const one of cases) {
+    const [after, before] = measure(prepared, one, seconds);
+    const [f, rw] = [after!.f.quantile(0.5), after!.rw.quantile(0.5)];
+    const cells = [micro(f), micro(after!.f.quantile(0.99)), micro(rw), micro(after!.rw.quantile(0.99))];
+    const ratios: string[] = [];
+    if (before !== undefined) {
+      const [oldF, oldRw] = [before.f.quantile(0.5), before.rw.quantile(0.5)];
+      ratios.push(micro(oldF), micro(oldRw), (f / oldF).toFixed(2), (rw / oldRw).toFixed(2));
+    }
+    row(`${application.name}/${one.handler}`, String(after!.accesses), ...cells, (rw / f).toFixed(3), ...ratios);
+  }
+  const sizes = prepared.map(({ built, module }) => {
+    const [f, rw] = [instanceTime(module.f, seconds).quantile(0.5), instanceTime(module.rw, seconds).quantile(0.5)];
+    return `f ${built.wasm.length} bytes, instance ${micro(f)} µs; f^rw ${built.rwWasm.length} bytes, instance ${micro(rw)} µs`;
+  });
+  modules.push(`${application.name}: ${sizes.join("; before: ")}`);
+}
+console.log(`\nMicroseconds; Node ${process.version}.\n${modules.join("\n")}`);

@@ -1,0 +1,173 @@
+/** How the sets of handlers are found, with real processes: record mode, given sets, near storage by choice. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type TestApp, startTestApp } from "../src/testing.ts";
+import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
+
+const CONFIG = 'export default { name: "plans", dev: { locations: { near: 1, far: 5 } } };\n';
+const HANDLERS = `import { Table, abort } from "@radical/sdk";
+
+const counts = new Table<i32[]>("counts");
+const links = new Table<string>("links");
+
+function count(key: string): i32 {
+  const found = counts.get(key);
+  const before = found == null ? 0 : found[0];
+  counts.put(key, [before + 1]);
+  return before + 1;
+}
+
+/** What the date does to its key can't be followed. */
+export function visit(at: i64): i32 {
+  return count(new Date(at).toISOString().slice(0, 10));
+}
+
+export function visits(at: i64): i32 {
+  const found = counts.get(new Date(at).toISOString().slice(0, 10));
+  if (found == null) abort(404, "no_visits", "nobody came");
+  return found[0];
+}
+
+export function link(from: string, to: string): void {
+  links.put(from, to);
+}
+
+export function followLink(from: string): i32 {
+  const to = links.get(from);
+  return count(to == null ? from : to);
+}
+
+/** @readwrite followLink */
+function followLinkSet(from: string): void {
+  const to = links.get(from);
+  const key = to == null ? from : to;
+  counts.touch(key);
+  counts.willPut(key);
+}
+
+export function tally(key: string): i32 {
+  return count(key) + count("all");
+}
+
+/**
+ * It forgets the sum.
+ * @readwrite tally
+ */
+function tallySet(key: string): void {
+  counts.touch(key);
+  counts.willPut(key);
+}
+
+/** @nearstorage */
+export function far(key: string): i32 {
+  return count(key);
+}
+`;
+
+const DAY = 86_400_000;
+
+let project: TemporaryProject;
+let app: TestApp;
+
+beforeAll(async () => {
+  project = await createProject({ "radical.config.ts": CONFIG, "handlers/plans.ts": HANDLERS });
+  app = await startTestApp({ project: project.folder });
+});
+afterAll(async () => {
+  await app.stop();
+  await project.remove();
+});
+
+describe("in record mode", () => {
+  test("a handler runs on the cache of its location, and is confirmed like any other", async () => {
+    // What no cache knows, the primary runs, and repairs the cache.
+    expect(await app.call("visit", { at: 0 })).toMatchObject({ result: 1, path: "near-storage" });
+    expect(await app.call("visit", { at: 1 })).toMatchObject({ result: 2, path: "speculative" });
+    expect(await app.call("visits", { at: 2 })).toMatchObject({ result: 2, path: "speculative" });
+    expect(await app.call("visits", { at: 2 }, { location: "far" })).toMatchObject({ result: 2 });
+  });
+
+  test("a stale cache: the primary records too, and the answer is right", async () => {
+    const at = 10 * DAY;
+    for (const location of ["near", "far"]) await app.call("visit", { at }, { location });
+    expect(await app.call("visit", { at }, { location: "far" })).toMatchObject({ result: 3, path: "speculative" });
+    expect(await app.call("visit", { at }, { location: "near" })).toMatchObject({ result: 4, path: "near-storage" });
+    expect(await app.call("visit", { at }, { location: "near" })).toMatchObject({ result: 5, path: "speculative" });
+  });
+
+  test("an abort is an answer", async () => {
+    for (const path of ["near-storage", "speculative"])
+      expect(await app.call("visits", { at: 99 * DAY })).toMatchObject({ status: 404, path });
+  });
+});
+
+describe("a given set", () => {
+  test("that is right", async () => {
+    await app.call("link", { from: "a", to: "b" });
+    expect(await app.call("followLink", { from: "a" })).toMatchObject({ result: 1, path: "near-storage" });
+    expect(await app.call("followLink", { from: "a" })).toMatchObject({ result: 2, path: "speculative" });
+  });
+
+  test("that is wrong: the guard catches it, and the answer is right", async () => {
+    for (const [index, key] of ["x", "y", "x"].entries()) {
+      const own = index === 2 ? 2 : 1;
+      expect(await app.call("tally", { key })).toMatchObject({ result: own + index + 1, path: "near-storage" });
+    }
+    expect(app.events.some(({ event }) => event === "speculation_stopped")).toBe(true);
+  });
+});
+
+test("near storage by choice", async () => {
+  for (const result of [1, 2, 3])
+    expect(await app.call("far", { key: "f" })).toMatchObject({ result, path: "near-storage" });
+});
+
+describe("what the command says", () => {
+  test("analyze: how each set is found, once each reason", async () => {
+    const { code, stdout } = await radical(["analyze", "--project", project.folder], { env: { NO_COLOR: "1" } });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^followLink {2}given .*\n {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m);
+    expect(stdout).toMatch(/^far {2}near storage .*\n {2}by {5}@nearstorage/m);
+    expect(stdout).toMatch(/^link {2}sliced .*\n {2}writes links\/\{from\}/m);
+    expect(stdout).toMatch(/^visit {2}record mode /m);
+    expect(stdout).toContain("more: radical explain not_sliced_library");
+  });
+
+  test("--strict: exit code 3, and which handlers", async () => {
+    for (const command of ["analyze", "build"]) {
+      const { code, stderr } = await radical([command, "--strict", "--project", project.folder], {
+        env: { NO_COLOR: "1" },
+      });
+      expect(code).toBe(3);
+      expect(stderr).toMatch(
+        /3 handlers neither sliced nor given\n {2}far {2}near storage .*\n {2}visit {2}record mode: /,
+      );
+    }
+    const one = await radical(["analyze", "link", "--strict", "--project", project.folder]);
+    expect(one.code).toBe(0);
+  });
+
+  test("--json has it all", async () => {
+    const { stdout } = await radical(["analyze", "--json", "--project", project.folder]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: true,
+      handlers: [
+        { name: "far", plan: { kind: "near-storage", span: { line: 54 } } },
+        { name: "followLink", plan: { kind: "given", function: { name: "followLinkSet" } } },
+        {
+          name: "link",
+          plan: { kind: "sliced" },
+          writes: [{ table: "links", pattern: "links/{from}", source: "from" }],
+        },
+        { name: "tally", plan: { kind: "given" } },
+        { name: "visit", plan: { kind: "recorded", reason: { code: "not_sliced_library" } } },
+        { name: "visits", plan: { kind: "recorded" } },
+      ],
+    });
+  });
+
+  test("explain: the page of a diagnostic, or all of them", async () => {
+    expect((await radical(["explain", "not_sliced_library"])).stdout).toMatch(/^# not_sliced_library\n/);
+    expect((await radical(["explain"])).stdout).toMatch(/^# Diagnostics\n[\s\S]*not_sliced_library/);
+    expect(await radical(["explain", "nonsense"])).toMatchObject({ code: 2, stdout: "" });
+  });
+});

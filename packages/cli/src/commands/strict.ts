@@ -1,0 +1,19 @@
+/** The option `--strict`: handlers whose set is neither sliced nor given are a failure. */
+import type { HandlerReport } from "@radical/analyzer";
+import { PLAN_WORDS } from "../build/build-app.ts";
+import { EXIT_FALLBACK, EXIT_OK } from "../command-error.ts";
+import { type Terminal, counted } from "../terminal/terminal.ts";
+
+export const STRICT_OPTION = ["--strict", "exit with code 3 if a handler is neither sliced nor given"] as const;
+
+/** Says which handlers fell back and sets the exit code, unless it is that of a failure already. */
+export function checkStrict(handlers: readonly HandlerReport[], terminal: Terminal): void {
+  const fallen = handlers.filter(({ plan }) => plan.kind === "recorded" || plan.kind === "near-storage");
+  if (fallen.length === 0) return;
+  if ((process.exitCode ?? EXIT_OK) === EXIT_OK) process.exitCode = EXIT_FALLBACK;
+  terminal.note(`${terminal.style("red", "✗")} strict: ${counted(fallen.length, "handler")} neither sliced nor given`);
+  for (const { name, plan, file, line } of fallen) {
+    const reason = plan.kind === "recorded" ? `: ${plan.reason.code}` : "";
+    terminal.note(`  ${name}  ${PLAN_WORDS[plan.kind]}${reason}  ${file}:${line}`);
+  }
+}

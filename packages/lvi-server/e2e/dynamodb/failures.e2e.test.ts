@@ -1,0 +1,439 @@
+/**
+ * The error table of docs/internals/storage.md: each row is injected on the wire before a real storage, and a second
+ * one, without faults, says what was done.
+ */
+import { DeleteTableCommand, DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { randomBytes } from "node:crypto";
+import { commitId, type ExecutionId, type ModuleHash, type Outcome, unitId, type Write } from "@radical/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
+import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
+import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
+import { StorageError } from "../../src/storage/storage.ts";
+import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
+import { cancellation, type Fault, FaultyProxy, refusal } from "./faulty-proxy.ts";
+
+/** Whoever is to succeed has time to; whoever is to fail has none to lose. */
+const PATIENT: RequestOptions = { attemptMs: 1_000, deadlineMs: 30_000, pauseMs: 1, maxPauseMs: 5 };
+const IMPATIENT: RequestOptions = { attemptMs: 10_000, deadlineMs: 200, pauseMs: 20, maxPauseMs: 20 };
+/** Also for an answer. */
+const HASTY: RequestOptions = { ...IMPATIENT, attemptMs: 80 };
+
+const X = unitId("t", "x");
+const Y = unitId("t", "y");
+const OUTCOME: Outcome = { kind: "result", value: Uint8Array.of(1) };
+
+function intentOf(number: number, epoch: number): Intent {
+  return {
+    executionId: number.toString(16).padStart(32, "0") as ExecutionId,
+    commitId: commitId(epoch, number),
+    module: "a".repeat(64) as ModuleHash,
+    handler: "f",
+    args: Uint8Array.of(0x80),
+    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16) },
+    location: "va",
+    units: [{ unit: X, mode: "write", version: null }],
+    createdAtMs: 1_000,
+  };
+}
+
+function completionOf(intent: Intent, writes: readonly Write[]): Completion {
+  const { units: _, createdAtMs: __, ...call } = intent;
+  return { ...call, outcome: OUTCOME, writes, writesHash: completionHash(OUTCOME, writes), doneAtMs: 2_000 };
+}
+
+const WRITES: readonly Write[] = [
+  { unit: X, value: Uint8Array.of(1) },
+  { unit: Y, value: Uint8Array.of(2) },
+];
+
+describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
+  let local: DynamoDbLocal;
+  let proxy: FaultyProxy;
+  let prefix: string;
+  let epoch: number;
+  /** Without faults. */
+  let direct: DynamoStorage;
+  /** Through the proxy. */
+  let storage: DynamoStorage;
+  let opened: DynamoStorage[];
+  let clients: DynamoDBClient[];
+
+  beforeAll(async () => {
+    Object.assign(process.env, CREDENTIALS);
+    local = await startDynamoDbLocal();
+    proxy = await FaultyProxy.start(local.port);
+  });
+
+  afterAll(async () => {
+    await proxy.stop();
+    await local.stop();
+  });
+
+  /** It opens with patience, whatever it is to have later. */
+  const open = async (endpoint: string, later: RequestOptions = PATIENT): Promise<DynamoStorage> => {
+    const requests = { ...PATIENT };
+    const one = await DynamoStorage.open({ prefix, endpoint, requests });
+    Object.assign(requests, later);
+    opened.push(one);
+    return one;
+  };
+
+  beforeEach(async () => {
+    prefix = randomBytes(8).toString("hex");
+    opened = [];
+    clients = [];
+    direct = await open(local.endpoint);
+    epoch = (await direct.acquireLease(await direct.readLease(), 1_000))!.epoch;
+    await direct.recover(epoch);
+    storage = await open(proxy.endpoint);
+    proxy.reset();
+  });
+
+  afterEach(async () => {
+    for (const one of opened) await one.close();
+    for (const client of clients) client.destroy();
+    proxy.reset();
+  });
+
+  const client = (): DynamoDBClient => {
+    const one = new DynamoDBClient({ endpoint: local.endpoint });
+    clients.push(one);
+    return one;
+  };
+
+  /** What each operation asks DynamoDB for, the operation itself, and how to see whether it was done. */
+  const OPERATIONS = {
+    "store an intent": {
+      request: "PutItem",
+      run: (by: DynamoStorage) => by.storeIntent(epoch, intentOf(1, epoch)),
+      done: { kind: "stored" },
+      isDone: async () => (await direct.lookUp(epoch, intentOf(1, epoch).executionId)) !== null,
+    },
+    "complete a new execution": {
+      request: "TransactWriteItems",
+      run: (by: DynamoStorage) => by.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
+      done: { kind: "applied" },
+      isDone: async () => {
+        const { size } = await direct.load([X, Y]);
+        if (size === 1) throw new Error("one of two writes");
+        return size === 2;
+      },
+    },
+    load: {
+      request: "BatchGetItem",
+      run: (by: DynamoStorage) => by.load([X]),
+      done: new Map(),
+      isDone: () => Promise.resolve(false),
+    },
+    "look up": {
+      request: "GetItem",
+      run: (by: DynamoStorage) => by.lookUp(epoch, intentOf(9, epoch).executionId),
+      done: null,
+      isDone: () => Promise.resolve(false),
+    },
+  } as const;
+  type OperationName = keyof typeof OPERATIONS;
+  const ALL = Object.keys(OPERATIONS) as OperationName[];
+  const CHANGING: readonly OperationName[] = ["store an intent", "complete a new execution"];
+
+  const failureOf = async (run: Promise<unknown>): Promise<[string, string]> => {
+    const error = await run.then(
+      () => null,
+      (failure: unknown) => failure,
+    );
+    if (!(error instanceof StorageError)) throw new Error(`no StorageError: ${String(error)}`);
+    return [error.effect, error.message];
+  };
+
+  /** A failure that passes is not seen: the request is sent again. */
+  const expectPasses = async (name: OperationName, fault: Fault): Promise<void> => {
+    const { request, run, done, isDone } = OPERATIONS[name];
+    proxy.plan(request, fault, fault);
+    expect(await run(storage)).toEqual(done);
+    expect(proxy.calls.filter((call) => call === request).length).toBe(3);
+    if (CHANGING.includes(name)) expect(await isDone()).toBe(true);
+  };
+
+  /** One that stays is told, with its effect and its words. */
+  const expectFails = async (
+    name: OperationName,
+    fault: Fault,
+    effect: string,
+    words: RegExp,
+    attempts: "one" | "several",
+  ): Promise<void> => {
+    const { request, run, isDone } = OPERATIONS[name];
+    const impatient = await open(proxy.endpoint, fault.kind === "stall" ? HASTY : IMPATIENT);
+    proxy.reset();
+    proxy.always(request, fault);
+    expect(await failureOf(run(impatient))).toEqual([effect, expect.stringMatching(words)]);
+    expect(proxy.calls.length > 1).toBe(attempts === "several");
+    expect(await isDone()).toBe(false);
+  };
+
+  describe("throttled", () => {
+    const faultOf = (name: OperationName): Fault =>
+      name === "complete a new execution"
+        ? cancellation("ThrottlingError")
+        : refusal(name === "load" ? "ThrottlingException" : "ProvisionedThroughputExceededException");
+    test.each(ALL)("%s: sent again", (name) => expectPasses(name, faultOf(name)));
+    test.each(ALL)("%s: in the end `none`", (name) => expectFails(name, faultOf(name), "none", /throttles/, "several"));
+  });
+
+  describe("5xx", () => {
+    const fault = refusal("InternalServerError", 500);
+    test.each(ALL)("%s: sent again", (name) => expectPasses(name, fault));
+    test.each(CHANGING)("%s: in the end `unknown`", (name) => expectFails(name, fault, "unknown", /failed/, "several"));
+    test.each(["load", "look up"] as const)("%s: in the end `none`", (name) =>
+      expectFails(name, fault, "none", /failed/, "several"),
+    );
+    test("another status of that kind", () => expectPasses("look up", refusal("SomethingNew", 503)));
+  });
+
+  describe.each([
+    ["no answer in time", "stall", /did not answer in time/],
+    ["connection lost", "break", /connection .* lost/],
+  ] as const)("%s", (_, kind, words) => {
+    test.each(ALL)("not applied, %s: sent again", async (name) => {
+      const { request, run, done } = OPERATIONS[name];
+      proxy.plan(request, { kind, applied: false });
+      expect(await run(storage)).toEqual(done);
+    });
+
+    test("applied, a transaction: known by its token", async () => {
+      proxy.plan("TransactWriteItems", { kind, applied: true });
+      const { run, done, isDone } = OPERATIONS["complete a new execution"];
+      expect(await run(storage)).toEqual(done);
+      expect(await isDone()).toBe(true);
+    });
+
+    test("applied, the insert of an intent: it meets itself", async () => {
+      proxy.plan("PutItem", { kind, applied: true });
+      const intent = intentOf(1, epoch);
+      expect(await storage.storeIntent(epoch, intent)).toEqual({
+        kind: "exists",
+        record: { state: "pending", intent },
+      });
+    });
+
+    test.each(CHANGING)("%s: in the end `unknown`", (name) =>
+      expectFails(name, { kind, applied: false }, "unknown", words, "several"),
+    );
+  });
+
+  test("applied although every answer was lost: `unknown`, and the same completion again finds out", async () => {
+    const impatient = await open(proxy.endpoint, IMPATIENT);
+    proxy.always("TransactWriteItems", { kind: "break", applied: true });
+    const { run, isDone } = OPERATIONS["complete a new execution"];
+    expect((await failureOf(run(impatient)))[0]).toBe("unknown");
+    expect(await isDone()).toBe(true);
+    proxy.reset();
+    expect(await run(storage)).toMatchObject({
+      kind: "exists",
+      record: { state: "done", done: { commitId: commitId(epoch, 1) } },
+    });
+  });
+
+  test("nobody listens: `none`", async () => {
+    const closed = await FaultyProxy.start(local.port);
+    const { endpoint } = closed;
+    const unreachable = await open(endpoint, IMPATIENT);
+    await closed.stop();
+    // A connection that was open breaks first, which is another row.
+    await failureOf(OPERATIONS["look up"].run(unreachable));
+    expect(await failureOf(OPERATIONS["store an intent"].run(unreachable))).toEqual([
+      "none",
+      expect.stringMatching(/can't be reached/),
+    ]);
+  });
+
+  describe("conflicts", () => {
+    test("an insert", () => expectPasses("store an intent", refusal("TransactionConflictException")));
+    test("a transaction", () => expectPasses("complete a new execution", cancellation("TransactionConflict")));
+    test("the same transaction still under way", () =>
+      expectPasses("complete a new execution", refusal("TransactionInProgressException")));
+    test("in the end `none`", () =>
+      expectFails(
+        "complete a new execution",
+        cancellation("TransactionConflict"),
+        "none",
+        /another transaction/,
+        "several",
+      ));
+  });
+
+  describe("a part of a batch", () => {
+    const units = Array.from({ length: 30 }, (_, index) => unitId("t", `k${index}`));
+    const fill = (): Promise<unknown> =>
+      direct.complete(
+        epoch,
+        "new",
+        completionOf(
+          intentOf(5, epoch),
+          units.slice(0, 20).map((unit) => ({ unit, value: Uint8Array.of(7) })),
+        ),
+      );
+
+    test("what is left is asked for again; what is not there is absent", async () => {
+      await fill();
+      proxy.plan(
+        "BatchGetItem",
+        { kind: "partial", count: 7 },
+        { kind: "partial", count: 0 },
+        { kind: "partial", count: 20 },
+      );
+      const items = await storage.load(units);
+      expect([...items.keys()].toSorted()).toEqual(units.slice(0, 20).toSorted());
+      expect(proxy.calls.length).toBe(4);
+    });
+
+    test("with nothing left to wait for, no part is given", async () => {
+      await fill();
+      const impatient = await open(proxy.endpoint, IMPATIENT);
+      proxy.plan("BatchGetItem", { kind: "partial", count: 7 });
+      proxy.always("BatchGetItem", { kind: "partial", count: 0 });
+      expect(await failureOf(impatient.load(units))).toEqual(["none", expect.stringMatching(/23 keys are left/)]);
+    });
+  });
+
+  describe("refused", () => {
+    test.each([
+      ["access denied", refusal("AccessDeniedException"), /access denied/],
+      ["wrong signature", refusal("InvalidSignatureException"), /access denied/],
+      ["unknown client", refusal("UnrecognizedClientException"), /access denied/],
+      [
+        "item too large",
+        refusal("ValidationException", 400, { message: "Item size has exceeded the maximum allowed size" }),
+        /larger than DynamoDB takes/,
+      ],
+      ["item collection too large", refusal("ItemCollectionSizeLimitExceededException"), /larger than DynamoDB takes/],
+      ["anything else", refusal("ValidationException"), /refuses the request .*ValidationException, injected/],
+    ] as const)("%s: `none`, at once", (_, fault, words) =>
+      expectFails("store an intent", fault, "none", words, "one"),
+    );
+
+    test("expired credentials: sent again, in the end `none`", async () => {
+      await expectPasses("store an intent", refusal("ExpiredTokenException"));
+      proxy.reset();
+      await expectFails("look up", refusal("ExpiredTokenException"), "none", /expired/, "several");
+    });
+
+    test("a value that no item can hold: `none`, and nothing of it is applied", async () => {
+      const writes = [...WRITES, { unit: unitId("t", "z"), value: new Uint8Array(500_000) }];
+      expect(await failureOf(storage.complete(epoch, "new", completionOf(intentOf(1, epoch), writes)))).toEqual([
+        "none",
+        expect.stringMatching(/larger than DynamoDB takes.*t\/z has 500000 bytes/),
+      ]);
+      expect((await direct.load([X, Y])).size).toBe(0);
+    });
+
+    test("a table that is missing: `none`; the next start makes it again", async () => {
+      await client().send(new DeleteTableCommand({ TableName: `${prefix}-items` }));
+      expect(await failureOf(storage.load([X]))).toEqual(["none", expect.stringMatching(/a table is missing/)]);
+      const reopened = await open(local.endpoint);
+      expect((await reopened.load([X])).size).toBe(0);
+    });
+
+    test("what may not be done at a start is named with its table", async () => {
+      proxy.always("DescribeTable", refusal("AccessDeniedException"));
+      expect(await failureOf(open(proxy.endpoint))).toEqual([
+        "none",
+        expect.stringMatching(/can't use the table .*-\w+: access denied/),
+      ]);
+      proxy.reset();
+      prefix = randomBytes(8).toString("hex");
+      proxy.always("CreateTable", refusal("AccessDeniedException"));
+      expect(await failureOf(open(proxy.endpoint))).toEqual([
+        "none",
+        expect.stringMatching(/can't make the table .*: access denied/),
+      ]);
+    });
+  });
+
+  test("a value that was changed behind our back is not served", async () => {
+    await direct.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES));
+    await client().send(
+      new UpdateItemCommand({
+        TableName: `${prefix}-items`,
+        Key: { unit: { S: X } },
+        UpdateExpression: "SET #value = :value",
+        ExpressionAttributeNames: { "#value": "value" },
+        ExpressionAttributeValues: { ":value": { N: "99" } },
+      }),
+    );
+    expect(await failureOf(storage.load([X]))).toEqual(["none", expect.stringMatching(/value of t\/x is corrupt/)]);
+    expect((await storage.load([Y])).size).toBe(1);
+  });
+
+  describe("the lease", () => {
+    test.each([true, false])("acquired, with the answer lost (applied: %s)", async (applied) => {
+      proxy.plan("TransactWriteItems", { kind: "break", applied });
+      expect(await storage.acquireLease(await storage.readLease(), 1_000)).toMatchObject({ epoch: epoch + 1 });
+      expect(await direct.readLease()).toMatchObject({ epoch: epoch + 1 });
+    });
+
+    test("renewed, with the answer lost: renewed again", async () => {
+      proxy.plan("UpdateItem", { kind: "break", applied: true });
+      expect(await storage.renewLease(epoch, 1_000)).toBe(true);
+    });
+  });
+
+  describe("recovery", () => {
+    test("reads all pages, and all of each batch", async () => {
+      const intents = Array.from({ length: 40 }, (_, index) => intentOf(1_000 + 64 * index, epoch));
+      for (const intent of intents) await direct.storeIntent(epoch, intent);
+      proxy.always("Query", { kind: "page", length: 3 });
+      proxy.plan("BatchGetItem", { kind: "partial", count: 11 }, refusal("ThrottlingException"));
+      const { epoch: next } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      expect(await storage.recover(next)).toEqual(intents);
+    });
+
+    /** Sends 250 writes and is cut off when so many transactions have succeeded; then the next server starts. */
+    const cutOff = async (
+      expects: "pending" | "new",
+      after: number,
+    ): Promise<{ applied: number; pending: number; found: number }> => {
+      const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
+      const completion = completionOf(
+        intentOf(1, epoch),
+        units.map((unit) => ({ unit, value: Uint8Array.of(3) })),
+      );
+      if (expects === "pending") await direct.storeIntent(epoch, intentOf(1, epoch));
+      const dying = await open(proxy.endpoint, IMPATIENT);
+      proxy.reset();
+      proxy.plan("TransactWriteItems", ...Array.from({ length: after }, (): Fault => ({ kind: "pass" })));
+      proxy.always("TransactWriteItems", { kind: "break", applied: false });
+      expect((await failureOf(dying.complete(epoch, expects, completion)))[0]).toBe("unknown");
+      const applied = (await direct.load(units)).size;
+      const { epoch: next } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
+      const pending = await direct.recover(next);
+      const { size: found } = await direct.load(units);
+      // The one before goes on: it finds out, and changes nothing.
+      proxy.reset();
+      expect(await dying.complete(epoch, expects, completion)).toEqual({ kind: "fenced" });
+      const record = await direct.lookUp(next, completion.executionId);
+      expect(record?.state ?? "none").toBe(found === 0 ? (expects === "pending" ? "pending" : "none") : "done");
+      return { applied, pending: pending.length, found };
+    };
+
+    test("a write set that was not decided is as if it had not been sent", async () => {
+      expect(await cutOff("pending", 0)).toEqual({ applied: 0, pending: 1, found: 0 });
+    });
+
+    test("one that was not decided, of a new execution", async () => {
+      expect(await cutOff("new", 0)).toEqual({ applied: 0, pending: 0, found: 0 });
+    });
+
+    test("one that was decided is finished", async () => {
+      expect(await cutOff("pending", 1)).toEqual({ applied: 0, pending: 0, found: 250 });
+    });
+
+    test("one of which a part was applied is finished", async () => {
+      const { applied, ...rest } = await cutOff("new", 2);
+      expect(applied).toBeGreaterThan(0);
+      expect(applied).toBeLessThan(250);
+      expect(rest).toEqual({ pending: 0, found: 250 });
+    });
+  });
+});

@@ -275,8 +275,8 @@ describe.each(Object.entries(RECEIVERS))("members of %s do what their models say
   });
 
   test("only those that write change their receiver", () => {
-    const names_ = Object.keys(calls);
-    const handlers = names_.map(
+    const members = Object.keys(calls);
+    const handlers = members.map(
       (name, index) =>
         `export function h${index}(): string { const o = ${make}; const before = ${dump}; ${calls[name]}; return before == (${dump}) ? "same" : "changed"; }`,
     );
@@ -285,7 +285,7 @@ describe.each(Object.entries(RECEIVERS))("members of %s do what their models say
       slicer,
     );
     expect(build.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-    const results = names_.map((name, index) => [name, call(build, new Map(), `h${index}`).result] as const);
+    const results = members.map((name, index) => [name, call(build, new Map(), `h${index}`).result] as const);
     for (const [name, result] of results)
       expect(`${name}: ${String(result)}`).toBe(`${name}: ${model(name).writes ? "changed" : "same"}`);
   });

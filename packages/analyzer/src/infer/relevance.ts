@@ -763,6 +763,8 @@ class Analysis implements Relevance {
       this.enterCallees(callees, false, state);
     }
     if (member.reads || member.writes) for (const content of contents) this.need(content, state);
+    if (member.result === "flattened")
+      for (const content of contents) for (const inner of content.targets) this.need(inner.content, state);
     if (member.readsArguments || member.result === "copy") {
       for (const argument of expression.arguments)
         for (const object of this.pointsTo.of(argument)) this.need(object.content, state);

@@ -195,20 +195,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: "the lease is checked when a request comes, not when storage answers",
-    file: "lvi-core.ts",
-    edits: [
-      {
-        find: `if (monotonicMs >= this.#leaseUntilMs) {`,
-        replace: `if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") {`,
-      },
-      {
-        find: `Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`,
-        replace: `this.#deadlines.nextMs ?? Infinity`,
-      },
-    ],
-  },
-  {
     name: "a candidate does not wait the lease out",
     file: "lease.ts",
     edits: [

@@ -23,3 +23,28 @@ export function fixture(name: string): Record<string, string> {
 export function golden(name: string, handler: string): string {
   return join(FOLDER, name, "golden", `${handler}.rw.ts`);
 }
+
+/** The applications and what they are explored with. */
+export const APPLICATIONS = [
+  {
+    name: "social",
+    strings: ["ann", "bob", "ann-0", "c"],
+    integers: [0, 1, 2, 3],
+  },
+  { name: "hotel", strings: ["a", "b", "r0", "0_0"], integers: [0, 1, 2, 3] },
+  {
+    name: "forum",
+    strings: ["a", "b", "front", "ua"],
+    integers: [0, 1, 2, 5],
+  },
+  {
+    name: "constructs",
+    strings: ["a", "b", "y", "two"],
+    integers: [0, 1, 2, 3, 4, 5, 6, 7],
+  },
+  {
+    name: "start",
+    strings: ["a", "b", "configuration"],
+    integers: [0, 1, 2, 3],
+  },
+] as const;

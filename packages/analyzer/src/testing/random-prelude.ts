@@ -84,7 +84,7 @@ function clip(text: string): string { return text.length > 6 ? text.substring(te
 function few<T>(list: T[]): T[] { return list.length > 5 ? list.slice(0, 5) : list; }
 function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = few<string>(list); return made; }
 function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
-function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = h * 31 + (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1); return h & 255; }
+function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = (h ^ (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1)) * 16777619; return (h >>> 13) & 255; }
 function textOf(text: string | null): string { return text == null ? "none" : clip(text); }
 function same<T>(value: T): T { return value; }
 function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }

@@ -84,7 +84,8 @@ export function randomProgram(seed: number): RandomProgram {
   const helpers: Helper[] = [];
   const text: string[] = [PRELUDE];
   const features = new Set<string>();
-  const context = { random, helpers, features };
+  // Taking unions apart costs most of the analysis, so not all programs have many of them.
+  const context = { random, helpers, features, slowness: random.pick([0, 0, 0.3, 0.6]) };
   for (let index = 0; index < 1 + random.below(4); index++) {
     const recursive = random.chance(0.35);
     const helper: Helper = {
@@ -140,6 +141,8 @@ interface Context {
   readonly random: Random;
   readonly helpers: readonly Helper[];
   readonly features: Set<string>;
+  /** How often an expensive form may be used. */
+  readonly slowness: number;
 }
 
 /** A small deterministic generator (mulberry32). */
@@ -178,6 +181,7 @@ class FunctionWriter {
   private readonly random: Random;
   private readonly helpers: readonly Helper[];
   private readonly features: Set<string>;
+  private readonly slowness: number;
   private readonly result: TypeName | "void";
   private readonly scopes: Variable[][] = [[]];
   private readonly hasDepth: boolean;
@@ -193,6 +197,7 @@ class FunctionWriter {
     this.random = context.random;
     this.helpers = context.helpers;
     this.features = context.features;
+    this.slowness = context.slowness;
     this.result = result;
     this.hasDepth = hasDepth;
   }
@@ -249,6 +254,7 @@ class FunctionWriter {
     const names = Object.keys(choices);
     for (let attempt = 0; attempt < 6; attempt++) {
       const name = this.random.pick(names);
+      if ((name.includes("slow") || name === "guarded-helper") && !this.random.chance(this.slowness)) continue;
       const written = choices[name]?.() ?? null;
       if (written === null) continue;
       this.features.add(name);

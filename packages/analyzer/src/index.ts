@@ -1,16 +1,19 @@
-import { buildWith, type BuildInput, type BuildResult } from "./pipeline.ts";
+import { buildWith, type BuildInput, type BuildOptions, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
 
 export { renderDiagnostic, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
 export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";
-export type { BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
+export type { Analysis, BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
 
 /**
  * Compiles an application's handlers and derives their read/write-set functions. Never throws for bad sources:
  * everything that is wrong with them is in the result.
  */
-export function buildApplication(input: BuildInput): Promise<BuildResult> {
-  return Promise.resolve().then(() => buildWith(input, slicer));
+export function buildApplication(
+  input: BuildInput,
+  options: Pick<BuildOptions, "onAnalyzed"> = {},
+): Promise<BuildResult> {
+  return Promise.resolve().then(() => buildWith(input, slicer, options));
 }

@@ -60,6 +60,8 @@ export const HOST_FUNCTIONS = {
   abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
   /** Records a read whose value the read/write-set function does not need. */
   touch: { parameters: ["string", "string"], result: null, program: "read-write-set" },
+  /** The same, unless the execution said before that it writes the item: the handler would see its own write. */
+  touch_unwritten: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** Records a write whose value the read/write-set function does not know. */
   will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
 } as const satisfies Record<string, HostFunction>;

@@ -56,5 +56,9 @@ export declare function abort(status: i32, code: string, message: string): void;
 export declare function touch(table: string, key: string): void;
 
 // @ts-ignore: decorator
+@external("radical", "touch_unwritten")
+export declare function touch_unwritten(table: string, key: string): void;
+
+// @ts-ignore: decorator
 @external("radical", "will_write")
 export declare function will_write(table: string, key: string): void;

@@ -59,6 +59,11 @@ export class Table<T> {
     host.touch(this.name, key);
   }
 
+  /** Only in derived read/write-set functions: the same, unless they said before that the item is written. */
+  touchUnwritten(key: string): void {
+    host.touch_unwritten(this.name, key);
+  }
+
   /** Only in read/write-set functions: the handler puts an item under `key`. */
   willPut(key: string): void {
     host.will_write(this.name, key);

@@ -131,8 +131,8 @@ export function simulate({
     // Mostly a client stays where it is. An impatient one asks at two locations at once.
     let open = invocation.retained && random.chance(0.3) ? 2 : 1;
     for (let i = open; i > 0; i--) {
-      const location = random.chance(0.7) ? home : random.pick(locations);
-      ask(location, invocation, 0, () => (--open === 0 ? next() : undefined));
+      const place = random.chance(0.7) ? home : random.pick(locations);
+      ask(place, invocation, 0, () => (--open === 0 ? next() : undefined));
     }
   };
   const ask = (at: Location, invocation: Invocation, repeats: number, done: () => void): void => {

@@ -34,6 +34,8 @@ export interface Items<Stop> {
   read(unit: UnitId, run: Execution<Stop>): Uint8Array | null;
   /** Records a read whose value is not needed. */
   touch(unit: UnitId, run: Execution<Stop>): void;
+  /** Records one of an item that the run did not say it writes. */
+  touchUnwritten(unit: UnitId, run: Execution<Stop>): void;
   /** Records a write, before it is buffered. */
   write(unit: UnitId, run: Execution<Stop>): void;
 }
@@ -193,6 +195,10 @@ export class Execution<Stop> implements HostCalls {
 
   touch(table: number, key: number): void {
     this.#items.touch(this.#access(table, key), this);
+  }
+
+  touch_unwritten(table: number, key: number): void {
+    this.#items.touchUnwritten(this.#access(table, key), this);
   }
 
   will_write(table: number, key: number): void {

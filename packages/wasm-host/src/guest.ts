@@ -30,6 +30,7 @@ export interface HostCalls {
   uuid(site: number, destination: number): void;
   abort(status: number, code: number, message: number): void;
   touch(table: number, key: number): void;
+  touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
   /** AssemblyScript's own import. */
   assertionFailed(message: number, file: number, line: number, column: number): void;
@@ -229,6 +230,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     uuid: (site: number, destination: number) => service.calls!.uuid(site, destination),
     abort: (status: number, code: number, message: number) => service.calls!.abort(status, code, message),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
+    touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),
   };
   const assertionFailed = (message: number, file: number, line: number, column: number): void =>

@@ -309,6 +309,13 @@ describe("sets", () => {
         export function started(): void {}
         let count = get("start", "up");
         export function refuses(): void { if (get("t", "a") != 1) host_abort(404, "no", ""); host_touch("t", "b"); }
+        export function ownWrites(): void {
+          host_touch_unwritten("t", "before"); host_will_write("t", "before"); host_touch_unwritten("t", "before");
+          host_will_write("t", "after"); host_touch_unwritten("t", "after");
+          host_will_write("t", "touched"); host_touch("t", "touched");
+          host_will_write("t", "got"); get("t", "got");
+          put("t", "after", 1); host_touch_unwritten("t", "after"); host_touch_unwritten("t", "other");
+        }
         export function random(): void { host_touch("t", host_random("a.ts:1:2").toString()); const b = new ArrayBuffer(36); host_uuid("b.ts:1:2", changetype<usize>(b)); host_touch("t", ascii(changetype<usize>(b), 36)); }
       `,
     });
@@ -366,6 +373,17 @@ describe("sets", () => {
         "t/b3949310-fa2e-4a0c-ba81-b3bc05463c29",
       ]
     `);
+  });
+
+  test("what was said to be written is no read that is not needed, and any other read", () => {
+    const derived = deriveAccessSet(module, invoke("ownWrites"), everythingAbsent);
+    expect(derived).toMatchObject({
+      set: access(
+        ["start/up", "t/before", "t/touched", "t/got", "t/other"],
+        ["t/before", "t/after", "t/touched", "t/got"],
+      ),
+      dependent: ["start/up", "t/got"],
+    });
   });
 
   test("no read/write-set function: no set", () => {

@@ -82,6 +82,7 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
       return entry?.value ?? null;
     },
     touch: (unit) => void reads.add(unit),
+    touchUnwritten: (unit) => void (writes.has(unit) || reads.add(unit)),
     write: (unit) => void writes.add(unit),
   };
   const execution = new Execution(invocation, module.limits, items);
@@ -127,6 +128,9 @@ export function recordHandler(
     touch(unit, run) {
       this.read(unit, run);
     },
+    touchUnwritten(unit, run) {
+      this.read(unit, run);
+    },
     write: (unit) => void writes.add(unit),
   };
   const execution = new Execution(invocation, module.limits, items);
@@ -153,6 +157,9 @@ export function runHandler(
       return entry.value;
     },
     touch(unit, run) {
+      this.read(unit, run);
+    },
+    touchUnwritten(unit, run) {
       this.read(unit, run);
     },
     write(unit, run) {

@@ -224,7 +224,9 @@ export function nameOf({ prototype, parent }: as.Function): string {
 }
 
 const TABLE_CLASS = `${SDK_LIBRARY}/index/Table`;
-const SET_METHODS = new Set(["touch", "willPut", "willDelete"].map((name) => `${TABLE_CLASS}#${name}`));
+const SET_METHODS = new Set(
+  ["touch", "touchUnwritten", "willPut", "willDelete"].map((name) => `${TABLE_CLASS}#${name}`),
+);
 
 function isTableConstructor(called: as.Function): boolean {
   return called.is(CommonFlags.Constructor) && nameOf(called).startsWith(`${TABLE_CLASS}#`);

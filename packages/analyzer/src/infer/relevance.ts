@@ -759,6 +759,7 @@ class Analysis implements Relevance {
         }
         break;
       case "touch":
+      case "touchUnwritten":
       case "willPut":
       case "willDelete":
         break;

@@ -404,8 +404,11 @@ export interface NewTable {
 }
 export interface Access {
   readonly kind: "access";
-  /** The last three exist in f^rw only: the access is said, its value is not known or not needed. */
-  readonly operation: "get" | "has" | "put" | "delete" | "touch" | "willPut" | "willDelete";
+  /**
+   * The last four exist in f^rw only: the access is said, its value is not known or not needed. `touchUnwritten` is a read
+   * of what was not said to be written before.
+   */
+  readonly operation: "get" | "has" | "put" | "delete" | "touch" | "touchUnwritten" | "willPut" | "willDelete";
   readonly table: Expression;
   readonly key: Expression;
   readonly value: Expression | null;

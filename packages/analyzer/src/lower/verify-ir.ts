@@ -299,7 +299,7 @@ class Verifier {
         this.demand((operation === "put") === (value !== null), `${operation} with the wrong value`, span);
         if (value !== null && table.type.kind === "table")
           this.fits(value.type, table.type.record, "what is put", span);
-        const isSaid = operation === "touch" || operation === "willPut" || operation === "willDelete";
+        const isSaid = operation.startsWith("touch") || operation.startsWith("will");
         this.demand(!isSaid || this.phase === "sliced", `${operation} in a handler`, span);
         break;
       }

@@ -22,6 +22,8 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import { Refusal } from "../lower/refusal.ts";
+import type { TableLocation } from "../infer/heap.ts";
+import type { PointsTo } from "../infer/points-to.ts";
 import { hasFixedSignature, type Relevance } from "../infer/relevance.ts";
 
 export interface Residual {
@@ -32,13 +34,30 @@ export interface Residual {
   readonly accesses: ReadonlyMap<Access, { readonly dependent: boolean }>;
 }
 
-export function buildResidual(program: Program, relevance: Relevance): Residual {
-  return new Builder(program, relevance).build();
+/**
+ * `exact`: up to where the handler ends, the slice says exactly the writes that the handler makes, in the same order, so
+ * a read of what it said to write is the handler's read of its own write.
+ */
+export function buildResidual(
+  program: Program,
+  relevance: Relevance,
+  pointsTo: PointsTo,
+  { exact }: { readonly exact: boolean },
+): Residual {
+  const written = new Set<TableLocation>();
+  for (const expression of exact ? relevance.kept : []) {
+    if (expression.kind === "access" && (expression.operation === "put" || expression.operation === "delete"))
+      for (const table of pointsTo.tablesOf(expression.table)) written.add(table);
+  }
+  const mayBeWritten = (access: Access): boolean => pointsTo.tablesOf(access.table).some((table) => written.has(table));
+  return new Builder(program, relevance, mayBeWritten).build();
 }
 
 class Builder {
   private readonly program: Program;
   private readonly relevance: Relevance;
+  /** Whether an item that is read here may have been said to be written, and surely is then. */
+  private readonly mayBeWritten: (access: Access) => boolean;
   private readonly functions = new Map<FunctionDeclaration, FunctionDeclaration>();
   private readonly globals = new Map<Global, Global>();
   private readonly accesses = new Map<Access, { dependent: boolean }>();
@@ -48,9 +67,10 @@ class Builder {
   /** Of all variables. */
   private readonly names = new Set<string>();
 
-  constructor(program: Program, relevance: Relevance) {
+  constructor(program: Program, relevance: Relevance, mayBeWritten: (access: Access) => boolean) {
     this.program = program;
     this.relevance = relevance;
+    this.mayBeWritten = mayBeWritten;
     for (const { name } of relevance.variables) this.names.add(name);
   }
 
@@ -423,7 +443,9 @@ class Builder {
       return [{ kind: "expression", expression: this.value(expression), span }];
     const said =
       operation === "get" || operation === "has"
-        ? "touch"
+        ? this.mayBeWritten(expression)
+          ? "touchUnwritten"
+          : "touch"
         : operation === "put"
           ? "willPut"
           : operation === "delete"
@@ -436,7 +458,7 @@ class Builder {
       kind: "expression",
       expression: { ...expression, operation: said, table, key: keyValue, value: null, type: VOID },
       span,
-      ...(said === "touch" ? { comment: "value not needed" } : {}),
+      ...(said === "touch" || said === "touchUnwritten" ? { comment: "value not needed" } : {}),
     });
     if (valueEffects.length === 0) return [access(key)];
     // Reads inside the value come before the put, but after its key is computed.

@@ -75,7 +75,7 @@ class Slicing {
 
   run(): Slices {
     const relevance = computeRelevance(this.program, this.pointsTo);
-    const residual = buildResidual(this.program, relevance);
+    const residual = buildResidual(this.program, relevance, this.pointsTo, { exact: true });
     const plain: Slice = { residual, relevance, steps: stepsOf(residual), transformations: [] };
     if (stepsOf(residual, COMPUTED) < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
@@ -163,7 +163,7 @@ class Slicing {
       for (const widening of widened)
         if (brokenRuleOfWidening(widening, candidate) !== null || refused.has("widening")) wrong.add(widening.ranking);
       if (wrong.size === 0) {
-        const residual = residualOf(program, relevance);
+        const residual = residualOf(program, relevance, pointsTo);
         if (residual === null) return null;
         const steps = stepsOf(residual);
         return { residual, relevance, steps, options: remaining, bodies, unions, widened, candidate };
@@ -212,9 +212,10 @@ function stepsOf({ program }: Residual, counted: { readonly accessSteps?: number
   return new CostModel(program.functions, counted).function(program.handler);
 }
 
-function residualOf(program: Program, relevance: Relevance): Residual | null {
+/** An early end that is left out may be that of a function only: what follows in its callers is not certain either. */
+function residualOf(program: Program, relevance: Relevance, pointsTo: PointsTo): Residual | null {
   try {
-    return buildResidual(program, relevance);
+    return buildResidual(program, relevance, pointsTo, { exact: false });
   } catch (thrown) {
     if (thrown instanceof Refusal) return null;
     throw thrown;

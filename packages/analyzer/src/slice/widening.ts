@@ -103,7 +103,7 @@ function isQuiet(expression: Expression): boolean {
   return quiet;
 }
 
-export function isElement(expression: Expression, list: Local, counter: Local): expression is LibraryCall {
+function isElement(expression: Expression, list: Local, counter: Local): expression is LibraryCall {
   if (expression.kind !== "library" || expression.member.name !== "[]") return false;
   const [index] = expression.arguments;
   return (

@@ -1,11 +1,11 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import type { BuildResult, Diagnostic } from "@radical/analyzer";
+import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
 import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { Project } from "../config/load-config.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { generateClient } from "./client.ts";
-import type { Compilation, Compiler } from "./compile.ts";
+import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 
@@ -29,21 +29,23 @@ export interface BuildOutcome {
 }
 
 export interface BuildOptions {
-  /** Default true. What is only looked at needs no fast modules. */
+  /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Called with all that is known before there is WebAssembly, unless there are errors. */
+  readonly onAnalyzed?: (analysis: AnalysisReport) => void;
 }
 
 /** Throws a CommandError if there is nothing to build. */
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true }: BuildOptions = {},
+  { optimize = true, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
     discoverSources(root, config.handlers),
     bundleAppWorker(),
   ]);
-  const report = await compiler.compile({ sources, handlerFiles, optimize });
+  const report = await compiler.compile({ sources, handlerFiles, optimize }, onAnalyzed);
   if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);
@@ -76,7 +78,10 @@ export function fallbackWords(plans: readonly (readonly [name: string, plan: Han
 }
 
 /** The diagnostics of a severity, or all, as text with code frames. */
-export function framesOf({ diagnostics, frames }: Compilation, severity?: Diagnostic["severity"]): readonly string[] {
+export function framesOf(
+  { diagnostics, frames }: AnalysisReport,
+  severity?: Diagnostic["severity"],
+): readonly string[] {
   return diagnostics
     .filter((found) => severity === undefined || found.severity === severity)
     .map((found) => frames.get(found) ?? found.message);
@@ -91,9 +96,12 @@ export function countDiagnostics(diagnostics: readonly Diagnostic[]): {
   return { errors: count("error"), warnings: count("warning") };
 }
 
+export function plansOf({ handlers }: Analysis): Readonly<Record<string, HandlerPlan>> {
+  return Object.fromEntries(handlers.map(({ name, plan }) => [name, plan.kind]));
+}
+
 function contentOf(report: BuildResult): ModuleContent {
-  const plans = report.handlers.map(({ name, plan }): [string, HandlerPlan] => [name, plan.kind]);
-  return { limits: DEFAULT_LIMITS, plans: Object.fromEntries(plans), wasm: report.wasm, rwWasm: report.rwWasm };
+  return { limits: DEFAULT_LIMITS, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
 function manifestOf(application: string, report: BuildResult, content: ModuleContent): Manifest {

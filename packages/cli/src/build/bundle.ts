@@ -41,9 +41,11 @@ export async function bundleOwnWorker(name: string): Promise<string> {
   return bundleWorker({ contents: await readFile(path, "utf8"), path });
 }
 
-/** The Worker of an application: a location's runtime around its module. */
+let appWorker: Promise<string> | null = null;
+
+/** The Worker of an application: a location's runtime around its module. It is the same for all. */
 export function bundleAppWorker(): Promise<string> {
-  return bundleWorker({
+  appWorker ??= bundleWorker({
     path: fileURLToPath(import.meta.url),
     contents: `import { RadicalCache, createWorker } from "@radical/runtime";
 import f from "./module.wasm";
@@ -54,4 +56,5 @@ export { RadicalCache };
 export default createWorker({ manifest, f, rw });
 `,
   });
+  return appWorker;
 }

@@ -6,27 +6,37 @@ import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { BuildInput, BuildResult, Diagnostic } from "@radical/analyzer";
+import type { Analysis, BuildInput, BuildResult, Diagnostic } from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
 
-export interface Compilation extends BuildResult {
+interface Frames {
   /** Each diagnostic, also the reasons of the handlers that are recorded, as text with code frames. */
   readonly frames: ReadonlyMap<Diagnostic, string>;
 }
 
-export interface CompileQuestion {
-  readonly input: BuildInput;
+export type AnalysisReport = Analysis & Frames;
+
+export type Compilation = BuildResult & Frames;
+
+/** What the thread is started with. */
+export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   /** Whether the frames have ANSI colours. */
   readonly colours: boolean;
 }
 
+export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize">;
+
 export type CompileAnswer =
+  | { readonly kind: "analyzed"; readonly analysis: AnalysisReport }
   | { readonly kind: "compiled"; readonly compilation: Compilation }
   | { readonly kind: "crashed"; readonly stack: string };
 
 export interface Compiler {
-  /** One at a time. Problems of the sources are in the result. */
-  compile(input: Pick<BuildInput, "sources" | "handlerFiles" | "optimize">): Promise<Compilation>;
+  /**
+   * One at a time. Problems of the sources are in the result. `onAnalyzed` is called with all that is known before
+   * there is WebAssembly, unless there are errors.
+   */
+  compile(question: CompileQuestion, onAnalyzed?: (analysis: AnalysisReport) => void): Promise<Compilation>;
   close(): Promise<void>;
 }
 
@@ -35,13 +45,13 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
     readTree(packageFolder("@radical/sdk", "assembly")),
     readTree(packageFolder("assemblyscript", "std/assembly")),
   ]);
-  const library = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib };
+  const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
+  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url), { workerData: library });
   // It ends with its process; only `compile` waits for it.
   thread.unref();
   let waiting: {
-    readonly resolve: (answer: CompileAnswer) => void;
+    readonly answer: (answer: CompileAnswer) => void;
     readonly reject: (reason: unknown) => void;
   } | null = null;
   let ended: Error | null = null;
@@ -49,26 +59,24 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
     ended ??= reason;
     waiting?.reject(ended);
   };
-  thread.on("message", (answer: CompileAnswer) => waiting?.resolve(answer));
+  thread.on("message", (answer: CompileAnswer) => waiting?.answer(answer));
   thread.on("error", end);
   thread.on("exit", () => end(new Error("the compiler's thread has ended")));
 
   return {
-    compile: async (application) => {
+    compile: async (question, onAnalyzed) => {
       if (ended !== null) throw ended;
-      const question: CompileQuestion = { input: { ...application, ...library }, colours };
       thread.ref();
       try {
-        const answer = await new Promise<CompileAnswer>((resolve, reject) => {
-          waiting = { resolve, reject };
+        return await new Promise<Compilation>((resolve, reject) => {
+          const answer = (given: CompileAnswer): void => {
+            if (given.kind === "analyzed") onAnalyzed?.(given.analysis);
+            else if (given.kind === "compiled") resolve(given.compilation);
+            else reject(crashed(given.stack));
+          };
+          waiting = { answer, reject };
           thread.postMessage(question);
         });
-        if (answer.kind === "compiled") return answer.compilation;
-        throw new CommandError(
-          "compiler_crashed",
-          `the compiler failed: ${answer.stack}`,
-          "this is a fault of Radical: please report it with your handlers",
-        );
       } finally {
         waiting = null;
         thread.unref();
@@ -78,6 +86,14 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
       await thread.terminate();
     },
   };
+}
+
+function crashed(stack: string): CommandError {
+  return new CommandError(
+    "compiler_crashed",
+    `the compiler failed: ${stack}`,
+    "this is a fault of Radical: please report it with your handlers",
+  );
 }
 
 function packageFolder(name: string, folder: string): string {

@@ -1,27 +1,44 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
-import { parentPort } from "node:worker_threads";
-import { type Diagnostic, buildApplication, renderDiagnostic } from "@radical/analyzer";
-import type { CompileAnswer, CompileQuestion } from "./compile.ts";
+import { enableCompileCache, flushCompileCache } from "node:module";
+import { parentPort, workerData } from "node:worker_threads";
+import type { Analysis, BuildInput, Diagnostic } from "@radical/analyzer";
+import type { CompileAnswer, CompileQuestion, CompilerLibrary } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
 
-port.on("message", ({ input, colours }: CompileQuestion) => {
-  buildApplication(input).then(
+// The compiler is 14 MB of JavaScript. What V8 made of it is kept for the next process, where Node keeps such things.
+enableCompileCache();
+const { buildApplication, renderDiagnostic } = await import("@radical/analyzer");
+
+const { colours, ...library } = workerData as CompilerLibrary;
+let isFirst = true;
+
+port.on("message", (question: CompileQuestion) => {
+  const input: BuildInput = { ...question, ...library };
+  const answer = (given: CompileAnswer): void => port.postMessage(given);
+  buildApplication(input, {
+    onAnalyzed: (analysis) =>
+      answer({ kind: "analyzed", analysis: { ...analysis, frames: framesOf(analysis, input) } }),
+  }).then(
     (result) => {
-      const reasons = result.handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
-      const frames = new Map<Diagnostic, string>();
-      for (const diagnostic of [...result.diagnostics, ...reasons]) {
-        frames.set(
-          diagnostic,
-          renderDiagnostic(diagnostic, input.sources, { color: colours, more: (code) => `radical explain ${code}` }),
-        );
-      }
-      port.postMessage({ kind: "compiled", compilation: { ...result, frames } } satisfies CompileAnswer);
+      answer({ kind: "compiled", compilation: { ...result, frames: framesOf(result, input) } });
+      // By now it has run.
+      if (isFirst) flushCompileCache();
+      isFirst = false;
     },
     (error: unknown) => {
-      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      port.postMessage({ kind: "crashed", stack } satisfies CompileAnswer);
+      answer({ kind: "crashed", stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     },
   );
 });
+
+function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): ReadonlyMap<Diagnostic, string> {
+  const reasons = handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
+  return new Map(
+    [...diagnostics, ...reasons].map((found) => [
+      found,
+      renderDiagnostic(found, sources, { color: colours, more: (code) => `radical explain ${code}` }),
+    ]),
+  );
+}

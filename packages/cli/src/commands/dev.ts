@@ -39,7 +39,7 @@ export function devCommand(): Command {
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--locations <list>", "locations with their round trips to the primary in ms, like VA=7,JP=146")
     .option("--central", 'add a location "central" beside the primary that never speculates, to compare with')
-    .option("--no-watch", "don't rebuild on changes")
+    .option("--no-watch", "don't rebuild on changes; the one build is optimized")
     .option("--json", "one JSON object for each line of the log")
     .addHelpText("after", HELP)
     .action(async (options: DevCommandOptions) => {
@@ -82,6 +82,7 @@ async function dev(options: DevCommandOptions): Promise<void> {
     host: options.host,
     central: options.central === true,
     watch: options.watch,
+    optimize: !options.watch,
     colours: terminal.colours,
   });
   let server: DevServer | null = null;
@@ -151,7 +152,7 @@ function isScriptRunner(pid: number): boolean {
 
 /** The diagnostics themselves are enough for programs. */
 function withoutFrames(event: DevEvent): unknown {
-  if (event.event !== "built" && event.event !== "build_failed") return event;
+  if (!("frames" in event)) return event;
   const { frames: _, ...rest } = event;
   return rest;
 }

@@ -8,6 +8,16 @@ export type LocationWarning = Exclude<LogLine, { readonly event: "request" }>;
 
 export type DevEvent =
   | { readonly event: "building"; readonly changed: readonly string[] }
+  /** All that is said of the handlers, before there is a module. */
+  | {
+      readonly event: "analyzed";
+      /** By handler. */
+      readonly plans: Readonly<Record<string, HandlerPlan>>;
+      readonly ms: number;
+      readonly diagnostics: readonly Diagnostic[];
+      /** As text with code frames, those that the build before did not have. */
+      readonly frames: readonly string[];
+    }
   | {
       readonly event: "built";
       readonly module: string;
@@ -15,7 +25,7 @@ export type DevEvent =
       readonly plans: Readonly<Record<string, HandlerPlan>>;
       readonly ms: number;
       readonly diagnostics: readonly Diagnostic[];
-      /** As text with code frames, those that the build before did not have. */
+      /** Those that neither the analysis nor the build before had, as text with code frames. */
       readonly frames: readonly string[];
     }
   | {

@@ -6,9 +6,9 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix } from "node:path";
 import type { Manifest, TestHooks } from "@radical/protocol";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics } from "../build/build-app.ts";
+import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, plansOf } from "../build/build-app.ts";
 import { bundleOwnWorker } from "../build/bundle.ts";
-import { type Compiler, startCompiler } from "../build/compile.ts";
+import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
@@ -50,6 +50,8 @@ export interface DevOptions {
   readonly signal?: AbortSignal;
   /** Rebuilds on changes. */
   readonly watch?: boolean;
+  /** Default false: a rebuild is several times faster, handlers a little slower. */
+  readonly optimize?: boolean;
   /** Makes a location's link. Default: a proxy that delays by the location's round trip. */
   readonly link?: (location: Location, server: () => Address) => Promise<Link>;
   /** For tests: put into the manifest that the locations run. */
@@ -129,7 +131,7 @@ async function startAll(
   signal?.throwIfAborted();
   const told = new ToldDiagnostics();
   const build = (changed: readonly string[]): Promise<BuildOutcome> =>
-    buildAndTell(project, compiler, changed, told, onEvent);
+    buildAndTell(project, compiler, changed, told, options);
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
@@ -246,11 +248,16 @@ async function buildAndTell(
   compiler: Compiler,
   changed: readonly string[],
   told: ToldDiagnostics,
-  onEvent: DevOptions["onEvent"],
+  { onEvent, optimize = false }: DevOptions,
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
-  const outcome = await buildApp(project, compiler);
+  const ms = (): number => Math.round(performance.now() - startedAtMs);
+  const onAnalyzed = (analysis: AnalysisReport): void => {
+    const { diagnostics } = analysis;
+    onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
+  };
+  const outcome = await buildApp(project, compiler, { optimize, onAnalyzed });
   const { app, report } = outcome;
   const { diagnostics } = report;
   const frames = told.untold(report);
@@ -267,7 +274,7 @@ async function buildAndTell(
       event: "built",
       module: app.manifest.module,
       plans: app.content.plans,
-      ms: Math.round(performance.now() - startedAtMs),
+      ms: ms(),
       diagnostics,
       frames,
     });

@@ -1,12 +1,12 @@
 /** Warnings that `radical dev` has shown: it does not repeat them on each build, unless they were gone in between. */
 import type { Diagnostic } from "@radical/analyzer";
-import type { Compilation } from "../build/compile.ts";
+import type { AnalysisReport } from "../build/compile.ts";
 
 export class ToldDiagnostics {
   #told: ReadonlySet<string> = new Set();
 
   /** The diagnostics of a build as text, without the warnings that the last build had too. Errors are told always. */
-  untold({ diagnostics, frames }: Pick<Compilation, "diagnostics" | "frames">): readonly string[] {
+  untold({ diagnostics, frames }: Pick<AnalysisReport, "diagnostics" | "frames">): readonly string[] {
     const all = diagnostics.map((diagnostic) => {
       const frame = frames.get(diagnostic) ?? diagnostic.message;
       return { frame, key: keyOf(diagnostic, frame) };

@@ -11,11 +11,12 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return requestLine(event, terminal);
     case "building":
       return event.changed.length === 0 ? null : style("dim", `changed: ${event.changed.join(", ")}`);
-    case "built": {
-      const frames = event.frames.map((frame) => `${frame}\n\n`);
+    case "analyzed": {
       const plans = Object.entries(event.plans);
-      return `${frames.join("")}${style("green", "✓")} built ${counted(plans.length, "handler")} in ${event.ms} ms${fallbackWords(plans)}`;
+      return `${above(event.frames)}${style("dim", `analyzed ${counted(plans.length, "handler")} in ${event.ms} ms${fallbackWords(plans)}`)}`;
     }
+    case "built":
+      return `${above(event.frames)}${style("green", "✓")} built ${counted(Object.keys(event.plans).length, "handler")} in ${event.ms} ms`;
     case "build_failed": {
       return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
@@ -55,6 +56,10 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     default:
       return `${style("yellow", "!")} ${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`;
   }
+}
+
+function above(frames: readonly string[]): string {
+  return frames.map((frame) => `${frame}\n\n`).join("");
 }
 
 const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;

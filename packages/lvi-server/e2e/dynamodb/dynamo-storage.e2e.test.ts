@@ -1,6 +1,24 @@
 /** The storage suite on DynamoDB, and what only DynamoDB has. */
+import {
+  type AttributeValue,
+  CreateTableCommand,
+  DescribeTimeToLiveCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  CborWriter,
+  commitId,
+  contentHash,
+  type ExecutionId,
+  type ModuleHash,
+  type Outcome,
+  unitId,
+} from "@radical/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import { describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
@@ -30,5 +48,119 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       expires: true,
       dispose: () => storage.close(),
     };
+  });
+
+  describe("tables", () => {
+    let prefix: string;
+    let storage: DynamoStorage;
+    let client: DynamoDBClient;
+
+    beforeEach(async () => {
+      prefix = randomBytes(8).toString("hex");
+      client = new DynamoDBClient({ endpoint: local.endpoint });
+      storage = await open(prefix);
+    });
+
+    afterEach(async () => {
+      await storage.close();
+      client.destroy();
+    });
+
+    const intent: Intent = {
+      executionId: "7".padStart(32, "0") as ExecutionId,
+      commitId: commitId(1, 1),
+      module: "a".repeat(64) as ModuleHash,
+      handler: "follow",
+      args: new CborWriter().array(2).text("ann").text("bob").finish(),
+      environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16) },
+      location: "va",
+      units: [{ unit: unitId("users", "bob"), mode: "write", version: null }],
+      createdAtMs: 1_700_000_000_000,
+    };
+    const user = new CborWriter().map(2).text("name").text("Bob").text("balance").float(1).finish();
+    const { units: _, createdAtMs: __, ...call } = intent;
+    const outcome: Outcome = { kind: "result", value: new CborWriter().integer(1).finish() };
+    const writes = [{ unit: unitId("users", "bob"), value: user }];
+    const writesHash = completionHash(outcome, writes);
+    const completion: Completion = { ...call, outcome, writes, writesHash, doneAtMs: 1_700_000_060_000 };
+    const record = { shard: { S: "07" }, execution_id: { S: intent.executionId } };
+
+    const itemOf = async (table: string, key: Record<string, AttributeValue>): Promise<unknown> =>
+      (await client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key: key }))).Item;
+
+    test("a person can read them", async () => {
+      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      await storage.storeIntent(epoch, intent);
+      expect(await itemOf("intents", record)).toMatchObject({
+        status: { S: "pending" },
+        handler: { S: "follow" },
+        args: { L: [{ S: "ann" }, { S: "bob" }] },
+        units: { S: '[{"unit":"users/bob","mode":"write","version":null}]' },
+      });
+      await storage.complete(epoch, "pending", completion);
+      expect(await itemOf("items", { unit: { S: "users/bob" } })).toEqual({
+        unit: { S: "users/bob" },
+        value: { M: { name: { S: "Bob" }, balance: { N: "1" } } },
+        value_shape: { S: '{"name":.,"balance":f}' },
+        commit_id: { S: intent.commitId },
+        hash: { S: contentHash(user) },
+      });
+      expect(await itemOf("intents", record)).toMatchObject({
+        status: { S: "done 2023-11-14T22:14:20.000Z" },
+        outcome: { M: { kind: { S: "result" }, value: { N: "1" } } },
+      });
+    });
+
+    test("done intents expire a day later, pending ones and items never", async () => {
+      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      await storage.storeIntent(epoch, intent);
+      expect(await itemOf("intents", record)).not.toHaveProperty("expires_at");
+      await storage.complete(epoch, "pending", completion);
+      expect(await itemOf("intents", record)).toMatchObject({ expires_at: { N: String(1_700_000_060 + 86_400) } });
+      const expiries = await Promise.all(
+        ["items", "intents", "parts", "blobs", "meta"].map(async (table) => {
+          const { TimeToLiveDescription: expiry } = await client.send(
+            new DescribeTimeToLiveCommand({ TableName: `${prefix}-${table}` }),
+          );
+          return [table, expiry?.AttributeName ?? null];
+        }),
+      );
+      expect(Object.fromEntries(expiries)).toEqual({
+        items: null,
+        intents: "expires_at",
+        parts: null,
+        blobs: "expires_at",
+        meta: null,
+      });
+    });
+
+    test("those of somebody else are refused by name", async () => {
+      const other = randomBytes(8).toString("hex");
+      await client.send(
+        new CreateTableCommand({
+          TableName: `${other}-items`,
+          BillingMode: "PAY_PER_REQUEST",
+          KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
+          AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }],
+        }),
+      );
+      await expect(open(other)).rejects.toThrow(
+        `the table ${other}-items is not one of this server: its keys are pk, not unit`,
+      );
+    });
+
+    test("those of another schema are refused", async () => {
+      await storage.acquireLease(await storage.readLease(), 1_000);
+      await client.send(
+        new UpdateItemCommand({
+          TableName: `${prefix}-meta`,
+          Key: { kind: { S: "lease" }, name: { S: "current" } },
+          UpdateExpression: "SET #schema = :two",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: { ":two": { N: "2" } },
+        }),
+      );
+      await expect(open(prefix)).rejects.toThrow(`the tables ${prefix}-* have schema 2, not 1`);
+    });
   });
 });

@@ -389,6 +389,23 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       expect(await storage.recover(next)).toEqual(intents);
     });
 
+    test("a server that is replaced while it recovers leaves the parts of its successor alone", async () => {
+      let release = (): void => {};
+      proxy.plan("Scan", { kind: "hold", until: new Promise((resolve) => (release = resolve)) });
+      const slow = await open(proxy.endpoint, IMPATIENT);
+      const { epoch: first } = (await slow.acquireLease(await slow.readLease(), 1_000))!;
+      const recovering = failureOf(slow.recover(first));
+      await expect.poll(() => proxy.calls, { timeout: 60_000 }).toContain("Scan");
+      const { epoch: second } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
+      await direct.recover(second);
+      const large = { ...intentOf(1, second), args: new Uint8Array(1_000_000) };
+      expect(await direct.storeIntent(second, large)).toEqual({ kind: "stored" });
+      release();
+      expect(await recovering).toEqual(["none", expect.stringMatching(/another server has taken over/)]);
+      const record = await direct.lookUp(second, large.executionId);
+      expect(record?.state === "pending" && record.intent.args.length).toBe(1_000_000);
+    });
+
     /** Sends 250 writes and is cut off when so many transactions have succeeded; then the next server starts. */
     const cutOff = async (
       expects: "pending" | "new",

@@ -16,6 +16,8 @@ import type { AddressInfo } from "node:net";
 export type Fault =
   /** None. */
   | { readonly kind: "pass" }
+  /** It arrives late. */
+  | { readonly kind: "hold"; readonly until: Promise<void> }
   /** DynamoDB refuses it, and does nothing. */
   | { readonly kind: "refuse"; readonly status: number; readonly body: object }
   /** It is carried out or not, and the connection breaks. */
@@ -116,7 +118,9 @@ export class FaultyProxy {
     };
     switch (fault?.kind) {
       case undefined:
-      case "pass": {
+      case "pass":
+      case "hold": {
+        if (fault?.kind === "hold") await fault.until;
         const { status, headers, body: bytes } = await this.#forward(request, body);
         return answer(status, headers, bytes);
       }

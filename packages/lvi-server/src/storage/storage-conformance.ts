@@ -407,6 +407,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       })),
     };
     expect(await storage.storeIntent(epoch, intent)).toEqual({ kind: "stored" });
+    expect((await takeOver(storage)).pending.length).toEqual(1);
     const { epoch: second, pending } = await takeOver(storage);
     expect(pending.map(({ units }) => units.length)).toEqual([10_000]);
     expect(pending[0]!.units.at(-1)).toEqual(intent.units.at(-1)!);

@@ -27,7 +27,7 @@ import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import { type Lease, type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
-import { atOnce, Dynamo, type Met } from "./dynamo.ts";
+import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
 import { FencePool, FENCES } from "./fences.ts";
 import { type Item, MAX_ACTIONS, MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, sizeOfItem } from "./limits.ts";
@@ -189,8 +189,13 @@ export class DynamoStorage implements Storage {
       pending.push(known.intent);
       if (positionOf(record).overflowParts > 0) this.#withParts.set(known.intent.executionId, positionOf(record));
     });
-    // Left over from what was never decided, or by a server that died before it tidied up.
-    await this.#parts.deleteAllBut(new Set(this.#withParts.keys()));
+    // Left over from what was never decided, or by a server that died before it tidied up. If this server has been
+    // replaced meanwhile, there are parts of its successor among them.
+    const left = await this.#parts.keysOfOthers(new Set(this.#withParts.keys()));
+    const deletions = left.map((Key): TransactWriteItem => ({ Delete: { TableName: this.#tables.parts, Key } }));
+    for (const some of inGroups(deletions, MAX_ACTIONS - 1)) {
+      if ((await this.#transactFenced(epoch, some)) === "fenced") throw new StorageError("none", OVERTAKEN);
+    }
     const fenced = await this.#dynamo.update({
       TableName: this.#tables.meta,
       Key: LEASE,
@@ -461,22 +466,19 @@ function ifOwnPending(epoch: number): ReturnType<typeof ifNew> {
   return { ...ifNew(epoch), ConditionExpression: "#status = :pending AND #owner = :epoch" };
 }
 
-// The names of what stands in parts. With the commit id no attempt meets the parts of another.
+// The names of what stands in parts: under one name the same bytes, whoever writes them. So no attempt to complete an
+// execution meets the parts of another, also if two runs of its handler differ.
 
-interface Committed {
-  readonly commitId: CommitId;
-}
-
-function intentParts({ commitId }: Committed): string {
+function intentParts({ commitId }: Pick<Position, "commitId">): string {
   return `intent ${commitId}`;
 }
 
-function outcomeParts({ commitId }: Committed): string {
-  return `outcome ${commitId}`;
+function outcomeParts({ commitId, writesHash }: Pick<Completion, "commitId" | "writesHash">): string {
+  return `outcome ${commitId} ${writesHash}`;
 }
 
-function writeSetParts({ commitId }: Committed): string {
-  return `writes ${commitId}`;
+function writeSetParts({ commitId, writesHash }: Pick<Completion, "commitId" | "writesHash">): string {
+  return `writes ${commitId} ${writesHash}`;
 }
 
 /** As few transactions as they fit into, beside a record and a fence. */

@@ -42,13 +42,10 @@ export class Parts {
     await this.#dynamo.batchDelete(this.#table, keysOf(owner, name, count));
   }
 
-  /** Deletes the parts of all owners but these. */
-  async deleteAllBut(owners: ReadonlySet<string>): Promise<void> {
+  /** Of all parts but those of these owners. */
+  async keysOfOthers(owners: ReadonlySet<string>): Promise<readonly Item[]> {
     const keys = await this.#dynamo.scan(this.#table, ["id", "part"]);
-    await this.#dynamo.batchDelete(
-      this.#table,
-      keys.filter((key) => !owners.has(text(key, "id"))),
-    );
+    return keys.filter((key) => !owners.has(text(key, "id")));
   }
 }
 

@@ -45,6 +45,8 @@ export interface Position {
   readonly owner: number;
   /** Parts beside the record: of a pending intent in the parts table, of a done one in the blobs table. */
   readonly overflowParts: number;
+  /** Of its outcome and writes; empty while it is pending. */
+  readonly writesHash: ContentHash;
   /** Of the write set of a record that is partly applied. */
   readonly writeParts: number;
 }
@@ -65,6 +67,7 @@ export function positionOf(item: Item): Position {
     commitId: text(item, "commit_id") as CommitId,
     owner: number(item, "owner"),
     overflowParts: Number(item["overflow_parts"]?.N ?? 0),
+    writesHash: (item["writes_hash"]?.S ?? "") as ContentHash,
     writeParts: Number(item["write_parts"]?.N ?? 0),
   };
 }

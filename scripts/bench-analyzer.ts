@@ -1,0 +1,136 @@
+/**
+ * How long the analysis and the build of an application of 30 handlers take, cold and after a change:
+ *
+ *     pnpm bench:analyzer [--runs 7] [--checkout <folder>]
+ *
+ * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text,
+ * in a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock
+ * and of the processor time of the whole process: on a machine that does something else too, only the latter means
+ * anything. `--checkout`: another checkout of this repository, installed, to compare with; the runs alternate.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import type { Compiler } from "../packages/cli/src/build/compile.ts";
+import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
+
+const CHANGES = 12;
+const WARM_UP = 4;
+const HERE = fileURLToPath(new URL("..", import.meta.url));
+const CHANGED_FILE = "handlers/forum.ts";
+
+interface Time {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+/** Of one process. */
+interface Sample {
+  readonly started: Time;
+  readonly coldAnalysis: Time;
+  readonly coldBuild: Time;
+  readonly changedAnalysis: Time;
+  readonly changedBuild: Time;
+}
+
+const LABELS: readonly (readonly [keyof Sample, string])[] = [
+  ["started", "process and thread started, no compiler yet"],
+  ["coldAnalysis", "cold: analysis, the loading of the compiler included"],
+  ["coldBuild", "cold: unoptimized build"],
+  ["changedAnalysis", "changed file: analysis"],
+  ["changedBuild", "changed file: unoptimized build"],
+];
+
+/** Runs in a process of its own. */
+async function sample(checkout: string): Promise<Sample> {
+  const path = join(checkout, "packages/cli/src/build/compile.ts");
+  const { startCompiler } = (await import(pathToFileURL(path).href)) as {
+    readonly startCompiler: (options: { readonly colours: boolean }) => Promise<Compiler>;
+  };
+  const compiler = await startCompiler({ colours: false });
+  const started = stopwatch(START)();
+  const files = thirtyHandlers();
+  const handlerFiles = Object.keys(files).filter((file) => file.startsWith("handlers/"));
+  const ask = async (change: string): Promise<{ analysis: Time; build: Time }> => {
+    const sources = Object.entries(files).map(([file, text]) => ({
+      path: file,
+      text: file === CHANGED_FILE ? text + change : text,
+    }));
+    const elapsed = stopwatch();
+    let analysis: Time | null = null;
+    const build = await compiler.compile({ sources, handlerFiles, optimize: false }, () => {
+      analysis = elapsed();
+    });
+    if (!build.ok || build.handlers.length !== 30) throw new Error("the application does not build");
+    const total = elapsed();
+    return { analysis: analysis ?? total, build: total };
+  };
+  const cold = await ask("");
+  const changed: { analysis: Time; build: Time }[] = [];
+  for (let change = 0; change < CHANGES; change++) {
+    changed.push(await ask(`\nfunction added(id: string): bool {\n  return stories.has("${change}" + id);\n}\n`));
+  }
+  await compiler.close();
+  const warm = changed.slice(WARM_UP);
+  return {
+    started,
+    coldAnalysis: cold.analysis,
+    coldBuild: cold.build,
+    changedAnalysis: median(warm.map(({ analysis }) => analysis)),
+    changedBuild: median(warm.map(({ build }) => build)),
+  };
+}
+
+const START = { wallMs: 0, cpu: { user: 0, system: 0 } };
+
+/** Says how long it runs. */
+function stopwatch(since = { wallMs: performance.now(), cpu: process.cpuUsage() }): () => Time {
+  return () => {
+    const { user, system } = process.cpuUsage();
+    return {
+      wallMs: performance.now() - since.wallMs,
+      cpuMs: (user + system - since.cpu.user - since.cpu.system) / 1000,
+    };
+  };
+}
+
+function median(times: readonly Time[]): Time {
+  const middle = (values: readonly number[]): number =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  return { wallMs: middle(times.map(({ wallMs }) => wallMs)), cpuMs: middle(times.map(({ cpuMs }) => cpuMs)) };
+}
+
+function sampleInProcess(checkout: string): Sample {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ["--conditions=source", fileURLToPath(import.meta.url), "--sample", checkout],
+    { encoding: "utf8" },
+  );
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as Sample;
+}
+
+const { values } = parseArgs({
+  options: { runs: { type: "string", default: "7" }, checkout: { type: "string" }, sample: { type: "string" } },
+});
+if (values.sample !== undefined) {
+  process.stdout.write(JSON.stringify(await sample(values.sample)));
+} else {
+  const checkouts = [HERE, ...(values.checkout === undefined ? [] : [values.checkout])];
+  const samples = checkouts.map((): Sample[] => []);
+  // The first fills the cache of V8's code.
+  for (const checkout of checkouts) sampleInProcess(checkout);
+  for (let run = 0; run < Number(values.runs); run++) {
+    for (const [index, checkout] of checkouts.entries()) samples[index]!.push(sampleInProcess(checkout));
+  }
+  const text = (name: string, { wallMs, cpuMs }: Time): string =>
+    `${name} ${wallMs.toFixed(0).padStart(5)} ms (processor ${cpuMs.toFixed(0).padStart(5)} ms)`;
+  for (const [key, label] of LABELS) {
+    const [own, other] = samples.map((all) => median(all.map((one) => one[key])));
+    if (own === undefined) throw new Error("no runs");
+    const compared =
+      other === undefined ? "" : `${text("  other", other)}  ratio ${(own.cpuMs / other.cpuMs).toFixed(2)}`;
+    console.log(`${label.padEnd(54)}${text("", own)}${compared}`);
+  }
+}

@@ -352,6 +352,24 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "      this.leaveCallees(callees, state);\n      break;\n    }",
   },
   {
+    rule: "members call operators of the application",
+    file: RELEVANCE,
+    find: "const callees = [...callbacks, ...expression.calls];",
+    replace: "const callees = [...callbacks];",
+  },
+  {
+    rule: "operators that members call are given the elements",
+    file: POINTS_TO,
+    find: "for (const callee of expression.calls) this.bind(callee, compared, [compared, compared]);",
+    replace: "for (const callee of expression.calls) this.bind(callee, NONE, []);",
+  },
+  {
+    rule: "a default value runs if the argument is left out",
+    file: RELEVANCE,
+    find: "if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);",
+    replace: "this.visit(defaultValue, false, state);",
+  },
+  {
     rule: "push changes its array",
     file: LIBRARY,
     find: 'define("Array", "push unshift", { reads: true, writes: true, storesArguments: true, result: "plain" });',

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
-import type { CommitId, LviReply } from "@radical/protocol";
+import { type CommitId, entryOf, type LviReply, unitId } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { ABSENT, incrementFollowup, incrementUnits, TestClient } from "./test-client.ts";
@@ -68,7 +68,7 @@ function sqliteStorage(file: string): StorageUnderTest {
 function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
   const prefix = randomBytes(8).toString("hex");
   return {
-    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "2000"],
+    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "3000"],
     stored: async (key) => {
       const client = new DynamoDBClient({ endpoint });
       const Key = { unit: { S: `counters/${key}` } };
@@ -245,6 +245,72 @@ function killed(storageOf: () => StorageUnderTest): void {
   });
 }
 
+describe("two servers on one file", () => {
+  /** In the middle of one it would keep the file from everybody. */
+  const stopBetweenTransactions = async ({ child }: ServerProcess): Promise<void> => {
+    for (;;) {
+      child.kill("SIGSTOP");
+      const database = new DatabaseSync(path.join(folder, "data.sqlite"), { timeout: 100 });
+      try {
+        database.exec("BEGIN IMMEDIATE; ROLLBACK");
+        return;
+      } catch {
+        child.kill("SIGCONT");
+        await new Promise((resolve) => setImmediate(resolve));
+      } finally {
+        database.close();
+      }
+    }
+  };
+
+  /** Resolves when it has taken over. */
+  const standby = (...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> =>
+    start(sqlite, "--followup-timeout-ms", "60000", "--lease-ms", "1000", ...args);
+
+  test("the second waits; when the first is killed it takes over, with what was pending", async () => {
+    const first = await standby();
+    await first.client.register();
+    const second = standby();
+    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const commit = commitOf(await first.client.lvi(request));
+    await first.server.kill("SIGKILL");
+    const { server, client } = await second;
+    expect(server.epoch).toBe(first.server.epoch + 1);
+    expect(await client.followup(incrementFollowup(request.executionId, commit, "a", ABSENT))).toBe("applied");
+    expect(await sqlite.stored("a")).toBe(1);
+  });
+
+  test("the first is stopped past its lease and goes on: it ends, and has answered nothing stale", async () => {
+    const first = await standby();
+    await first.client.register();
+    const commit = commitOf(
+      await first.client.lvi(first.client.requestOf("increment", "a", incrementUnits("a", ABSENT))),
+    );
+    expect(await first.client.read("a")).toBe(1);
+    const ended = once(first.server.child, "exit");
+    await stopBetweenTransactions(first.server);
+    const second = await standby();
+    expect(second.server.epoch).toBe(first.server.epoch + 1);
+    expect(await second.client.lvi(second.client.requestOf("increment", "a", null))).toMatchObject({
+      kind: "executed",
+      outcome: { value: Uint8Array.of(2) },
+    });
+    // The first has the old value in memory, and the location too.
+    const version = entryOf(commit, Uint8Array.of(1)).version;
+    const reading = first.client.lvi(
+      first.client.requestOf("read", "a", [{ unit: unitId("counters", "a"), mode: "read", version }]),
+    );
+    first.server.child.kill("SIGCONT");
+    await expect(reading).rejects.toThrow(/fetch failed/);
+    expect((await ended)[0]).toBe(1);
+    // It is started again, and waits for the second.
+    const third = standby();
+    expect(await second.server.kill("SIGTERM")).toBe(0);
+    expect((await third).server.epoch).toBe(second.server.epoch + 1);
+    expect(await (await third).client.read("a")).toBe(2);
+  });
+});
+
 describe("the process", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s drains and ends with 0", async (signal) => {
     const { server, client } = await start(sqlite);
@@ -259,13 +325,6 @@ describe("the process", () => {
     const ended = once(server.child, "exit");
     server.child.stdin!.end();
     expect((await ended)[0]).toBe(0);
-  });
-
-  test("a second server on the same file is refused with exit code 2", async () => {
-    await start(sqlite);
-    const { code, errors } = await runToEnd(spawnServer(sqlite.args));
-    expect(code).toBe(2);
-    expect(errors).toContain("in use by another server");
   });
 
   test("a port that is taken: exit code 2", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
 import type { CallerId, Effect, Event, Note, NoteName, OperationId } from "./core/events.ts";
-import type { LviCore } from "./core/lvi-core.ts";
+import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
@@ -13,11 +13,9 @@ export interface EngineOptions {
   readonly core: LviCore;
   readonly epoch: number;
   readonly storage: Storage;
-  /** Whether this server may serve from what it has in memory. */
-  readonly lease: { readonly isHeld: boolean };
   readonly executor: Executor;
   readonly log: Log;
-  readonly now: () => number;
+  readonly now: () => Now;
   /** This server may serve no more, or found itself broken: nothing it holds in memory is to be trusted. */
   readonly onHalt: (reason: string) => void;
 }
@@ -108,9 +106,6 @@ export class Engine {
 
   #step(event: Event): void {
     if (this.#halted !== null) return;
-    // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
-    // may not be among those that the next server has found.
-    if (!this.#options.lease.isHeld) return this.#giveUp("the lease has run out");
     try {
       for (const effect of this.#options.core.step(this.#options.now(), event)) this.#perform(effect);
       this.#wake();
@@ -157,6 +152,12 @@ export class Engine {
             result,
           }),
         );
+      case "renew-lease":
+        return this.#operate(effect.operation, storage.renewLease(epoch, effect.termMs), (isHeld) => ({
+          kind: "lease-renewed",
+          operation: effect.operation,
+          isHeld,
+        }));
       case "collect":
         void storage.collect(effect.doneBeforeMs).then(
           (count) => log.debug("intents_collected", { count }),
@@ -217,7 +218,7 @@ export class Engine {
         this.#step({ kind: "clock" });
         this.#wake();
       },
-      Math.max(0, Math.min(atMs - this.#options.now(), 2 ** 31 - 1)),
+      Math.max(0, Math.min(Math.ceil(atMs - this.#options.now().monotonicMs), 2 ** 31 - 1)),
     );
     this.#timer = { atMs, timeout };
   }

@@ -9,5 +9,6 @@ export { Deadlines } from "./core/deadlines.ts";
 export type * from "./core/events.ts";
 export type * from "./core/execution-task.ts";
 export type * from "./core/intent.ts";
-export { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Recovered } from "./core/lvi-core.ts";
+export { Candidate, type CandidateEffect, type CandidateEvent, type HeldLease, type Lease } from "./core/lease.ts";
+export { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { executeTask, type Host } from "./execution/execute.ts";

@@ -1,19 +1,7 @@
-/**
- * The lease by which one server at a time serves. Storage keeps it without a time, since the clocks of two servers can't
- * be compared; each counts by its own, of which only the rate must be nearly right:
- *
- *   The holder counts its term from *before* it sent the renewal that succeeded, and ends a little early.
- *   A successor sees the lease, waits until it has been unchanged for the whole term and a little more, and takes it.
- *
- * So whatever the holder has done under its lease was in storage before the successor looked.
- */
+/** The driver of a candidate for the lease: `core/lease.ts` decides, storage answers, time passes. */
+import { Candidate, type CandidateEvent, type HeldLease, heldUntilMs, renewalMs } from "./core/lease.ts";
 import type { Log } from "./log.ts";
-import type { Lease, Storage } from "./storage/storage.ts";
-
-/** Most by which the rates of two servers' clocks differ, each way. */
-const DRIFT = 0.05;
-/** Renewals and looks within one term. */
-const PER_TERM = 4;
+import type { Storage } from "./storage/storage.ts";
 
 export interface LeaseOptions {
   readonly storage: Storage;
@@ -24,99 +12,66 @@ export interface LeaseOptions {
 
 export interface MonotonicClock {
   now(): number;
-  /** Calls once, later; returns how to cancel that. */
-  after(ms: number, call: () => void): () => void;
+  sleep(ms: number): Promise<void>;
 }
 
 /** Time as this process counts it. */
 export const PROCESS_CLOCK: MonotonicClock = {
   now: () => performance.now(),
-  after: (ms, call) => {
-    const timeout = setTimeout(call, ms);
-    return () => clearTimeout(timeout);
-  },
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-export class ServerLease {
-  readonly epoch: number;
-  readonly #options: LeaseOptions;
-  #heldUntilMs: number;
-  #cancelRenewal: () => void = () => {};
-  #ended = false;
-
-  private constructor(options: LeaseOptions, epoch: number, heldUntilMs: number) {
-    this.#options = options;
-    this.epoch = epoch;
-    this.#heldUntilMs = heldUntilMs;
-    this.#renewSoon();
-  }
-
-  /** Resolves when this server has the lease; as long as another one renews it, it waits. */
-  static async acquire(options: LeaseOptions): Promise<ServerLease> {
-    const { storage, termMs, log, clock } = options;
-    let seen: Lease = await storage.readLease();
-    let unchangedSinceMs = clock.now();
-    if (seen.termMs > 0) log.info("waiting_for_lease", { epoch: seen.epoch, termMs: seen.termMs });
-    for (;;) {
-      if (seen.termMs === 0 || clock.now() >= unchangedSinceMs + seen.termMs * (1 + DRIFT)) {
-        const sentAtMs = clock.now();
-        const acquired = await storage.acquireLease(seen, termMs);
-        if (acquired !== null) return new ServerLease(options, acquired.epoch, heldUntil(sentAtMs, termMs));
-      } else {
-        const leftMs = unchangedSinceMs + seen.termMs * (1 + DRIFT) - clock.now();
-        await new Promise<void>((resolve) => clock.after(Math.min(seen.termMs / PER_TERM, leftMs), resolve));
-      }
-      const lease = await storage.readLease();
-      if (lease.epoch !== seen.epoch || lease.beat !== seen.beat || lease.termMs !== seen.termMs) {
-        seen = lease;
-        unchangedSinceMs = clock.now();
-      }
-    }
-  }
-
-  get isHeld(): boolean {
-    return !this.#ended && (this.#options.storage.isExclusive || this.#options.clock.now() < this.#heldUntilMs);
-  }
-
-  /** Gives the lease up, so that a successor need not wait it out. From now on it is not held. */
-  async release(): Promise<void> {
-    if (this.#ended) return;
-    const wasHeld = this.isHeld;
-    this.#end();
-    if (!wasHeld) return;
-    await this.#options.storage.renewLease(this.epoch, 0).catch((error: unknown) => {
-      this.#options.log.warn("lease_not_released", { reason: String(error) });
-    });
-  }
-
-  #end(): void {
-    this.#ended = true;
-    this.#cancelRenewal();
-  }
-
-  #renewSoon(): void {
-    const { storage, termMs, clock } = this.#options;
-    if (this.#ended || storage.isExclusive) return;
-    this.#cancelRenewal = clock.after(termMs / PER_TERM, () => void this.#renew());
-  }
-
-  async #renew(): Promise<void> {
-    const { storage, termMs, log, clock } = this.#options;
-    const sentAtMs = clock.now();
+/** Resolves when this server has the lease. Rejects if storage can't be read at all. */
+export async function acquireLease({ storage, termMs, log, clock }: LeaseOptions): Promise<HeldLease> {
+  const candidate = new Candidate(termMs);
+  let effect = candidate.step(clock.now(), { kind: "read", lease: await storage.readLease() });
+  const { waitsFor } = candidate;
+  if (waitsFor !== null) log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs });
+  while (effect.kind !== "elected") {
+    let event: CandidateEvent;
     try {
-      if (await storage.renewLease(this.epoch, termMs)) this.#heldUntilMs = heldUntil(sentAtMs, termMs);
-      else {
-        log.error("lease_lost", { epoch: this.epoch });
-        return this.#end();
+      switch (effect.kind) {
+        case "read":
+          event = { kind: "read", lease: await storage.readLease() };
+          break;
+        case "acquire":
+          event = { kind: "acquired", lease: await storage.acquireLease(effect.seen, effect.termMs) };
+          break;
+        case "wait":
+          await clock.sleep(effect.ms);
+          event = { kind: "waited" };
       }
     } catch (error) {
-      // The lease may run out; until then it is held.
-      log.warn("lease_not_renewed", { reason: String(error) });
+      log.warn("lease_not_acquired", { reason: String(error) });
+      event = { kind: "failed" };
     }
-    this.#renewSoon();
+    effect = candidate.step(clock.now(), event);
   }
+  return effect.lease;
 }
 
-function heldUntil(sentAtMs: number, termMs: number): number {
-  return sentAtMs + termMs * (1 - DRIFT);
+/** Renews the lease while something is done that may take longer than its term; resolves with both. */
+export async function holding<T>(
+  { storage, clock, log }: LeaseOptions,
+  lease: HeldLease,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly lease: HeldLease }> {
+  const working = work();
+  let isDone = false;
+  let held = lease;
+  const done = working.then(
+    () => (isDone = true),
+    () => (isDone = true),
+  );
+  for (;;) {
+    await Promise.race([done, clock.sleep(renewalMs(lease.termMs))]);
+    if (isDone) return { result: await working, lease: held };
+    const sentAtMs = clock.now();
+    try {
+      if (await storage.renewLease(lease.epoch, lease.termMs))
+        held = { ...held, untilMs: heldUntilMs(sentAtMs, lease.termMs) };
+    } catch (error) {
+      log.warn("lease_not_renewed", { reason: String(error) });
+    }
+  }
 }

@@ -48,7 +48,10 @@ const command = new Command("radical-lvi-server")
       .default("10000"),
   )
   .addOption(
-    new Option("--lease-ms <ms>", "with DynamoDB: after which another server takes over from one that has died")
+    new Option(
+      "--lease-ms <ms>",
+      "after which another server on the same storage takes over from one that does not answer",
+    )
       .env("RADICAL_LEASE_MS")
       .default("5000"),
   )

@@ -4,12 +4,12 @@ import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import type { Intent } from "./core/intent.ts";
-import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./core/lvi-core.ts";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
-import { PROCESS_CLOCK, ServerLease } from "./lease.ts";
+import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
 import type { Log } from "./log.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -56,35 +56,36 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
   const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const lease = await ServerLease.acquire({
-    storage,
-    termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
-    log,
-    clock: PROCESS_CLOCK,
-  });
-  const { epoch } = lease;
+  const leasing = { storage, termMs: options.leaseMs ?? DEFAULT_LEASE_MS, log, clock: PROCESS_CLOCK };
+  const acquired = await acquireLease(leasing);
+  const { epoch } = acquired;
   const release = async (): Promise<void> => {
-    await lease.release();
+    // A successor need not wait it out.
+    await storage
+      .renewLease(epoch, 0)
+      .catch((error: unknown) => log.warn("lease_not_released", { reason: String(error) }));
     await storage.close();
   };
   const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
-  let pending: readonly Intent[];
-  try {
-    pending = await storage.recover(epoch);
+  const recover = async (): Promise<readonly Intent[]> => {
     for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
-  } catch (error) {
+    return storage.recover(epoch);
+  };
+  const { result: pending, lease } = await holding(leasing, acquired, recover).catch(async (error: unknown) => {
     await release();
     throw error;
-  }
+  });
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
-  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, { epoch, pending, modules }, now());
+  const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
+  const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
+  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, recovered, coreNow());
   const executor = new WorkerPool({
     workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
     limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
     moduleContent: (hash) => storage.moduleContent(hash),
   });
-  const engine = new Engine({ core, epoch, storage, lease, executor, log, now, onHalt });
+  const engine = new Engine({ core, epoch, storage, executor, log, now: coreNow, onHalt });
 
   let ready = true;
   const http = createHttpServer({

@@ -5,7 +5,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { CoreClass } from "./primary.ts";
+import type { CoreClasses } from "./primary.ts";
 
 export interface Mutant {
   readonly name: string;
@@ -184,6 +184,27 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [{ find: ` && !firstOf.get(younger.intent)!.has(intent.commitId)`, replace: `` }],
   },
   {
+    name: "the lease is never checked",
+    file: "lvi-core.ts",
+    edits: [
+      { find: `if (monotonicMs >= this.#leaseUntilMs) {`, replace: `if (monotonicMs < 0) {` },
+      {
+        find: `Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`,
+        replace: `this.#deadlines.nextMs ?? Infinity`,
+      },
+    ],
+  },
+  {
+    name: "a candidate does not wait the lease out",
+    file: "lease.ts",
+    edits: [
+      {
+        find: `    const leftMs = this.#unchangedSinceMs + lease.termMs * (1 + DRIFT) - nowMs;`,
+        replace: `    const leftMs = this.#unchangedSinceMs + lease.termMs * 0.5 - nowMs;`,
+      },
+    ],
+  },
+  {
     name: "a failure after a doubtful one is believed",
     file: "lvi-core.ts",
     edits: [
@@ -201,7 +222,7 @@ const CORE = path.join(path.dirname(PACKAGE), "lvi-server", "src", "core");
 /** The mutated core; `dispose` removes its source. Throws if a text to change is not in the source exactly once. */
 export async function loadMutant(
   mutant: Mutant,
-): Promise<{ readonly core: CoreClass; readonly dispose: () => Promise<void> }> {
+): Promise<{ readonly core: CoreClasses; readonly dispose: () => Promise<void> }> {
   const folder = await mkdtemp(path.join(PACKAGE, ".mutant-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -213,8 +234,10 @@ export async function loadMutant(
       source = source.replace(find, () => replace);
     }
     await writeFile(file, source);
-    const { LviCore } = (await import(pathToFileURL(path.join(folder, "lvi-core.ts")).href)) as { LviCore: CoreClass };
-    return { core: LviCore, dispose };
+    const load = (name: string): Promise<unknown> => import(pathToFileURL(path.join(folder, name)).href);
+    const { LviCore } = (await load("lvi-core.ts")) as Pick<CoreClasses, "LviCore">;
+    const { Candidate } = (await load("lease.ts")) as Pick<CoreClasses, "Candidate">;
+    return { core: { LviCore, Candidate }, dispose };
   } catch (error) {
     await dispose();
     throw error;

@@ -1,11 +1,11 @@
 /** One seeded run: clients, locations, a network, the primary, faults; then quiet, and the checks. */
-import { type CoreOptions, LviCore } from "@radical/lvi-server";
+import { Candidate, type CoreOptions, LviCore } from "@radical/lvi-server";
 import type { ExecutionId } from "@radical/protocol";
 import { check, type Operation } from "./checker.ts";
 import { Clock } from "./clock.ts";
 import { type Invocation, type Location, type LocationOptions, ModelLocation } from "./location.ts";
 import { type NetworkFaults, transmit } from "./network.ts";
-import { type CoreClass, Primary, type StorageFaults } from "./primary.ts";
+import { type CoreClasses, type FaultCounts, Primary, type StorageFaults } from "./primary.ts";
 import { KEYS, PROGRAM_NAMES } from "./programs.ts";
 import { Random } from "./random.ts";
 
@@ -14,7 +14,7 @@ export interface SimulationOptions {
   /** Client operations in all. */
   readonly operations?: number;
   /** A wrong variant of the core, to see that it is caught. */
-  readonly core?: CoreClass;
+  readonly core?: CoreClasses;
   readonly location?: new (options: LocationOptions) => Location;
 }
 
@@ -27,7 +27,7 @@ export interface SimulationResult {
   readonly notes: ReadonlyMap<string, number>;
   readonly answered: number;
   readonly applied: number;
-  readonly crashes: number;
+  readonly faults: FaultCounts;
 }
 
 const START_MS = 1_700_000_000_000;
@@ -42,7 +42,7 @@ const QUIET_MS = 600_000;
 export function simulate({
   seed,
   operations = 150,
-  core = LviCore,
+  core = { LviCore, Candidate },
   location = ModelLocation,
 }: SimulationOptions): SimulationResult {
   const random = new Random(seed);
@@ -59,9 +59,10 @@ export function simulate({
   /** The slower followups are, the more executions meet intents that are not applied yet. */
   const followupDelayMs = random.pick([network.maxDelayMs, 2_000]);
   const storage: { -readonly [name in keyof StorageFaults]: StorageFaults[name] } = {
-    failure: calm ? 0 : random.pick([0, 0.02, 0.3]),
+    failure: calm ? 0 : random.pick([0, 0.02, 0.2]),
     lostAnswer: calm ? 0 : random.pick([0, 0.02, 0.2]),
     maxDelayMs: random.pick([4, 60]),
+    late: calm ? 0 : random.pick([0, 0.02]),
   };
   const coreOptions: Partial<CoreOptions> = {
     followupTimeoutMs: random.pick([50, 500, 5_000]),
@@ -84,12 +85,18 @@ export function simulate({
     if (tail.length > TAIL) tail.shift();
   };
 
+  const servers = random.pick([1, 2]);
+  const termMs = random.pick([800, 2_000]);
   const locations: Location[] = [];
   const primary = new Primary({
     core,
     coreOptions,
     clock,
     faults: storage,
+    servers,
+    termMs,
+    fencesIntents: random.chance(0.5),
+    drift: calm ? 0 : 0.05,
     trace,
     send: (message) => transmit(clock, network, () => locations[message.to]!.receive(message)),
   });
@@ -100,7 +107,7 @@ export function simulate({
       skewMs: calm ? 0 : random.between(-900, 900),
       send: (message) => {
         const faults = message.kind === "followup" ? { ...network, maxDelayMs: followupDelayMs } : network;
-        transmit(clock, faults, () => primary.receive(message));
+        transmit(clock, faults, () => primary.receive(index, message));
       },
     };
     locations.push(new location(options));
@@ -173,11 +180,10 @@ export function simulate({
   };
   trouble(random.pick([300, 3_000]), () => random.pick(locations).disturb());
   if (!calm) {
-    trouble(random.pick([700, 3_000, 20_000]), () => {
-      if (!primary.isUp) return;
-      primary.crash();
-      clock.after(random.between(1, 300), () => primary.start());
-    });
+    trouble(random.pick([2_000, 10_000, 30_000]), () => primary.crash(random.between(1, 300)));
+    trouble(random.pick([3_000, 10_000]), () => primary.pause(random.between(1, 2 * termMs)));
+    trouble(4_000, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
+    trouble(5_000, () => primary.stepClock(random.between(-900, 900)));
     trouble(2_000, () => random.pick(locations).crash());
   }
 
@@ -186,6 +192,7 @@ export function simulate({
     network = { ...network, drop: 0, duplicate: 0 };
     storage.failure = 0;
     storage.lostAnswer = 0;
+    storage.late = 0;
   };
   const isOver = (): boolean => begun === operations && asking === 0;
   while (!isOver() && clock.step(START_MS + LONGEST_MS));
@@ -206,6 +213,6 @@ export function simulate({
     notes: primary.notes,
     answered: history.filter(({ outcome }) => outcome !== null).length,
     applied: primary.storage.applied.length,
-    crashes: primary.crashes,
+    faults: primary.faults,
   };
 }

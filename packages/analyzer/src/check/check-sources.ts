@@ -42,10 +42,14 @@ export function checkSources(
   return diagnostics;
 }
 
-/** The parser's errors without those that come of a form that is named already: on its line or later. */
+/** The parser's errors without those that come of a form that is named already: on its line, or without a name later. */
 function withoutFollowing(errors: readonly Diagnostic[], forms: readonly Diagnostic[]): Diagnostic[] {
   const firstLine = Math.min(...forms.map((form) => form.primary.line));
-  return errors.filter((error) => error.primary.line < firstLine);
+  const lines = new Set(forms.map((form) => form.primary.line));
+  return errors.filter(({ code, primary: { line } }) => {
+    const isNamed = code !== "syntax_error" && code !== "missing_type";
+    return line < firstLine || (isNamed && !lines.has(line));
+  });
 }
 
 interface Import {

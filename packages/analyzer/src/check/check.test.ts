@@ -287,7 +287,7 @@ describe("what the compiler resolves", () => {
         }
         export function e(): i32 {
           let x: any = 1; //! any_type
-          const point = { x: 1 }; //! type_error
+          const point = { x: 1 }; //! object_literal
           return nope; //! type_error
         }
       `,

@@ -91,6 +91,62 @@ const FORMS = {
     message: "there are no debugger and with statements",
     help: "leave it out",
   },
+  tuple_type: {
+    message: "there are no tuples",
+    help: "write a class with a field for each part",
+  },
+  unknown_decorator: {
+    message: "there are no decorators of your own",
+    help: "call the function yourself; AssemblyScript has @inline, @final, @operator and a few more",
+  },
+  nondeterministic: {
+    message: "handlers can't read the clock: the primary could not repeat it",
+    help: 'import { now } from "@radical/sdk": new Date(now()) is the recorded time of the execution',
+  },
+  void_operator: {
+    message: "there is no void operator",
+    help: "call the function as a statement of its own: save(user);",
+  },
+  object_type: {
+    message: "there are no object types",
+    help: "write a class: class Point { x: i32 = 0; y: i32 = 0; }",
+  },
+  object_literal: {
+    message: "object literals have fields with values only: no accessors, methods or computed names",
+    help: "write a class with the method, and construct it with new",
+  },
+  index_signature: {
+    message: "there are no index signatures",
+    help: "use a map: const ages = new Map<string, i32>();",
+  },
+  string_enum: {
+    message: "enums have numbers only",
+    help: 'use constants: export const OPEN: string = "open"; or enum numbers, and Kind[value] for their names',
+  },
+  local_declaration: {
+    message: "classes, enums, interfaces and namespaces are declared at the top of a file",
+    help: "move it out of the function",
+  },
+  this_parameter: {
+    message: "there are no this parameters",
+    help: "write a method, or pass the object as a parameter of another name",
+  },
+  class_form: {
+    message: "there are no static blocks, accessor fields and using declarations",
+    help: "give static fields their values where they are declared, and write get and set",
+  },
+  module_form: {
+    message: "there are no module declarations, export =, export * as and import = require()",
+    help: 'export { User } from "./models"; import { User } from "../lib/models"',
+  },
+  meta_property: {
+    message: "there is no new.target and no import.meta",
+    help: "leave it out",
+  },
+  call_signature: {
+    message: "there are no call and construct signatures",
+    help: "write a function type, (count: i32) => string, or a function that makes the object",
+  },
 } as const satisfies Partial<Record<DiagnosticCode, Form>>;
 
 type FormCode = keyof typeof FORMS;
@@ -127,6 +183,27 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
         return "logical_assignment";
       case "#":
         return isName(1) ? "private_name" : null;
+      case "{":
+        if (startsPattern(tokens, index)) return "destructuring";
+        return isObjectLiteral(tokens, index) && hasLiteralMember(tokens, index) ? "object_literal" : null;
+      case "[":
+        if (isIndexSignature(tokens, index)) return "index_signature";
+        return startsPattern(tokens, index) ? "destructuring" : null;
+      case ":": {
+        const next = after();
+        if (next === "[" && isTyped(tokens, index)) return "tuple_type";
+        if (next === "unique" && after(2) === "symbol") return "type_operator";
+        if (next === "typeof" && isTyped(tokens, index)) return "type_operator";
+        if (next === "new" && isTyped(tokens, index)) return "call_signature";
+        if (next === "{" && isTyped(tokens, index)) return "object_type";
+        return isName(1) && after(2) === "[" && tokens[index + 3]?.kind === "string" && isTyped(tokens, index)
+          ? "type_operator"
+          : null;
+      }
+      case "@":
+        return isName(1) && !DECORATORS.has(after()) ? "unknown_decorator" : null;
+      case "(":
+        return after() === "this" && after(2) === ":" ? "this_parameter" : null;
       case "...":
         // `...rest: T[]` declares a rest parameter.
         return isName(1) && after(2) === ":" ? null : "spread";
@@ -144,6 +221,34 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       return isName(1) && isStatementStart(before) ? "delete_operator" : null;
     case "yield":
       return isStatementStart(before) && after() !== "=" && after() !== "(" ? "generator_function" : null;
+    case "void":
+      return isStatementStart(before) && (isName(1) || after() === "(") ? "void_operator" : null;
+    case "enum":
+      if (isInFunction(tokens, index)) return "local_declaration";
+      return hasStringValue(tokens, index) ? "string_enum" : null;
+    case "interface":
+      if (!isName(1) || !isStatementStart(before, "export")) return null;
+      if (isInFunction(tokens, index)) return "local_declaration";
+      return hasCallSignature(tokens, index) ? "call_signature" : null;
+    case "namespace":
+      return isName(1) && isStatementStart(before) && isInFunction(tokens, index) ? "local_declaration" : null;
+    case "class":
+      return before?.text !== "abstract" && isInFunction(tokens, index) ? "local_declaration" : null;
+    case "module":
+      return before?.text === "declare" ? "module_form" : null;
+    case "export":
+      return after() === "=" || (after() === "*" && after(2) === "as") ? "module_form" : null;
+    case "static":
+      return after() === "{" ? "class_form" : null;
+    case "accessor":
+      return isName(1) && after(2) === ":" ? "class_form" : null;
+    case "using":
+      return isName(1) && after(2) === "=" && isStatementStart(before) ? "class_form" : null;
+    case "new":
+      if (after() === "Date" && after(2) === "(" && after(3) === ")") return "nondeterministic";
+      return after() === "." ? "meta_property" : null;
+    case "type":
+      return isName(1) && isStatementStart(before, "export") ? aliasForm(tokens, index) : null;
     case "debugger":
       return isStatementStart(before) && after() === ";" ? "old_statement" : null;
     case "with":
@@ -171,12 +276,17 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       return after() === "{" || after() === "[" ? "destructuring" : null;
     case "import":
       if (after() === "(") return "dynamic_import";
+      if (after() === ".") return "meta_property";
+      if (isName(1) && after(2) === "=") return "module_form";
       return after() === "type" && after(2) !== "from" ? "type_import" : null;
     case "for":
       return after() === "(" ? loopForm(tokens, index + 2) : null;
     default:
       // `name: for (…)`; not `case name: for (…)`.
-      return after() === ":" && ["for", "while", "do"].includes(after(2)) && isStatementStart(before)
+      if (after() !== ":" || token.text === "default" || !isStatementStart(before)) return null;
+      if (["for", "while", "do"].includes(after(2))) return "labeled_statement";
+      // Not the first field of an object literal.
+      return after(2) === "{" && isInFunction(tokens, index) && !isObjectLiteral(tokens, opener(tokens, index))
         ? "labeled_statement"
         : null;
   }
@@ -233,6 +343,147 @@ function loopForm(tokens: readonly ScannedToken[], start: number): FormCode | nu
   return word.text === "of" ? "for_of_loop" : word.text === "in" ? "for_in_loop" : null;
 }
 
-function isStatementStart(before: ScannedToken | undefined): boolean {
-  return before === undefined || [";", "{", "}", ")"].includes(before.text);
+function isStatementStart(before: ScannedToken | undefined, modifier?: string): boolean {
+  return before === undefined || before.text === modifier || [";", "{", "}", ")"].includes(before.text);
+}
+
+/** Those of AssemblyScript. */
+const DECORATORS: ReadonlySet<string> = new Set(
+  "global operator unmanaged sealed final inline external builtin lazy unsafe".split(" "),
+);
+
+const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
+
+/** Index of the bracket that closes the one at the index. */
+function closing(tokens: readonly ScannedToken[], open: number): number {
+  let depth = 0;
+  for (let at = open; at < tokens.length; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind !== "punctuation") continue;
+    if (text in CLOSING) depth++;
+    else if (Object.values(CLOSING).includes(text) && --depth === 0) return at;
+  }
+  return tokens.length;
+}
+
+/** Index of the bracket that the token at the index stands in; -1: none. */
+function opener(tokens: readonly ScannedToken[], index: number): number {
+  let depth = 0;
+  for (let at = index - 1; at >= 0; at--) {
+    const { kind, text } = tokens[at]!;
+    if (kind !== "punctuation") continue;
+    if (Object.values(CLOSING).includes(text)) depth++;
+    else if (text in CLOSING && depth-- === 0) return at;
+  }
+  return -1;
+}
+
+/** Whether braces around the token are the body of a function, loop or branch. */
+function isInFunction(tokens: readonly ScannedToken[], index: number): boolean {
+  for (let at = opener(tokens, index); at >= 0; at = opener(tokens, at)) {
+    if (tokens[at]!.text !== "{") continue;
+    const before = tokens[at - 1];
+    if (before?.text === ")" || before?.text === "=>") return true;
+    // A result type: `): i32[] {`.
+    let start = at - 1;
+    while (
+      start > 0 &&
+      (tokens[start]!.kind === "name" || ["[", "]", "<", ">", "|", ",", "."].includes(tokens[start]!.text))
+    )
+      start--;
+    if (tokens[start]?.text === ":" && tokens[start - 1]?.text === ")") return true;
+  }
+  return false;
+}
+
+/** Whether the colon gives a type to a variable, parameter or field. */
+function isTyped(tokens: readonly ScannedToken[], colon: number): boolean {
+  const name = tokens[colon - 1];
+  if (name?.kind !== "name") return false;
+  const before = tokens[colon - 2]?.text ?? "";
+  if (["let", "const", "var"].includes(before)) return true;
+  if (before !== "(" && before !== ",") return false;
+  const open = opener(tokens, colon);
+  return (
+    open >= 0 && tokens[open]!.text === "(" && ["{", "=>", ":"].includes(tokens[closing(tokens, open) + 1]?.text ?? "")
+  );
+}
+
+/** `[a, b] = …` and `({ a } = …)` as statements, `({ a }) =>` as a parameter. */
+function startsPattern(tokens: readonly ScannedToken[], open: number): boolean {
+  const before = tokens[open - 1];
+  const end = closing(tokens, open);
+  const after = tokens[end + 1]?.text;
+  if (tokens[open]!.text === "[") {
+    // Not the type of `(string | null)[] = …`.
+    return after === "=" && end > open + 1 && before?.text !== ")" && isStatementStart(before);
+  }
+  if (before?.text !== "(") return false;
+  return after === "=" || ((after === ")" || after === ",") && tokens[closing(tokens, open - 1) + 1]?.text === "=>");
+}
+
+/** `[key: string]: T` in a class or interface. */
+function isIndexSignature(tokens: readonly ScannedToken[], open: number): boolean {
+  const before = tokens[open - 1]?.text ?? "";
+  return (
+    ["{", ";", "}", "readonly"].includes(before) &&
+    tokens[open + 1]?.kind === "name" &&
+    tokens[open + 2]?.text === ":" &&
+    tokens[open + 4]?.text === "]" &&
+    tokens[open + 5]?.text === ":"
+  );
+}
+
+function isObjectLiteral(tokens: readonly ScannedToken[], open: number): boolean {
+  const before = tokens[open - 1];
+  return before !== undefined && (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text));
+}
+
+/** Whether a member of an object literal is no field. */
+function hasLiteralMember(tokens: readonly ScannedToken[], open: number): boolean {
+  const end = closing(tokens, open);
+  for (let at = open; at < end; at++) {
+    const { text } = tokens[at]!;
+    const starts = at === open || (text === "," && opener(tokens, at) === open);
+    if (!starts) continue;
+    const [first, second, third] = [tokens[at + 1], tokens[at + 2], tokens[at + 3]];
+    if ((first?.text === "[" && third?.text !== "in") || (first?.kind === "name" && second?.text === "(")) return true;
+    if ((first?.text === "get" || first?.text === "set") && second?.kind === "name" && third?.text === "(") return true;
+  }
+  return false;
+}
+
+function hasStringValue(tokens: readonly ScannedToken[], index: number): boolean {
+  const open = index + 2;
+  if (tokens[open]?.text !== "{") return false;
+  const end = closing(tokens, open);
+  return tokens.slice(open, end).some(({ kind }, at) => kind === "string" && tokens[open + at - 1]?.text === "=");
+}
+
+function hasCallSignature(tokens: readonly ScannedToken[], index: number): boolean {
+  let open = index + 1;
+  while (open < tokens.length && tokens[open]!.text !== "{") open++;
+  const end = closing(tokens, open);
+  for (let at = open; at < end; at++) {
+    const { text } = tokens[at]!;
+    if (opener(tokens, at + 1) !== open || !["{", ";"].includes(text)) continue;
+    if (tokens[at + 1]?.text === "(" || tokens[at + 1]?.text === "new") return true;
+  }
+  return false;
+}
+
+/** What a type alias stands for, if that is a form that there is not. */
+function aliasForm(tokens: readonly ScannedToken[], index: number): FormCode | null {
+  let at = index + 2;
+  while (at < tokens.length && tokens[at]!.text !== "=" && tokens[at]!.text !== ";") at++;
+  const first = tokens[at + 1];
+  if (tokens[at]?.text !== "=" || first === undefined) return null;
+  if (first.kind === "template" || first.text === "typeof") return "type_operator";
+  if (first.text === "{")
+    return tokens[at + 2]?.text === "[" && tokens[at + 4]?.text === "in" ? "type_operator" : "object_type";
+  if (first.text === "new") return "call_signature";
+  // `A & B`, `A["x"]`, `T extends U ? …`: up to the end of the alias.
+  const second = tokens[at + 2];
+  if (second?.text === "&" || second?.text === "extends") return "type_operator";
+  return second?.text === "[" && tokens[at + 3]?.kind === "string" ? "type_operator" : null;
 }

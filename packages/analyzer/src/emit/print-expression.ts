@@ -142,8 +142,13 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
           return [`new ${expression.name}${generics}(${list(expression.arguments)})`, PRIMARY];
         case "element":
           return [`${object}[${list(expression.arguments)}]`, PRIMARY];
-        case "property":
+        case "property": {
+          // The setter of a property.
+          const [value] = expression.arguments;
+          if (value !== undefined)
+            return [`${object}.${expression.name.slice(0, -1)} = ${at(value, ASSIGNMENT, printer)}`, ASSIGNMENT];
           return [`${object}.${expression.name}`, PRIMARY];
+        }
         case "method":
         case "function":
           return [

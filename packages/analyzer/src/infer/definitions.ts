@@ -41,7 +41,7 @@ export function calleesOf(expression: Expression, pointsTo: PointsTo): readonly 
 }
 
 /** What the expression itself and its callees define; not what its operands do. */
-function definedBy(expression: Expression, { relevance, pointsTo }: Inferred): Location[] {
+export function definedBy(expression: Expression, { relevance, pointsTo }: Inferred): Location[] {
   if (expression.kind === "access") return relevance.stored.has(expression) ? pointsTo.tablesOf(expression.table) : [];
   if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return [];
   const ofCallees = calleesOf(expression, pointsTo).flatMap((callee) => [...relevance.effectsOf(callee).defines]);

@@ -226,7 +226,9 @@ export class PointsTo {
         for (const object of this.of(target.object)) this.include(object.cell(target.field).targets, objects);
         break;
       case "element":
-        for (const container of this.of(target.container)) this.include(container.content.targets, objects);
+        // The index of a map is one of its keys.
+        for (const container of this.of(target.container))
+          this.include(container.content.targets, [...objects, ...this.of(target.index)]);
         break;
     }
     return objects;
@@ -303,13 +305,16 @@ export class PointsTo {
       case "accumulator":
         return [...results, ...(expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]))];
       case "copy":
+      case "flattened":
       case "mapped": {
         if (nonNullable(expression.type).kind !== "library") return NONE;
         const copy = this.created(expression, "result", () => new AbstractObject(expression.type));
         const contents =
           member.result === "mapped"
             ? results
-            : [...elements, ...values.flatMap((object) => [...object.content.targets])];
+            : member.result === "flattened"
+              ? [...elements].flatMap((inner) => [...inner.content.targets])
+              : [...elements, ...values.flatMap((object) => [...object.content.targets])];
         this.include(copy.content.targets, contents);
         return [copy];
       }

@@ -67,6 +67,8 @@ export interface Relevance {
   readonly results: ReadonlySet<FunctionDeclaration>;
   readonly fields: ReadonlySet<FieldDeclaration>;
   readonly globals: ReadonlySet<Global>;
+  /** For each thing that is needed what first needed it. */
+  readonly causes: Causes;
   /** Null: never reached. */
   observed(place: Statement | Expression): Observation | null;
   /** What matters behind the calls of a function. */
@@ -74,6 +76,12 @@ export interface Relevance {
   /** What a call of the function defines, as far as it is kept. */
   effectsOf(declaration: FunctionDeclaration): CalleeEffects;
 }
+
+/** What an expression is evaluated for, and what a variable, a cell or the result of a function is read by. */
+export type Causes = ReadonlyMap<Expression | Location | FunctionDeclaration, Cause>;
+
+/** The expression or statement around; a parameter, for its arguments. */
+export type Cause = Expression | Statement | Local;
 
 export interface CalleeEffects {
   readonly defines: Iterable<SharedLocation>;
@@ -167,6 +175,10 @@ class Analysis implements Relevance {
   private readonly observations: Map<Statement | Expression, { behind: State; ahead: State; continuing: State } | null>;
   private readonly summaries = new Map<FunctionDeclaration, Summary>();
   private changed = false;
+  private readonly firstCauses = new Map<Expression | Location | FunctionDeclaration, Cause>();
+  readonly causes: Causes = this.firstCauses;
+  /** What is being visited. */
+  private cause: Cause | null = null;
 
   /** The function being walked and its state after return. */
   private current!: FunctionDeclaration;
@@ -235,8 +247,14 @@ class Analysis implements Relevance {
     return summary;
   }
 
+  private because(what: Expression | Location | FunctionDeclaration): void {
+    if (this.cause !== null && this.cause !== what && !this.firstCauses.has(what))
+      this.firstCauses.set(what, this.cause);
+  }
+
   private need(location: Location, state: State): void {
     state.live.add(location);
+    this.because(location);
     if ("kind" in location) {
       this.add(this.summary.uses, location);
       if (location.kind === "cell" && location.field !== null) this.add(this.fields, location.field);
@@ -357,8 +375,11 @@ class Analysis implements Relevance {
   /** Whether anything of the statement is kept. */
   private statement(statement: Statement, state: State): boolean {
     this.observe(statement, "behind", state);
+    const outer = this.cause;
+    this.cause = statement;
     const kept =
       statement.kind === "block" ? this.statements(statement.body, state) : this.ownStatement(statement, state);
+    this.cause = outer;
     this.observe(statement, "ahead", state);
     if (kept && statement.kind !== "block") {
       this.add(this.keptStatements, statement);
@@ -516,7 +537,11 @@ class Analysis implements Relevance {
   /** Walks an expression backward. Whether an effect inside is kept. */
   private visit(expression: Expression, needed: boolean, state: State): boolean {
     this.observe(expression, "behind", state);
+    const outer = this.cause;
+    if (needed) this.because(expression);
+    this.cause = expression;
     const kept = this.visitOwn(expression, needed, state);
+    this.cause = outer;
     this.observe(expression, "ahead", state);
     return kept;
   }
@@ -659,7 +684,10 @@ class Analysis implements Relevance {
         summary.accessFollows = true;
         this.changed = true;
       }
-      if (resultNeeded) this.add(this.results, callee);
+      if (resultNeeded) {
+        this.because(callee);
+        this.add(this.results, callee);
+      }
       for (const effect of summary.effects) {
         if (effect === ACCESS || (effect === STOP ? state.accessFollows : state.live.has(effect))) matters = true;
       }
@@ -702,9 +730,12 @@ class Analysis implements Relevance {
     for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
       const parameters = callees.flatMap((callee) => callee.parameters[index]?.local ?? []);
       const argumentNeeded = isFixed || parameters.some((parameter) => this.parameters.has(parameter));
+      const outer = this.cause;
+      this.cause = parameters[0] ?? outer;
       // An effect inside an argument stays at its place, so the argument does too.
       if (this.visit(argument, argumentNeeded, state) && !argumentNeeded)
         for (const parameter of parameters) this.add(this.parameters, parameter);
+      this.cause = outer;
     }
     if (isFixed)
       for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
@@ -732,6 +763,8 @@ class Analysis implements Relevance {
       this.enterCallees(callees, false, state);
     }
     if (member.reads || member.writes) for (const content of contents) this.need(content, state);
+    if (member.result === "flattened")
+      for (const content of contents) for (const inner of content.targets) this.need(inner.content, state);
     if (member.readsArguments || member.result === "copy") {
       for (const argument of expression.arguments)
         for (const object of this.pointsTo.of(argument)) this.need(object.content, state);

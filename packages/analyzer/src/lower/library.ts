@@ -29,7 +29,16 @@ export interface LibraryMember {
  * elements of the receiver and of container arguments. `mapped`: a new container with what the callback returns.
  * `accumulator`: the callback's last result or the second argument. `argument`: the first argument itself.
  */
-export type LibraryResult = "plain" | "element" | "copy" | "receiver" | "mapped" | "accumulator" | "argument";
+export type LibraryResult =
+  | "plain"
+  | "element"
+  | "copy"
+  /** A new container with the elements of the receiver's elements. */
+  | "flattened"
+  | "receiver"
+  | "mapped"
+  | "accumulator"
+  | "argument";
 export type CallbackParameter = "accumulator" | "element" | "plain" | "receiver";
 
 type Traits = Partial<Omit<LibraryMember, "owner" | "name">>;
@@ -78,16 +87,21 @@ define("UTF8 UTF16", "byteLength", { form: "function" });
 define("UTF8 UTF16", "encode", { form: "function", result: "copy" });
 define("UTF8 UTF16", "decode", { form: "function", readsArguments: true });
 define("Bool I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize F32 F64", "toString", PURE);
+define("Bool I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize F32 F64", "parse", { form: "function" });
+define("bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64", "parse", { form: "function" });
+define("i32 i64", "clz ctz popcnt add sub mul div_s div_u rem_s rem_u rotl rotr eq ne", { form: "function" });
+define("f32 f64", "abs ceil floor max min nearest sqrt trunc add sub mul div eq ne", { form: "function" });
+define("Object", "is", { form: "function" });
 define("F32 F64", "isNaN isFinite isInteger isSafeInteger parseInt parseFloat", { form: "function" });
 define("I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize", "parseInt", { form: "function" });
 define(
   "NativeMath NativeMathf",
-  "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp exp2 expm1 floor fround hypot imul log log10 log1p log2 max min mod pow rem round scalbn sign sin sinh sqrt tan tanh trunc signbit",
+  "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp exp2 expm1 floor fround hypot imul log log10 log1p log2 max min mod pow rem round scalbn sign sin sinh sqrt tan tanh trunc",
   { form: "function" },
 );
 define(
   "-",
-  "abs add and ceil clz copysign ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isNullable isDefined nameof encodeURI encodeURIComponent decodeURI decodeURIComponent",
+  "abs add and ceil clz ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isArrayLike isFunction isVector isVoid isNullable lengthof ipow32 ipow64 i8 u8 i16 u16 i32 u32 i64 u64 isize usize bool f32 f64 encodeURI encodeURIComponent decodeURI decodeURIComponent",
   { form: "function" },
 );
 
@@ -106,8 +120,13 @@ define("Array StaticArray", "concat", COPY);
 define("Array", "push unshift", { reads: true, writes: true, storesArguments: true, result: "plain" });
 define("Array", "pop shift", { reads: true, writes: true, result: "element" });
 define("Array", "splice", { reads: true, writes: true, result: "copy" });
+define("Array", "length=", { form: "property", reads: true, writes: true });
+define("Array", "isArray", { form: "function" });
+define("Array", "flat", { reads: true, result: "flattened" });
 define("Array", "new", { form: "constructor", result: "copy" });
 define("StaticArray", "new", { form: "constructor", result: "copy" });
+define("ArrayBuffer DataView Map Set", "toString", PURE);
+define("Map", "[]", { form: "element", ...READ, result: "element" });
 define("StaticArray", "fromArray", { form: "function", ...COPY });
 define(INDEXED, "forEach", { reads: true, callback: ITERATION });
 define(INDEXED, "some every findIndex findLastIndex", { reads: true, callback: ITERATION });
@@ -134,6 +153,7 @@ define(TYPED_ARRAYS, "buffer", { form: "property", reads: true, result: "receive
 define(`${TYPED_ARRAYS} ArrayBuffer DataView`, "byteLength byteOffset", { form: "property", ...READ });
 define("ArrayBuffer", "new", { form: "constructor", result: "copy" });
 define("ArrayBuffer", "slice", COPY);
+define("ArrayBuffer", "isView", { form: "function" });
 define("DataView", "new", { form: "constructor", result: "argument" });
 define("DataView", "buffer", { form: "property", reads: true, result: "receiver" });
 for (const kind of ["Float32", "Float64", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64"]) {
@@ -141,8 +161,80 @@ for (const kind of ["Float32", "Float64", "Int8", "Int16", "Int32", "Int64", "Ui
   define("DataView", `set${kind}`, { reads: true, writes: true });
 }
 
+// Objects with a state of their own, which is their content here.
+const ERRORS = "Error RangeError TypeError SyntaxError URIError";
+define("Date", "new", { form: "constructor", result: "copy" });
+define("Date", "fromString", { form: "function", result: "copy" });
+define("Date", "parse UTC", { form: "function" });
+for (const part of ["FullYear", "Month", "Date", "Hours", "Minutes", "Seconds", "Milliseconds"]) {
+  define("Date", `getUTC${part}`, READ);
+  define("Date", `setUTC${part}`, { reads: true, writes: true });
+}
+define("Date", "getUTCDay getTime toISOString toUTCString toDateString toTimeString toString", READ);
+define("Date", "setTime", { reads: true, writes: true });
+define(ERRORS, "new", { form: "constructor", result: "copy" });
+define(ERRORS, "toString", READ);
+
 /** Library classes with a content. */
-export const CONTAINERS: ReadonlySet<string> = new Set(`${INDEXED} Map Set ArrayBuffer DataView`.split(" "));
+export const CONTAINERS: ReadonlySet<string> = new Set(
+  `${INDEXED} Map Set ArrayBuffer DataView Date ${ERRORS}`.split(" "),
+);
+
+const MEMORY = "it works on raw memory";
+const BITS = "bits of floats differ between machines";
+const LAYOUT = "it tells how classes are named and laid out, which is different in a read/write-set function";
+const COMPILE_TIME = "it is a question about the source, which is another in a read/write-set function";
+const VECTORS = "it is a vector instruction";
+const HOST = "what it gives is not the same in every run";
+
+/** Members without an entry on purpose, and why: `owner.*` for whole classes and namespaces. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...entries(
+    "Atomics.* atomic.* memory.* memory.atomic.* heap.* table.* inline.* i32.atomic.* i64.atomic.* i32.atomic.rmw.* i32.atomic.rmw8.* i32.atomic.rmw16.* i64.atomic.rmw.* i64.atomic.rmw8.* i64.atomic.rmw16.* i64.atomic.rmw32.* i31.*",
+    MEMORY,
+  ),
+  ...entries("v128.* i8x16.* i16x8.* i32x4.* i64x2.* f32x4.* f64x2.*", VECTORS),
+  ...entries(".v128 .i8x16 .i16x8 .i32x4 .i64x2 .f32x4 .f64x2", VECTORS),
+  ...entries(
+    ".load .store .unchecked .unreachable .changetype .call_indirect .__data_end .__stack_pointer .__heap_base .__rtti_base .__visit_globals .__visit_members .__typeinfo .__newBuffer .__newArray UTF8.encodeUnsafe UTF8.decodeUnsafe UTF16.encodeUnsafe UTF16.decodeUnsafe Array.create",
+    MEMORY,
+  ),
+  ...entries(
+    "i32.load8_s i32.load8_u i32.load16_s i32.load16_u i32.load i32.store8 i32.store16 i32.store i64.load8_s i64.load8_u i64.load16_s i64.load16_u i64.load32_s i64.load32_u i64.load i64.store8 i64.store16 i64.store32 i64.store f32.load f32.store f64.load f64.store",
+    MEMORY,
+  ),
+  ...entries(
+    ".reinterpret .copysign i32.reinterpret_f32 i64.reinterpret_f64 f32.reinterpret_i32 f64.reinterpret_i64 f32.copysign f64.copysign NativeMath.signbit NativeMathf.signbit",
+    BITS,
+  ),
+  ...entries(".alignof .offsetof .idof .nameof .instantiate", LAYOUT),
+  ...entries(".isConstant .isDefined .ERROR .WARNING .INFO", COMPILE_TIME),
+  ...entries(
+    "console.* crypto.* performance.* process.* Date.now NativeMath.random NativeMath.seedRandom NativeMathf.random NativeMathf.seedRandom .trace .seed",
+    HOST,
+  ),
+  ...entries("NativeMath.sincos NativeMathf.sincos", "it has two results, in variables of the library"),
+  ...entries("RegExp.*", "there are no regular expressions"),
+  ...entries("Function.*", "functions are called by their name or a variable, as f(x)"),
+  ...entries("Iterator.* IteratorResult.*", "there are no iterators: use keys() and values(), which are arrays"),
+  ...entries(".Symbol Symbol.* _Symbol.*", "there are no computed names"),
+  ...entries("String.raw TemplateStringsArray.*", "only the tag String.raw`…` is followed"),
+  ...entries("ArrayBufferView.*", "it is known of the typed arrays and DataView"),
+  ...entries(
+    "Error.name Error.message Error.stack",
+    "errors end the execution: give their text to abort(), which answers with it",
+  ),
+  ...entries("Set.[]", "use has()"),
+]);
+
+function entries(names: string, reason: string): (readonly [string, string])[] {
+  return names.split(" ").map((name) => [name, reason]);
+}
+
+/** Why a member has no model; null: it was not thought of. */
+export function refusedMember(owner: string, name: string): string | null {
+  return REFUSED.get(`${owner}.${name}`) ?? REFUSED.get(`${owner}.*`) ?? null;
+}
 
 /** Names of the language that a source file uses without declaring them. */
 export const LIBRARY_NAMES: ReadonlySet<string> = new Set([

@@ -38,7 +38,7 @@ import {
   type Statement,
   type Type,
 } from "./ir.ts";
-import { libraryMember, type LibraryMember } from "./library.ts";
+import { libraryMember, refusedMember, type LibraryMember } from "./library.ts";
 import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -582,11 +582,10 @@ class FunctionLowering {
       }
       case LiteralKind.Template: {
         const { rawParts, expressions, tag } = node as as.TemplateLiteralExpression;
-        if (tag !== null)
-          throw new Refusal("not_sliced_syntax", { message: "Tagged templates can't be followed.", primary: span });
         return {
           kind: "template",
-          parts: rawParts,
+          // The one tag that the compiler has is String.raw.
+          parts: tag === null ? rawParts : rawParts.map(escaped),
           operands: expressions.map((part) => this.templatePart(part)),
           type: STRING,
           span,
@@ -1033,7 +1032,7 @@ class FunctionLowering {
     const member = this.memberOf(container, "[]", span);
     const containerType = nonNullable(container.type);
     const type = this.factsOf(node).type === undefined ? elementType(containerType) : this.typeOf(node);
-    if (type === null) throw this.unknownMember("this element", span);
+    if (type === null) throw this.unknownMember("", "this element", span);
     return {
       type,
       parts: [container, index],
@@ -1182,7 +1181,7 @@ class FunctionLowering {
   private memberOf(object: Expression, name: string, span: Span): LibraryMember {
     const owner = libraryOwner(nonNullable(object.type));
     const member = owner === null ? null : libraryMember(owner, name);
-    if (member === null) throw this.unknownMember(owner === null ? name : `${owner}.${name}`, span);
+    if (member === null) throw this.unknownMember(owner ?? "", name, span);
     return member;
   }
 
@@ -1253,8 +1252,14 @@ class FunctionLowering {
     return callees;
   }
 
-  private unknownMember(name: string, span: Span): Refusal {
-    return new Refusal("not_sliced_library", { message: `What ${name} does can't be followed yet.`, primary: span });
+  private unknownMember(owner: string, name: string, span: Span): Refusal {
+    const shown = name === "new" ? `new ${owner}` : owner === "" ? name : `${owner}.${name}`;
+    const reason = refusedMember(owner, name);
+    return new Refusal("not_sliced_library", {
+      message: `What ${shown} does can't be followed${reason === null ? " yet" : `: ${reason}`}.`,
+      primary: span,
+      help: "Use other members of the library, or a function of your own.",
+    });
   }
 
   // ------------------------------------------------------------------------------------------------- calls and objects
@@ -1280,9 +1285,9 @@ class FunctionLowering {
       }));
     }
     if (type.kind === "table") return this.newTable(node, type);
-    if (type.kind !== "library") throw this.unknownMember(`new ${instance.prototype.name}`, span);
+    if (type.kind !== "library") throw this.unknownMember(instance.prototype.name, "new", span);
     const member = libraryMember(type.name, "new");
-    if (member === null) throw this.unknownMember(`new ${type.name}`, span);
+    if (member === null) throw this.unknownMember(type.name, "new", span);
     return {
       kind: "library",
       member,
@@ -1408,7 +1413,7 @@ class FunctionLowering {
     type?: Type,
   ): Expression {
     if (!isApplication(sourcePath(callee))) {
-      if (receiver === null) throw this.unknownMember(callee.prototype.name, span);
+      if (receiver === null) throw this.unknownMember("", callee.prototype.name, span);
       const name = callee.prototype.name;
       const member = this.memberOf(receiver, name, span);
       const calls = this.hiddenCalls(member, receiver, args.length, span);
@@ -1570,15 +1575,16 @@ class FunctionLowering {
     } else if (name === "abort") {
       return { kind: "abort", arguments: args, type: VOID, span };
     }
-    throw this.unknownMember(name, span);
+    throw this.unknownMember("", name, span);
   }
 
   private builtinCall(node: as.CallExpression, builtin: as.FunctionPrototype): Expression {
     const span = spanOf(node);
     const [first] = node.args;
     if (builtin.name === "unchecked" && first !== undefined) return this.expression(first);
-    const member = builtin.parent.kind === ElementKind.File ? libraryMember("", builtin.name) : null;
-    if (member === null) throw this.unknownMember(builtin.name, span);
+    const owner = builtin.parent.kind === ElementKind.File ? "" : builtin.parent.name;
+    const member = libraryMember(owner, builtin.name);
+    if (member === null) throw this.unknownMember(owner, builtin.name, span);
     // The message of an assertion that always holds is not compiled.
     const args = builtin.name === "assert" ? node.args.filter((argument) => this.wasCompiled(argument)) : node.args;
     return {
@@ -1612,7 +1618,7 @@ class FunctionLowering {
       receiver !== null && libraryOwner(nonNullable(receiver.type)) !== null
         ? this.memberOf(receiver, name, span)
         : libraryMember(owner, name);
-    if (member === null) throw this.unknownMember(owner === "" ? name : `${owner}.${name}`, span);
+    if (member === null) throw this.unknownMember(owner, name, span);
     const args = node.args.map((argument) => this.expression(argument));
     return {
       kind: "library",
@@ -1637,6 +1643,11 @@ const COMPARING_MEMBERS: ReadonlySet<string> = new Set(["includes", "indexOf", "
 
 /** Members of maps and sets that look for a key. */
 const KEYED_MEMBERS: ReadonlySet<string> = new Set(["get", "set", "has", "delete", "add"]);
+
+/** Raw text of a template as text of one without a tag. */
+function escaped(raw: string): string {
+  return raw.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
+}
 
 /** A field of a class; what an interface declares as a field is a pair of accessors. */
 function isOwnField(property: as.Property): boolean {
@@ -1692,7 +1703,8 @@ function typeName(type: Type): string {
 function elementType(type: Type): Type | null {
   if (type.kind !== "library") return null;
   const name = TYPED_ARRAY_ELEMENTS.get(type.name);
-  return name === undefined ? (type.arguments[0] ?? null) : { kind: "number", name };
+  if (name !== undefined) return { kind: "number", name };
+  return type.arguments[type.name === "Map" ? 1 : 0] ?? null;
 }
 
 const TYPED_ARRAY_ELEMENTS: ReadonlyMap<string, NumberName> = new Map([

@@ -512,7 +512,7 @@ class Lowering implements Declarations {
       if (name === "Table" && record !== undefined) return { kind: "table", record };
     } else if (name === "String") {
       return STRING;
-    } else if (name === "Error" || CONTAINERS.has(name)) {
+    } else if (CONTAINERS.has(name)) {
       return { kind: "library", name, arguments: typeArguments };
     }
     throw new Refusal("not_sliced_library", {

@@ -125,7 +125,76 @@ const KNOWN: readonly Known[] = [
     help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
   },
   {
+    pattern: /^not implemented: Block-scoped class/,
+    code: "local_declaration",
+    message: "classes, enums, interfaces and namespaces are declared at the top of a file",
+    help: "move it out of the function",
+  },
+  {
+    pattern: /^not implemented: 'in' operator$/,
+    code: "in_operator",
+    message: "there is no in operator",
+    help: "ask a map or set: ages.has(name); test a nullable field for null",
+  },
+  {
+    pattern: /^function implementation is missing/,
+    code: "overload_signature",
+    message: "there are no overload signatures",
+    help: "write one function with optional parameters, a generic one, or functions of different names",
+  },
+  {
+    pattern: /^optional (properties are not supported|parameter must have an initializer)/,
+    code: "optional_member",
+    help: "write the value that an omitted one has: limit: i32 = 10, or nickname: string | null = null",
+  },
+  {
+    pattern:
+      /^the 'this' types of each signature are incompatible$|^property '(bind|apply)' does not exist on type 'Function/,
+    code: "method_value",
+    message: "a method can't be called as a value",
+    help: "call it on its object, or pass a function of the file and the object",
+  },
+  {
+    pattern:
+      /^cannot find name '(arguments|eval|Symbol|Proxy|Reflect|WeakMap|WeakSet|Intl|process|ReadonlyArray|Readonly|Pick|Omit|Iterable|Iterator)'$/,
+    code: "platform_name",
+    help: "handlers have @radical/sdk and AssemblyScript's library: numbers, String, Array, Map, Set, Math, Date, typed arrays",
+  },
+  {
+    pattern: /^type argument expected$|^expected 1 type arguments, but got 0$/,
+    code: "missing_type",
+    help: "write the types: new Map<string, i32>()",
+  },
+  {
+    pattern: /^index signature is missing in type/,
+    code: "index_signature",
+    help: "read the field by its name, user.name; for names that are computed use a map",
+  },
+  {
+    pattern: /^module '.*' has no exported member 'default'$/,
+    code: "module_form",
+    help: 'export by name and import { User } from "../lib/models"',
+  },
+  {
+    pattern: /^cannot invoke an expression whose type lacks a call signature/,
+    code: "platform_name",
+    message: "this is no function that handlers can call",
+    help: "maps and sets have keys() and values(), which are arrays",
+  },
+  {
+    pattern: /^feature '.*' is not enabled$/,
+    code: "unsafe_memory",
+    help: "use classes, arrays and strings",
+  },
+  {
+    pattern:
+      /^property '(from|of|entries|forEach|keys|assign|freeze|fromEntries|hasOwn)' does not exist on type '(Array|Map|Set|Object)/,
+    code: "platform_name",
+    help: "count over an array, or over the keys() and values() of a map or set, which are arrays",
+  },
+  {
     pattern: /^type '<object>' is not assignable/,
+    code: "object_literal",
     help: "object literals need a class: class Point { x: i32 = 0; y: i32 = 0; } const point: Point = { x: 1, y: 2 };",
   },
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },

@@ -15,7 +15,7 @@ function build(files: Files, trees: SyntaxTrees): BuildResult {
 }
 
 describe("the compiler changes nothing in a tree", () => {
-  test.each(["social", "hotel", "forum", "constructs"])("of %s", (name) => {
+  test.each(["social", "hotel", "forum", "constructs"])("of %s", { timeout: 120_000 }, (name) => {
     const trees = new FrozenTrees();
     const files = fixture(name);
     const first = build(files, trees);

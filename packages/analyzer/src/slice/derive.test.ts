@@ -13,7 +13,7 @@ function build(files: Readonly<Record<string, string>>): BuildResult {
 const SPELLED_OUT: Readonly<Record<(typeof APPLICATIONS)[number]["name"], readonly string[]>> = {
   social: ["login", "register", "post", "follow", "unfollow", "timeline"],
   hotel: ["search", "book", "recommend"],
-  forum: ["homepage", "titles", "vote", "view"],
+  forum: ["homepage", "exactHomepage", "titles", "vote", "view"],
   constructs: [
     "loops",
     "switches",
@@ -40,7 +40,7 @@ describe.each(APPLICATIONS)("$name", ({ name, strings, integers }) => {
   const plans = Object.fromEntries(built.handlers.map((handler) => [handler.name, handler]));
 
   test("every handler has a read/write-set function", () => {
-    expect(built.diagnostics).toEqual([]);
+    expect(built.diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
     expect(built.handlers.filter(({ plan }) => plan.kind !== "sliced")).toEqual([]);
   });
 
@@ -87,11 +87,7 @@ describe("what can't be followed runs near storage", () => {
   const HEAD =
     'import { Table, random } from "@radical/sdk";\nclass Item { n: i32 = 0; }\nconst items = new Table<Item>("items");\n';
   test.each([
-    [
-      "not_sliced_library",
-      "new Date(0)",
-      "export function h(a: string): void { items.get(a + new Date(0).toISOString()); }",
-    ],
+    ["not_sliced_library", "nameof", "export function h(a: string): void { items.get(a + nameof<Item>()); }"],
     [
       "not_sliced_module_code",
       "salt",
@@ -178,7 +174,7 @@ export function a(k: string): void { items.get(k); }`,
 
   test("one handler's trouble is not another's", () => {
     const { handlers } = build({
-      "handlers/h.ts": `${HEAD}export function bad(a: string): void { items.get(new Date(0).toISOString() + a); }\nexport function good(a: string): void { items.get(a); }`,
+      "handlers/h.ts": `${HEAD}export function bad(a: string): void { items.get(nameof<Item>() + a); }\nexport function good(a: string): void { items.get(a); }`,
     });
     expect(handlers.map(({ name, plan }) => `${name}: ${plan.kind}`)).toEqual(["bad: recorded", "good: sliced"]);
   });

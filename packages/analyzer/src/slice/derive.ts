@@ -13,6 +13,7 @@ import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
 import { KeyPatterns } from "./key-patterns.ts";
+import { expenseDiagnostic } from "./explain.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
 
@@ -41,9 +42,14 @@ function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
       }),
       ...patternsOf(slice, pointsTo, keys),
       transformations: slice.transformations,
-      explanations: [],
+      explanations: slice.explanations,
       plain: other,
-      diagnostics: broken === null ? [] : [withoutTransformations(handler, broken)],
+      diagnostics: [
+        ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
+        ...slice.explanations
+          .filter(({ steps }) => steps > 0)
+          .map((explanation) => expenseDiagnostic(handler.name, explanation)),
+      ],
     });
     return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
   } catch (thrown) {

@@ -293,6 +293,7 @@ export class KeyPatterns {
         return keys === undefined ? described(receiver) : [{ kind: "values", elements: keys.flatMap(described) }];
       }
       case "plain":
+      case "flattened":
       case "mapped":
       case "accumulator":
       case "argument":

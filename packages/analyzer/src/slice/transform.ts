@@ -15,7 +15,7 @@ import {
   type Statement,
 } from "../lower/ir.ts";
 import { Refusal } from "../lower/refusal.ts";
-import type { Transformation, TransformationKind } from "../front.ts";
+import type { Explanation, Transformation, TransformationKind } from "../front.ts";
 import { CostModel, EXPENSIVE_STEPS } from "../infer/cost.ts";
 import { Expense } from "../infer/expense.ts";
 import { KeptCode, recursiveFunctions } from "../infer/kept-code.ts";
@@ -23,6 +23,7 @@ import type { PointsTo } from "../infer/points-to.ts";
 import { computeRelevance, type Relevance } from "../infer/relevance.ts";
 import { abortsIn, Abandoning, stopsInside, type Abandoned, type Branch, type Option } from "./abandon.ts";
 import { Copier } from "./copy.ts";
+import { explain } from "./explain.ts";
 import { buildResidual, type Residual } from "./residual.ts";
 import { Separation } from "./separate.ts";
 import { brokenRuleOfWidening, rankingsIn, type Ranking, type Widened } from "./widening.ts";
@@ -34,6 +35,7 @@ export interface Slice {
   /** Estimated work of a run. */
   readonly steps: number;
   readonly transformations: readonly Transformation[];
+  readonly explanations: readonly Explanation[];
 }
 
 /** The plain slice, and a better one if there is any. */
@@ -48,7 +50,7 @@ export function sliceProgram(program: Program, pointsTo: PointsTo, refused: Read
 
 type Bodies = ReadonlyMap<FunctionDeclaration, readonly Statement[]>;
 
-interface Attempt extends Omit<Slice, "transformations"> {
+interface Attempt extends Omit<Slice, "transformations" | "explanations"> {
   readonly options: ReadonlySet<Option>;
   readonly bodies: Bodies;
   readonly unions: readonly Abandoned[];
@@ -76,7 +78,13 @@ class Slicing {
   run(): Slices {
     const relevance = computeRelevance(this.program, this.pointsTo);
     const residual = buildResidual(this.program, relevance, this.pointsTo, { exact: true });
-    const plain: Slice = { residual, relevance, steps: stepsOf(residual), transformations: [] };
+    const plain: Slice = {
+      residual,
+      relevance,
+      steps: stepsOf(residual),
+      transformations: [],
+      explanations: this.explained(relevance),
+    };
     if (stepsOf(residual, COMPUTED) < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
       const transformed = this.transformed(relevance);
@@ -115,7 +123,13 @@ class Slicing {
       ...unions.map((union) => describe(union, candidate, saved.get(union.branch) ?? 0)),
       ...widened.map((widening) => describeWidening(widening, candidate, saved.get(widening.ranking) ?? 0)),
     ].toSorted((a, b) => a.span.start - b.span.start);
-    return { residual, relevance, steps, transformations };
+    return { residual, relevance, steps, transformations, explanations: this.explained(relevance) };
+  }
+
+  /** Of the program as it stands. */
+  private explained(relevance: Relevance): Explanation[] {
+    const { pointsTo } = this;
+    return explain(pointsTo.reached, { relevance, pointsTo }, new CostModel(pointsTo.reached, COMPUTED));
   }
 
   private rankings(plain: Relevance): Ranking[] {

@@ -294,3 +294,62 @@ describe("ranked candidates are all accessed", () => {
     `function rank(x: Item, y: Item): i32 { B.has('r' + x.s); return x.n - y.n; }\n${ranked("for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);").replace("(x, y) => x.n - y.n", "rank")}`,
   );
 });
+
+describe("what is kept is explained", () => {
+  const built = (source: string): BuildResult =>
+    buildWith({ ...buildInput({ "handlers/h.ts": HEAD + source }), optimize: false }, slicer);
+  const LINES = HEAD.split("\n").length - 1;
+
+  test("an expensive loop, up to the access whose key needs it", () => {
+    const { handlers, diagnostics } = built(
+      "export function h(a: string): void {\n  const i = new Item();\n  i.s = 'k' + slow(a).toString();\n  A.get(i.s);\n}",
+    );
+    const [explanation] = handlers[0]!.explanations;
+    expect(explanation?.what).toMatch(/^keeps an expensive loop \(≈ [\d,]+ steps\)$/);
+    expect(explanation?.steps).toBeGreaterThan(20_000);
+    expect(explanation?.chain.map(({ words, span }) => `${words} ${span.line - LINES}`)).toEqual([
+      expect.stringContaining("flows into"),
+      "flows into 3",
+      "key of this access 4",
+    ]);
+    expect(diagnostics).toMatchObject([{ code: "expensive_read_write_set", severity: "info" }]);
+  });
+
+  test("a read whose value is needed", () => {
+    const { handlers, diagnostics } = built(
+      "export function h(a: string): void {\n  const i = A.get(a);\n  if (i == null) return;\n  B.get(i.s + 'x');\n}",
+    );
+    expect(handlers[0]!.explanations).toMatchObject([
+      {
+        what: "needs the value of this read",
+        steps: 0,
+        chain: [{ words: "flows into" }, { words: "key of this access" }],
+      },
+    ]);
+    expect(diagnostics).toEqual([]);
+  });
+
+  test("nothing, where an expensive condition is given up", () => {
+    const { handlers } = built("export function h(a: string): void { if (slow(a) > 1) A.get(a); }");
+    expect(handlers[0]!.explanations).toEqual([]);
+  });
+});
+
+test("a handler may refuse transformations", () => {
+  const transformed = (tag: string): string[] =>
+    kinds(
+      buildWith(
+        {
+          ...buildInput({
+            "handlers/h.ts": `${HEAD}/** ${tag} */\nexport function h(a: string): void { if (slow(a) > 1) A.get(a); if (slow(a) > 2) return; B.get(a); }`,
+          }),
+          optimize: false,
+        },
+        slicer,
+      ).handlers[0]!,
+    );
+  expect(transformed("Both.")).toEqual(["union", "dropped-guard"]);
+  expect(transformed("@refuse union")).toEqual(["dropped-guard"]);
+  expect(transformed("@refuse dropped-guard")).toEqual(["union"]);
+  expect(transformed("@refuse all")).toEqual([]);
+});

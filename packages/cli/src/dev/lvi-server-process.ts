@@ -48,6 +48,8 @@ const MAX_BACKOFF_MS = 5_000;
 /** A server that lived this long did not die of its start. */
 const HEALTHY_AFTER_MS = 10_000;
 const STDERR_KEPT = 4_000;
+/** It is alone, and a killed one is known to be dead at once: a machine that stands still for a while ends nothing. */
+const LEASE_MS = 600_000;
 
 /** Resolves once the server listens. Throws a CommandError if it doesn't come up. */
 export async function startLviServer(options: LviServerOptions): Promise<LviServerProcess> {
@@ -107,6 +109,7 @@ function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions
   const entry = import.meta.resolve("@radical/lvi-server");
   const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
   const args = ["--host", HOST, "--port", "0", "--storage", `sqlite:${join(stateFolder, "data.sqlite")}`];
+  args.push("--lease-ms", String(LEASE_MS));
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -129,6 +129,18 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
       expect([reply.kind, calls]).toEqual(["valid", ["BatchGetItem", "BatchGetItem"]]);
     });
 
+    test("a location that has not heard of this server yet: one look-up more", async () => {
+      const stranger = new TestClient(server.url, await testModule());
+      const read = () =>
+        stranger.requestOf(
+          "read",
+          "nothing",
+          incrementUnits("nothing", ABSENT).map(({ unit }) => ({ unit, mode: "read", version: ABSENT.version })),
+        );
+      expect((await callsOf(() => stranger.lvi(read())))[1]).toEqual(["GetItem"]);
+      expect((await callsOf(() => stranger.lvi(read())))[1]).toEqual([]);
+    });
+
     test("a near-storage execution that writes: one; asked for again: none", async () => {
       await client.read("near");
       const request = client.requestOf("increment", "near", null);

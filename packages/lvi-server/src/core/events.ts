@@ -38,6 +38,8 @@ export type Event =
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
+  /** Not held: another server has the lease. */
+  | { readonly kind: "lease-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   /** `none`: the operation did nothing. `unknown`: it may have been done. */
   | {
       readonly kind: "storage-failed";
@@ -87,6 +89,8 @@ export type Effect =
       readonly expects: "pending" | "new";
       readonly completion: Completion;
     }
+  /** For another term from when this effect is carried out. */
+  | { readonly kind: "renew-lease"; readonly operation: OperationId; readonly termMs: number }
   | { readonly kind: "collect"; readonly doneBeforeMs: number }
   | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask }
   | { readonly kind: "note"; readonly note: Note }

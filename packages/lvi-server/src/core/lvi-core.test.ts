@@ -22,7 +22,8 @@ import { describe, expect, test } from "vitest";
 import type { Effect, Event, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
-import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore } from "./lvi-core.ts";
+import type { HeldLease } from "./lease.ts";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
@@ -85,6 +86,8 @@ class Story {
   #core: LviCore;
   readonly #options: Partial<CoreOptions>;
   #nowMs = START_MS;
+  wallOffsetMs = 0;
+  readonly #lease: HeldLease | null;
   #epoch = 2;
   /** How often each execution was sent, and what the location has seen of the server. */
   readonly #attempts = new Map<string, number>();
@@ -95,7 +98,8 @@ class Story {
   readonly #said: string[] = [];
   readonly #notes: NoteName[] = [];
 
-  constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}) {
+  constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}, lease: HeldLease | null = null) {
+    this.#lease = lease;
     let sequence = 0;
     for (const [name, value] of Object.entries(items)) {
       this.items.set(unit(name), { commitId: commitId(1, ++sequence), value: encode(value) });
@@ -104,9 +108,14 @@ class Story {
     this.#core = this.#start([]);
   }
 
+  /** By the wall clock it may be any time. */
+  get #now(): Now {
+    return { monotonicMs: this.#nowMs, wallMs: this.#nowMs + this.wallOffsetMs };
+  }
+
   #start(pending: readonly Intent[]): LviCore {
-    const recovered = { epoch: this.#epoch, pending, modules: new Map([[MODULE, PLANS]]) };
-    return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#nowMs);
+    const recovered = { epoch: this.#epoch, pending, lease: this.#lease, modules: new Map([[MODULE, PLANS]]) };
+    return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#now);
   }
 
   /** The process is killed and another one starts; operations under way never happened. */
@@ -131,7 +140,7 @@ class Story {
       module: MODULE,
       handler: "f",
       args: encode("args"),
-      environment: { timeMs: this.#nowMs, seed: new Uint8Array(16) },
+      environment: { timeMs: this.#now.wallMs, seed: new Uint8Array(16) },
       location: "near",
       units: words === null ? null : words.map((word) => this.#accessed(word)),
       retained: false,
@@ -226,13 +235,22 @@ class Story {
   }
 
   /** Storage fails the oldest operation of a kind. */
-  failed(kind: "load" | "store-intent" | "complete", effect: "none" | "unknown"): void {
+  failed(kind: "load" | "store-intent" | "complete" | "renew-lease", effect: "none" | "unknown"): void {
     this.#tell({ kind: "storage-failed", operation: this.#take(kind).operation, effect, reason: "the story wants it" });
   }
 
   /** The oldest run ends. */
   ran(outcome: ExecutionResult): void {
     this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome });
+  }
+
+  renewed(isHeld: boolean): void {
+    this.#tell({ kind: "lease-renewed", operation: this.#take("renew-lease").operation, isHeld });
+  }
+
+  /** Time passes, and the server does not notice. */
+  sleeps(ms: number): void {
+    this.#nowMs += ms;
   }
 
   passes(ms: number): void {
@@ -272,7 +290,7 @@ class Story {
   }
 
   #tell(event: Event): void {
-    for (const effect of this.#core.step(this.#nowMs, event)) {
+    for (const effect of this.#core.step(this.#now, event)) {
       if (effect.kind === "note") {
         this.#notes.push(effect.note.name);
         continue;
@@ -306,6 +324,8 @@ class Story {
           .join(" ");
         return `run ${showAccess(effect.task.access)} on ${values}`.trimEnd();
       }
+      case "renew-lease":
+        return "renew";
       case "collect":
       case "halt":
       case "note":
@@ -840,15 +860,63 @@ describe("followups", () => {
 });
 
 describe("clocks", () => {
-  test("a clock that jumped ahead and was set right again makes nobody wait longer", () => {
+  test("a wall clock that is set changes nothing that is due", () => {
     const story = new Story({ x: "1" });
-    story.passes(3_600_000);
-    story.passes(-3_600_000);
+    story.wallOffsetMs = 3_600_000;
     story.request("A", "!x");
     story.stored();
+    story.wallOffsetMs = -3_600_000;
+    story.passes(4_999);
     expect(story.said).toEqual(["intent A 2.1 x:write", "A ← valid 2.1"]);
-    story.passes(5_000);
+    story.passes(1);
     expect(story.said).toEqual(["run declared on"]);
+  });
+});
+
+describe("the lease", () => {
+  const lease = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950 };
+  const renewed = (story: Story, isHeld = true): void => story.renewed(isHeld);
+
+  test("is renewed in time, and counts from when the renewal was sent", () => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.passes(250);
+    expect(story.said).toEqual(["renew"]);
+    story.passes(600);
+    renewed(story);
+    story.passes(349);
+    expect(story.said).toEqual(["renew"]);
+    story.passes(1);
+    expect(story.said).toEqual(["halt"]);
+  });
+
+  test("is over: nothing is served from memory any more", () => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.request("A", "x=1");
+    story.loaded();
+    expect(story.said).toEqual(["load x", "A ← valid without intent"]);
+    story.sleeps(950);
+    story.request("B", "x=1");
+    expect(story.said).toEqual(["halt"]);
+    story.request("C", "x=1");
+    expect(story.said).toEqual([]);
+  });
+
+  test("is over before storage answers: the answer is not acted upon", () => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.request("A", "!x");
+    story.sleeps(950);
+    story.stored();
+    expect(story.said).toEqual(["intent A 2.1 x:write", "halt"]);
+  });
+
+  test("a renewal that failed is tried again; one that says it is another's ends the server", () => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.passes(250);
+    story.failed("renew-lease", "unknown");
+    story.passes(100);
+    expect(story.said).toEqual(["renew", "renew"]);
+    renewed(story, false);
+    expect(story.said).toEqual(["halt"]);
   });
 });
 

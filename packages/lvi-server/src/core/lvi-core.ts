@@ -58,6 +58,7 @@ import {
   type IntentRecord,
   type Invocation,
 } from "./intent.ts";
+import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { VersionTable } from "./version-table.ts";
 
@@ -116,7 +117,14 @@ export interface Recovered {
   /** One more than the last server's; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
+  /** Null: nobody else knows the storage. */
+  readonly lease: HeldLease | null;
   readonly modules: ReadonlyMap<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
+}
+
+export interface Now {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
 }
 
 /** Sorts before every unit. Held shared by all that hold locks, exclusive by an execution that must run alone. */
@@ -222,6 +230,7 @@ type Due =
   | { readonly kind: "followup"; readonly execution: Execution }
   | { readonly kind: "replay"; readonly execution: Execution; readonly reason: string }
   | { readonly kind: "run-again"; readonly execution: Execution }
+  | { readonly kind: "renew-lease" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -246,28 +255,39 @@ export class LviCore {
   /** Executions that nobody is ahead of since this step. */
   readonly #due: Execution[] = [];
   #effects: Effect[] = [];
+  /** Monotonic, for all that is due; and by the wall clock, for what others compare with theirs. */
   #nowMs: number;
+  #wallMs: number;
   #names = 0;
+  readonly #leaseTermMs: number;
+  #leaseUntilMs: number;
+  /** The renewal under way. */
+  #renewal: { readonly operation: OperationId; readonly sentAtMs: number } | null = null;
   #draining = false;
   #halted = false;
 
-  constructor(options: CoreOptions, recovered: Recovered, nowMs: number) {
+  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now) {
     this.#options = options;
     this.#epoch = recovered.epoch;
-    this.#nowMs = nowMs;
+    this.#nowMs = monotonicMs;
+    this.#wallMs = wallMs;
+    this.#leaseTermMs = recovered.lease?.termMs ?? Infinity;
+    this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
+    if (recovered.lease !== null) this.#renewSoon(0);
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
-    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, nowMs);
+    this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
-    this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, nowMs);
+    this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, wallMs);
     const adopted = new Map<CommitId, Execution>();
     for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, adopted);
   }
 
-  /** When to send the event `clock`; null: not until something else happens. */
+  /** When to send the event `clock`, monotonic; null: not until something else happens. */
   get wakeAtMs(): number | null {
-    return this.#deadlines.nextMs;
+    const atMs = Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs);
+    return this.#halted || atMs === Infinity ? null : atMs;
   }
 
   /** Executions under way, and among them those whose intent is pending. */
@@ -282,10 +302,16 @@ export class LviCore {
     return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0;
   }
 
-  step(nowMs: number, event: Event): readonly Effect[] {
-    // As it is, also when the clock was set back: with the latest time ever seen, a jump ahead would last.
-    this.#nowMs = nowMs;
+  step({ monotonicMs, wallMs }: Now, event: Event): readonly Effect[] {
+    this.#nowMs = monotonicMs;
+    this.#wallMs = wallMs;
     this.#effects = [];
+    // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
+    // may not be among those that the next server has found.
+    if (monotonicMs >= this.#leaseUntilMs) {
+      this.#halt("the lease has run out");
+      return this.#effects;
+    }
     this.#handle(event);
     while (this.#ready.length > 0 || this.#due.length > 0) {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
@@ -315,6 +341,8 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
+      case "lease-renewed":
+        return this.#leaseRenewed(event.isHeld);
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
@@ -322,8 +350,8 @@ export class LviCore {
       case "clock":
         return this.#clock();
       case "collect": {
-        const doneBeforeMs = this.#nowMs - this.#options.retentionMs;
-        this.#finished.collect(doneBeforeMs, this.#nowMs);
+        const doneBeforeMs = this.#wallMs - this.#options.retentionMs;
+        this.#finished.collect(doneBeforeMs, this.#wallMs);
         this.#effects.push({ kind: "collect", doneBeforeMs });
         return;
       }
@@ -337,13 +365,13 @@ export class LviCore {
   #request(id: CallerId, request: LviRequest): void {
     const { executionId, module, handler, units, location } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
-    const caller: Caller = { id, request, receivedAtMs: this.#nowMs, deadlineMs: this.#nowMs + waitMs };
+    const caller: Caller = { id, request, receivedAtMs: this.#wallMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
       this.#remember(request);
       this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
     };
 
-    if (this.#halted) return refuse("draining", "another server has taken over", 1_000);
+    if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
       if (!sameCall(known.invocation, request)) return refuse("idempotency_key_reused", REUSED, null);
@@ -351,7 +379,7 @@ export class LviCore {
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, null);
-    const seen = this.#answered.look(request, this.#latest, this.#nowMs);
+    const seen = this.#answered.look(request, this.#latest, this.#wallMs);
     if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
     if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
@@ -359,7 +387,7 @@ export class LviCore {
     if (plans === undefined) return refuse("unknown_module", `module ${module} is not registered`, 1_000);
     const plan = plans.get(handler);
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
-    if (Math.abs(request.environment.timeMs - this.#nowMs) > this.#options.maxClockSkewMs) {
+    if (Math.abs(request.environment.timeMs - this.#wallMs) > this.#options.maxClockSkewMs) {
       return refuse(
         "clock_skew",
         `the location's time ${request.environment.timeMs} is too far from the server's`,
@@ -401,7 +429,7 @@ export class LviCore {
     this.#executions.set(executionId, execution);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
-    if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#nowMs)) return this.#begin(execution);
+    if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs)) return this.#begin(execution);
     // The conditional insert of an intent would find out too, but a repeat may find nothing to write any more.
     const operation = ++this.#names;
     execution.phase = { kind: "looking-up" };
@@ -410,7 +438,7 @@ export class LviCore {
   }
 
   #remember(request: LviRequest): void {
-    this.#answered.add(request, () => commitId(this.#epoch, ++this.#sequence), this.#nowMs);
+    this.#answered.add(request, () => commitId(this.#epoch, ++this.#sequence), this.#wallMs);
   }
 
   /** Whether no earlier server can have met the execution: its first sending left after this one had started. */
@@ -575,7 +603,7 @@ export class LviCore {
           version: accessed.mode === "write" ? null : accessed.version,
         }))
         .toSorted(byUnit),
-      createdAtMs: this.#nowMs,
+      createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;
     execution.phase = { kind: "storing" };
@@ -585,7 +613,7 @@ export class LviCore {
 
   #intentStored(operation: OperationId, result: StoreResult): void {
     const { execution, intent } = this.#takeOperation(operation, "store");
-    if (result.kind === "fenced") return this.#halt();
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
       // A storage answer may have been lost: then the intent that exists is this one.
@@ -974,7 +1002,7 @@ export class LviCore {
       outcome,
       writes,
       writesHash: completionHash(outcome, writes),
-      doneAtMs: this.#nowMs,
+      doneAtMs: this.#wallMs,
     };
     execution.phase = { kind: "completing", completion };
     this.#versions.applyStarted(writes);
@@ -988,7 +1016,7 @@ export class LviCore {
   #completed(operation: OperationId, result: CompleteResult): void {
     const { execution, effect } = this.#takeOperation(operation, "complete");
     const { completion } = effect;
-    if (result.kind === "fenced") return this.#halt();
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
       // A storage answer may have been lost: then the completion that exists is this one.
@@ -1169,6 +1197,12 @@ export class LviCore {
         case "run-again":
           if (due.execution.phase.kind === "paused") this.#runNearStorage(due.execution, "requested");
           break;
+        case "renew-lease": {
+          const operation = ++this.#names;
+          this.#renewal = { operation, sentAtMs: this.#nowMs };
+          this.#effects.push({ kind: "renew-lease", operation, termMs: this.#leaseTermMs });
+          break;
+        }
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -1204,6 +1238,11 @@ export class LviCore {
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
+    if (operation === this.#renewal?.operation) {
+      this.#note("storage_failed", null, `renew: ${reason}`);
+      // It may have been renewed; until its time is over it is held.
+      return this.#renewSoon(Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs)));
+    }
     const failed = this.#operations.get(operation)!;
     const { execution } = failed;
     this.#note("storage_failed", execution, `${failed.kind}: ${reason}`);
@@ -1294,9 +1333,21 @@ export class LviCore {
     }
   }
 
-  #halt(): void {
+  #renewSoon(ms: number): void {
+    this.#renewal = null;
+    this.#deadlines.add(this.#nowMs + ms, { kind: "renew-lease" });
+  }
+
+  #leaseRenewed(isHeld: boolean): void {
+    if (!isHeld) return this.#halt(TAKEN_OVER);
+    this.#leaseUntilMs = heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs);
+    this.#renewSoon(renewalMs(this.#leaseTermMs));
+  }
+
+  #halt(reason: string): void {
+    if (this.#halted) return;
     this.#halted = true;
-    this.#effects.push({ kind: "halt", reason: "another server has taken over the storage" });
+    this.#effects.push({ kind: "halt", reason });
   }
 
   // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -1354,7 +1405,7 @@ export class LviCore {
   }
 
   #times(receivedAtMs: number): { receivedAtMs: number; sentAtMs: number } {
-    return { receivedAtMs, sentAtMs: this.#nowMs };
+    return { receivedAtMs, sentAtMs: this.#wallMs };
   }
 
   #note(name: NoteName, about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null, detail?: string): void {
@@ -1369,6 +1420,7 @@ export class LviCore {
 }
 
 const WAITED = "waited too long for units that other executions hold";
+const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";

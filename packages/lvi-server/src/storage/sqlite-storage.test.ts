@@ -6,7 +6,6 @@ import { unitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import { describeStorage } from "./storage-conformance.ts";
-import { StorageError } from "./storage.ts";
 
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
@@ -36,12 +35,30 @@ describe("in a file", () => {
     };
   });
 
-  test("only one server at a time", () =>
+  test("of two servers the second sees the first one's lease, and at once when that one is gone", () =>
     inFolder(async (file) => {
-      const first = new SqliteStorage(file);
-      expect(() => new SqliteStorage(file)).toThrow(StorageError);
+      const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
+      expect(await first.acquireLease(await first.readLease(), 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+      expect(await second.readLease()).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+      // It dies without giving the lease up.
       await first.close();
-      await new SqliteStorage(file).close();
+      const seen = await second.readLease();
+      expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 0 });
+      expect(await second.acquireLease(seen, 1_000)).toMatchObject({ epoch: 2 });
+      await second.close();
+    }));
+
+  test("a server that took over from a stopped one is not taken for dead when that one ends", () =>
+    inFolder(async (file) => {
+      const [first, second, third] = [new SqliteStorage(file), new SqliteStorage(file), new SqliteStorage(file)];
+      await first.acquireLease(await first.readLease(), 1_000);
+      // It has waited the lease out.
+      await second.acquireLease(await second.readLease(), 1_000);
+      expect(await first.renewLease(1, 1_000)).toBe(false);
+      await first.close();
+      expect(await third.readLease()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+      await third.close();
+      await second.close();
     }));
 
   test("other tools can read it while the server runs", () =>

@@ -20,7 +20,8 @@ import {
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import { type Lease, type Storage, StorageError, type StoredModule } from "./storage.ts";
+import type { Lease } from "../core/lease.ts";
+import { type Storage, StorageError, type StoredModule } from "./storage.ts";
 
 const SCHEMA_VERSION = 1;
 
@@ -78,22 +79,23 @@ interface Job {
 }
 
 export class SqliteStorage implements Storage {
-  readonly isExclusive = true;
+  readonly isExclusive: boolean;
   readonly #database: DatabaseSync;
-  /** Holds an operating-system lock as long as the process lives, so that two servers never share a file. */
-  readonly #guard: DatabaseSync | null;
+  readonly #file: string;
+  /**
+   * Holds an operating-system lock as long as its process lives: who gets it knows that the holder of the lease is dead,
+   * if that one had it, and need not wait its lease out.
+   */
+  #guard: DatabaseSync | null = null;
+  /** Acquired here; null: no lease yet. */
+  #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
-  /** The term of who holds the lease. Whoever held it before the file was opened here is gone. */
-  #termMs = 0;
 
-  /** `:memory:` keeps nothing. Throws a StorageError if the file can't be used, or is used by another server. */
+  /** `:memory:` keeps nothing. Throws a StorageError if the file can't be used. */
   constructor(file: string) {
-    try {
-      this.#guard = file === ":memory:" ? null : lockFile(`${file}.lock`);
-    } catch (error) {
-      throw new StorageError("none", `${file} is in use by another server, or its folder is not writable`, error);
-    }
+    this.#file = file;
+    this.isExclusive = file === ":memory:";
     try {
       this.#database = new DatabaseSync(file);
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;");
@@ -102,14 +104,19 @@ export class SqliteStorage implements Storage {
       if (version !== null && version !== SCHEMA_VERSION)
         throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
       this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
+      this.#run("INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0)");
     } catch (error) {
-      this.#guard?.close();
       throw new StorageError("none", `${file} can't be used as the data file: ${messageOf(error)}`, error);
     }
   }
 
   readLease(): Promise<Lease> {
-    return this.#enqueue(() => this.#lease());
+    return this.#enqueue(() => {
+      this.#guard ??= this.isExclusive ? null : lockFile(`${this.#file}.lock`);
+      const lease = this.#lease();
+      const isGone = this.#guard !== null && this.#number("guarded_epoch") === lease.epoch;
+      return isGone && lease.epoch !== this.#epoch ? { ...lease, termMs: 0 } : lease;
+    });
   }
 
   acquireLease(seen: Lease, termMs: number): Promise<Lease | null> {
@@ -117,8 +124,10 @@ export class SqliteStorage implements Storage {
       const { epoch, beat } = this.#lease();
       if (epoch !== seen.epoch || beat !== seen.beat) return null;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
-      this.#run("UPDATE meta SET number = 0 WHERE name = 'beat'");
-      this.#termMs = termMs;
+      this.#set("beat", 0);
+      this.#set("term_ms", termMs);
+      if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
+      this.#epoch = epoch + 1;
       return this.#lease();
     });
   }
@@ -127,7 +136,7 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) return false;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'beat'");
-      this.#termMs = termMs;
+      this.#set("term_ms", termMs);
       return true;
     });
   }
@@ -330,7 +339,7 @@ export class SqliteStorage implements Storage {
   }
 
   #lease(): Lease {
-    return { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#termMs };
+    return { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
   }
 
   #record(id: ExecutionId): IntentRecord | null {
@@ -341,6 +350,10 @@ export class SqliteStorage implements Storage {
 
   #number(name: string): number | null {
     return this.#get<{ number: number }>("SELECT number FROM meta WHERE name = ?", name)?.number ?? null;
+  }
+
+  #set(name: string, number: number): void {
+    this.#run("UPDATE meta SET number = ? WHERE name = ?", number, name);
   }
 
   #prepare(sql: string): StatementSync {
@@ -364,11 +377,16 @@ export class SqliteStorage implements Storage {
   }
 }
 
-function lockFile(file: string): DatabaseSync {
+/** Null: another process holds the lock. */
+function lockFile(file: string): DatabaseSync | null {
   const guard = new DatabaseSync(file);
-  // A predecessor may still be ending.
-  guard.exec("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
-  return guard;
+  try {
+    guard.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+    return guard;
+  } catch {
+    guard.close();
+    return null;
+  }
 }
 
 function intentOf(row: IntentRow): Intent {

@@ -13,10 +13,11 @@
 import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
+import type { Lease } from "../core/lease.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
-  /** Nobody else can open this storage while it is open here, so that the lease needs no renewal. */
+  /** Nobody else knows this storage, so that the lease needs no renewal. */
   readonly isExclusive: boolean;
 
   /** The lease as it is; epoch 0 before the first server. */
@@ -50,15 +51,6 @@ export interface Storage {
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
-}
-
-/** The right to serve, as storage has it. It holds no time, since the clocks of two servers can't be compared. */
-export interface Lease {
-  readonly epoch: number;
-  /** One more with each renewal: as long as it changes, its holder lives. */
-  readonly beat: number;
-  /** For how long after a renewal its holder may serve; 0: nobody holds it. */
-  readonly termMs: number;
 }
 
 export interface StoredModule {

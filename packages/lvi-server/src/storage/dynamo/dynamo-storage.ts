@@ -25,7 +25,8 @@ import {
 import type { CompleteResult, StoreResult } from "../../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
-import { type Lease, type Storage, StorageError, type StoredModule } from "../storage.ts";
+import type { Lease } from "../../core/lease.ts";
+import { type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";

@@ -1,0 +1,127 @@
+/** Candidates and a holder on one storage, each with a clock of its own. */
+import { describe, expect, test } from "vitest";
+import { Candidate, type CandidateEffect, type HeldLease, heldUntilMs, type Lease } from "./lease.ts";
+
+const TERM_MS = 1_000;
+
+class TestStorage {
+  lease: Lease = { epoch: 0, beat: 0, termMs: 0 };
+
+  acquire(seen: Lease, termMs: number): Lease | null {
+    if (seen.epoch !== this.lease.epoch || seen.beat !== this.lease.beat) return null;
+    return (this.lease = { epoch: this.lease.epoch + 1, beat: 0, termMs });
+  }
+
+  renew(epoch: number): boolean {
+    if (epoch !== this.lease.epoch) return false;
+    this.lease = { ...this.lease, beat: this.lease.beat + 1 };
+    return true;
+  }
+}
+
+/** A server whose clock runs at a rate, and begins anywhere. */
+class Server {
+  readonly #storage: TestStorage;
+  readonly #rate: number;
+  readonly #candidate = new Candidate(TERM_MS);
+  #effect: CandidateEffect = this.#candidate.start();
+  #wakeMs = 0;
+  lease: HeldLease | null = null;
+
+  constructor(storage: TestStorage, rate: number) {
+    this.#storage = storage;
+    this.#rate = rate;
+  }
+
+  clock(trueMs: number): number {
+    return 7_777_777 + trueMs * this.#rate;
+  }
+
+  isHeld(trueMs: number): boolean {
+    return this.lease !== null && this.clock(trueMs) < this.lease.untilMs;
+  }
+
+  /** Does what there is to do by then. */
+  run(trueMs: number): void {
+    const nowMs = this.clock(trueMs);
+    while (this.lease === null) {
+      const effect = this.#effect;
+      switch (effect.kind) {
+        case "read":
+          this.#effect = this.#candidate.step(nowMs, { kind: "read", lease: this.#storage.lease });
+          break;
+        case "acquire": {
+          const lease = this.#storage.acquire(effect.seen, effect.termMs);
+          this.#effect = this.#candidate.step(nowMs, { kind: "acquired", lease });
+          break;
+        }
+        case "wait":
+          if (this.#wakeMs === 0) this.#wakeMs = nowMs + effect.ms;
+          if (nowMs < this.#wakeMs) return;
+          this.#wakeMs = 0;
+          this.#effect = this.#candidate.step(nowMs, { kind: "waited" });
+          break;
+        case "elected":
+          this.lease = effect.lease;
+      }
+    }
+  }
+
+  renew(trueMs: number): void {
+    if (this.lease !== null && this.#storage.renew(this.lease.epoch))
+      this.lease = { ...this.lease, untilMs: heldUntilMs(this.clock(trueMs), TERM_MS) };
+  }
+}
+
+test("the first server gets it at once", () => {
+  const server = new Server(new TestStorage(), 1);
+  server.run(0);
+  expect(server.lease).toMatchObject({ epoch: 1, termMs: TERM_MS });
+  expect(server.isHeld(900)).toBe(true);
+});
+
+test("a candidate waits as long as the holder renews it", () => {
+  const storage = new TestStorage();
+  const [first, second] = [new Server(storage, 1), new Server(storage, 1)];
+  first.run(0);
+  for (let ms = 0; ms < 10 * TERM_MS; ms += 10) {
+    if (ms % 250 === 0) first.renew(ms);
+    second.run(ms);
+  }
+  expect(second.lease).toBe(null);
+});
+
+describe.each([0.95, 1, 1.05])("a holder whose clock runs %d as fast", (rate) => {
+  test.each([0.95, 1, 1.05])("and a candidate whose clock runs %d as fast never have it both", (other) => {
+    const storage = new TestStorage();
+    const [first, second] = [new Server(storage, rate), new Server(storage, other)];
+    first.run(0);
+    let tookOverMs = 0;
+    for (let ms = 0; ms < 3 * TERM_MS; ms++) {
+      second.run(ms);
+      if (second.lease !== null && tookOverMs === 0) tookOverMs = ms;
+      expect(first.isHeld(ms) && second.isHeld(ms)).toBe(false);
+    }
+    expect(second.lease).toMatchObject({ epoch: 2 });
+    expect(tookOverMs).toBeLessThan(1.2 * TERM_MS);
+  });
+});
+
+test("one that was given up is taken at once", () => {
+  const storage = new TestStorage();
+  new Server(storage, 1).run(0);
+  storage.lease = { ...storage.lease, beat: 1, termMs: 0 };
+  const second = new Server(storage, 1);
+  second.run(1);
+  expect(second.lease).toMatchObject({ epoch: 2 });
+});
+
+test("of two candidates one gets it; after a failure they look again", () => {
+  const seen: Lease = { epoch: 3, beat: 4, termMs: 0 };
+  const candidate = new Candidate(TERM_MS);
+  expect(candidate.start()).toEqual({ kind: "read" });
+  expect(candidate.step(0, { kind: "read", lease: seen })).toEqual({ kind: "acquire", seen, termMs: TERM_MS });
+  expect(candidate.step(0, { kind: "acquired", lease: null })).toEqual({ kind: "read" });
+  expect(candidate.step(0, { kind: "failed" })).toMatchObject({ kind: "wait" });
+  expect(candidate.step(0, { kind: "waited" })).toEqual({ kind: "read" });
+});

@@ -710,6 +710,8 @@ class FunctionWriter {
           (name) =>
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
+      "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();
         return this.on(
@@ -882,6 +884,32 @@ class FunctionWriter {
       loop: loops,
       "loop-again": loops,
     };
+  }
+
+  /** Accesses of the best by an expensive order. */
+  private ranking(): string {
+    const { random } = this;
+    const [element, score] = random.pick([
+      ["Node", "slow(p.s) - slow(q.s)"],
+      ["Node", "q.x - p.x + slow(q.s)"],
+      ["string", "slow(p) - slow(q)"],
+    ] as const);
+    const list = random.name();
+    const counter = random.name();
+    const head = `const ${list} = few<${element}>(${this.value(`${element}[]`)}).slice(0);\n${list}.sort((p, q) => ${score});`;
+    const bounds = `let ${counter} = ${random.pick(["0", "0", "1"])}; ${counter} < ${list}.length && ${counter} < ${random.pick(["2", "3", this.value("i32", 3)])}; ${counter}++`;
+    this.loops++;
+    const { jumps } = this;
+    this.jumps = 1;
+    this.scopes.push([]);
+    const item = this.newVariable(element, true);
+    const key = `${random.pick(["key", "wide"])}(${element === "Node" ? `${item}.s` : item})`;
+    const body = random.chance(0.5) ? "" : this.body(1 + random.below(2));
+    this.scopes.pop();
+    this.jumps = jumps;
+    this.loops--;
+    const again = random.chance(0.2) ? `\nT.get(wide(${list}.length.toString()));` : "";
+    return `${head}\nfor (${bounds}) {\n  const ${item}: ${element} = ${list}[${counter}];\n  ${this.table()}.get(${key});\n${body}}${again}`;
   }
 
   private resultOfReturn(): string {

@@ -195,9 +195,8 @@ describe("bad input never reaches the primary", () => {
   });
 
   test("just small enough is taken", async () => {
-    const overhead = JSON.stringify({ key: "large", text: "" }).length;
-    const response = await location.call("write", { key: "large", text: "x".repeat(1024 * 1024 - overhead) });
-    expect(response.status).toBe(200);
+    const body = JSON.stringify({ key: "large", text: "t" });
+    expect((await post(body.padEnd(1024 * 1024))).status).toBe(200);
   });
 
   test("deep nesting", async () => {

@@ -78,6 +78,8 @@ export class KeyPatterns {
   of(access: Access, table: string): readonly string[] {
     const found = new Set<string>();
     for (const description of this.#describe(access.key, NOWHERE, 0)) found.add(`${table}/${this.#key(description)}`);
+    // The default of a field that is set before it is used: no item has an empty key.
+    found.delete(`${table}/`);
     if (found.size === 0 || found.size > MOST) return [`${table}/{= ${this.source(access.key.span)}}`];
     return [...found].toSorted();
   }

@@ -552,6 +552,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (only === undefined || others.length > 0) continue;",
     replace: "if (only === undefined) continue;",
   },
+  {
+    rule: "union: a write that is only perhaps made hides no read",
+    file: "slice/transform.ts",
+    find: "{ exact: false }",
+    replace: "{ exact: true }",
+  },
   // Widening
   {
     rule: "widening: comparing only compares",

@@ -725,6 +725,7 @@ class Analysis implements Relevance {
     }
     if (isFixed && !isConstructor)
       for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
+    for (const callee of callees) this.fieldBehind(callee);
     if (matters) this.add(this.kept, expression);
     this.leaveCallees(callees, state);
     for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
@@ -741,6 +742,14 @@ class Analysis implements Relevance {
       for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
     if (receiver !== null) this.visit(receiver, true, state);
     return matters;
+  }
+
+  /** A field that satisfies the setter of an interface is there even if nobody reads it. */
+  private fieldBehind({ kind, implicit, body }: FunctionDeclaration): void {
+    const [only] = body;
+    if (kind !== "setter" || !implicit || only?.kind !== "expression") return;
+    if (only.expression.kind === "assignment" && only.expression.target.kind === "field")
+      this.add(this.fields, only.expression.target.field);
   }
 
   private library(expression: LibraryCall, needed: boolean, state: State): boolean {

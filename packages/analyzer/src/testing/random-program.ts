@@ -23,6 +23,8 @@ type TypeName =
   | "Shape"
   | "Base"
   | "Holder"
+  | "Sound"
+  | "Pair"
   | "Box<Node>"
   | "i32[]"
   | "string[]"
@@ -47,6 +49,8 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "Shape",
   "Base",
   "Holder",
+  "Sound",
+  "Pair",
   "Box<Node>",
   "i32[]",
   "string[]",
@@ -84,7 +88,8 @@ export function randomProgram(seed: number): RandomProgram {
   const helpers: Helper[] = [];
   const text: string[] = [PRELUDE];
   const features = new Set<string>();
-  const context = { random, helpers, features };
+  // Taking unions apart costs most of the analysis, so not all programs have many of them.
+  const context = { random, helpers, features, slowness: random.pick([0, 0, 0.3, 0.6]) };
   for (let index = 0; index < 1 + random.below(4); index++) {
     const recursive = random.chance(0.35);
     const helper: Helper = {
@@ -140,6 +145,8 @@ interface Context {
   readonly random: Random;
   readonly helpers: readonly Helper[];
   readonly features: Set<string>;
+  /** How often an expensive form may be used. */
+  readonly slowness: number;
 }
 
 /** A small deterministic generator (mulberry32). */
@@ -178,6 +185,7 @@ class FunctionWriter {
   private readonly random: Random;
   private readonly helpers: readonly Helper[];
   private readonly features: Set<string>;
+  private readonly slowness: number;
   private readonly result: TypeName | "void";
   private readonly scopes: Variable[][] = [[]];
   private readonly hasDepth: boolean;
@@ -193,6 +201,7 @@ class FunctionWriter {
     this.random = context.random;
     this.helpers = context.helpers;
     this.features = context.features;
+    this.slowness = context.slowness;
     this.result = result;
     this.hasDepth = hasDepth;
   }
@@ -249,6 +258,7 @@ class FunctionWriter {
     const names = Object.keys(choices);
     for (let attempt = 0; attempt < 6; attempt++) {
       const name = this.random.pick(names);
+      if ((name.includes("slow") || name === "guarded-helper") && !this.random.chance(this.slowness)) continue;
       const written = choices[name]?.() ?? null;
       if (written === null) continue;
       this.features.add(name);
@@ -325,6 +335,10 @@ class FunctionWriter {
         return this.inClass ? "this" : random.pick(["base(word, count)", 'new Derived("d", 3)']);
       case "Holder":
         return "new Holder()";
+      case "Sound":
+        return "bell(count)";
+      case "Pair":
+        return random.pick(["pair(1, word)", "new Pair()"]);
       case "Box<Node>":
         return "new Box<Node>(shared)";
       case "i32[]":
@@ -409,6 +423,9 @@ class FunctionWriter {
           "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
           "old-and-new": () => integer((name) => `(${name} + (${name} = ${int()}) + ${name})`),
           comma: () => `((${int()}, ${int()}))`,
+          "interface-field": () => `${this.value("Sound", depth)}.level`,
+          "element-operator": () => `${this.value("Pair", depth)}[${int()}]`,
+          "object-field": () => `${this.value("Pair", depth)}.left`,
         };
       case "string":
         return {
@@ -453,6 +470,9 @@ class FunctionWriter {
           "bytes-to-text": () => this.on("Uint8Array", (name) => `String.UTF8.decode(${name}.buffer)`),
           "stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
           "alias-in-map": () => `${this.value("Holder", depth)}.named(${text()}).s`,
+          "interface-call": () => `${this.value("Sound", depth)}.sound(${text()})`,
+          "default-parameters": () => `named(${[text(), text(), int()].slice(0, 1 + random.below(3)).join(", ")})`,
+          "rest-parameters": () => `joined(${[text(), text(), text()].slice(0, 1 + random.below(3)).join(", ")})`,
           "boxed-text": () => `new Box<string>(${text()}).swap(${text()})`,
         };
       case "bool":
@@ -482,6 +502,11 @@ class FunctionWriter {
           "instance-test": () => `(${this.value("Shape", depth)} instanceof ${random.pick(["Square", "Circle"])})`,
           "accessor-access": () => `${node()}.known`,
           "mutual-recursion": () => `${random.pick(["even", "odd"])}((${int()}) & 3, clip(${text()}))`,
+          "comparison-operator": () =>
+            `(${this.value("Pair", depth)} ${random.pick(["==", "<"])} ${this.value("Pair", depth)})`,
+          "operator-in-library": () =>
+            this.on("Pair", (name) => `[pair(${int()}, "i"), ${name}].includes(${this.value("Pair", depth)})`),
+          "interface-test": () => `(${this.value("Sound", depth)} instanceof ${random.pick(["Horn", "LoudSound"])})`,
           identity: () => `(${node()} == ${node()})`,
           "stored-flag": () => this.on("Item | null", (item) => `(${item} != null && ${item}!.flag)`),
         };
@@ -518,6 +543,13 @@ class FunctionWriter {
         return {
           "keeping-alias": () => `new Holder().keep(${node()})`,
           "kept-alias": () => this.on("Holder", (name) => `${name}.keep(${node()})`),
+        };
+      case "Sound":
+        return { interface: () => `bell(${int()})` };
+      case "Pair":
+        return {
+          "object-literal": () => `pair(${int()}, ${text()})`,
+          "plus-operator": () => `(${this.value("Pair", depth)} + ${this.value("Pair", depth)})`,
         };
       case "Box<Node>":
         return { boxing: () => `new Box<Node>(${node()})` };
@@ -704,6 +736,8 @@ class FunctionWriter {
           (name) =>
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
+      "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();
         return this.on(
@@ -820,6 +854,12 @@ class FunctionWriter {
         ),
       "set-add": () => this.on("Set<string>", (name) => `if (${name}.size < 5) ${name}.add(clip(${text()}));`),
       "set-clear": () => this.on("Set<string>", (name) => `${name}.clear();`),
+      "interface-change": () => this.on("Sound", (name) => `${name}.level = ${int()};`),
+      "interface-cast": () =>
+        this.on("Sound", (name) => `if (${name} instanceof LoudSound) (${name} as LoudSound).louder(${int()});`),
+      "object-change": () =>
+        this.on("Pair", (name) => random.pick([`${name}.left = ${int()};`, `${name}.right = clip(${text()});`])),
+      "element-assignment-operator": () => this.on("Pair", (name) => `${name}[${int()}] = ${int()};`),
       "typed-array-write": () =>
         this.on(
           "Int32Array",
@@ -876,6 +916,32 @@ class FunctionWriter {
       loop: loops,
       "loop-again": loops,
     };
+  }
+
+  /** Accesses of the best by an expensive order. */
+  private ranking(): string {
+    const { random } = this;
+    const [element, score] = random.pick([
+      ["Node", "slow(p.s) - slow(q.s)"],
+      ["Node", "q.x - p.x + slow(q.s)"],
+      ["string", "slow(p) - slow(q)"],
+    ] as const);
+    const list = random.name();
+    const counter = random.name();
+    const head = `const ${list} = few<${element}>(${this.value(`${element}[]`)}).slice(0);\n${list}.sort((p, q) => ${score});`;
+    const bounds = `let ${counter} = ${random.pick(["0", "0", "1"])}; ${counter} < ${list}.length && ${counter} < ${random.pick(["2", "3", this.variable("i32") ?? "count"])}; ${counter}++`;
+    this.loops++;
+    const { jumps } = this;
+    this.jumps = 1;
+    this.scopes.push([]);
+    const item = this.newVariable(element, true);
+    const key = `${random.pick(["key", "wide"])}(${element === "Node" ? `${item}.s` : item})`;
+    const body = random.chance(0.5) ? "" : this.body(1 + random.below(2));
+    this.scopes.pop();
+    this.jumps = jumps;
+    this.loops--;
+    const again = random.chance(0.2) ? `\nT.get(wide(${list}.length.toString()));` : "";
+    return `${head}\nfor (${bounds}) {\n  const ${item}: ${element} = ${list}[${counter}];\n  ${this.table()}.get(${key});\n${body}}${again}`;
   }
 
   private resultOfReturn(): string {

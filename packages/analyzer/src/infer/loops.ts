@@ -91,6 +91,29 @@ function stepOf({ operator, value }: Assigned): number | null {
   return Number.isInteger(number) ? (operator === "+" ? number : -number) : null;
 }
 
+/** `while (true)` that nothing in it leaves: what ends it is a trap, here or in a callee. */
+export function endsByTrapOnly({ condition, body }: LoopStatement): boolean {
+  if (condition !== null && !(condition.kind === "constant" && condition.text === "true")) return false;
+  return !leavesIn(body, true);
+}
+
+function leavesIn(statements: readonly Statement[], breakLeaves: boolean): boolean {
+  return statements.some((statement) => {
+    switch (statement.kind) {
+      case "return":
+      case "throw":
+        return true;
+      case "break":
+        return breakLeaves;
+      case "loop":
+      case "switch":
+        return leavesIn(nestedStatements(statement), false);
+      default:
+        return leavesIn(nestedStatements(statement), breakLeaves);
+    }
+  });
+}
+
 export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
   const counting = countingOf(loop);
   if (counting === null) return false;

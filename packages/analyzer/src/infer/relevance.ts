@@ -30,7 +30,9 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
+import { endsByTrapOnly } from "./loops.ts";
 import type { PointsTo } from "./points-to.ts";
+import { mayTrap } from "./traps.ts";
 
 /** What matters at a place of the program, looking forward. */
 export interface Point {
@@ -54,6 +56,8 @@ export interface Relevance {
   readonly needed: ReadonlySet<Expression>;
   /** Expressions whose own effect is kept. */
   readonly kept: ReadonlySet<Expression>;
+  /** Expressions that stay because it may be their trap that ends a loop. */
+  readonly endings: ReadonlySet<Expression>;
   /** Puts whose value is read again. */
   readonly stored: ReadonlySet<Access>;
   /** Statements of which anything is kept. */
@@ -101,6 +105,9 @@ export function hasFixedSignature(declaration: FunctionDeclaration): boolean {
 const ACCESS = Symbol("access");
 /** The execution may end inside. */
 const STOP = Symbol("stop");
+/** A trap inside may be what ends a loop. */
+const ENDING = Symbol("ending");
+type Event = typeof ACCESS | typeof STOP | typeof ENDING;
 
 interface Summary {
   /** Live after some call. */
@@ -110,7 +117,7 @@ interface Summary {
   /** Used by what is kept of the body and the functions it calls. */
   readonly uses: Set<SharedLocation>;
   /** Definitions kept in the body and the functions it calls. */
-  readonly effects: Set<SharedLocation | typeof ACCESS | typeof STOP>;
+  readonly effects: Set<SharedLocation | Event>;
 }
 
 /** What is known at one point of a function, looking forward. */
@@ -161,6 +168,7 @@ export function computeRelevance(
 class Analysis implements Relevance {
   readonly needed = new Set<Expression>();
   readonly kept = new Set<Expression>();
+  readonly endings = new Set<Expression>();
   readonly stored = new Set<Access>();
   readonly keptStatements = new Set<Statement>();
   readonly jumps = new Set<Statement>();
@@ -184,6 +192,10 @@ class Analysis implements Relevance {
   private current!: FunctionDeclaration;
   private summary!: Summary;
   private exit!: State;
+  /** How many loops that only a trap ends are around; also those around all of a function. */
+  private endless = 0;
+  /** Functions that are called in such loops. */
+  private readonly inEndless = new Set<FunctionDeclaration>();
   private readonly breakTargets: State[] = [];
   private readonly continueTargets: State[] = [];
 
@@ -214,7 +226,7 @@ class Analysis implements Relevance {
 
   effectsOf(declaration: FunctionDeclaration): CalleeEffects {
     const { effects } = this.summaryOf(declaration);
-    const defines = [...effects].filter((effect) => effect !== ACCESS && effect !== STOP);
+    const defines = [...effects].filter((effect) => typeof effect !== "symbol");
     return { defines, stops: effects.has(STOP), accesses: effects.has(ACCESS) };
   }
 
@@ -306,6 +318,7 @@ class Analysis implements Relevance {
     this.current = declaration;
     this.summary = this.summaryOf(declaration);
     this.exit = new State(this.summary.exit, this.summary.accessFollows, null);
+    this.endless = this.inEndless.has(declaration) ? 1 : 0;
     this.breakTargets.length = 0;
     this.continueTargets.length = 0;
   }
@@ -475,6 +488,8 @@ class Analysis implements Relevance {
   private loop(statement: LoopStatement, state: State): boolean {
     const after = state.copy();
     let kept = this.keptStatements.has(statement);
+    const endless = kept && endsByTrapOnly(statement);
+    if (endless) this.endless++;
     /** State at the head: before the condition, for `do` before the body. */
     const head = state.copy();
     let grew = true;
@@ -499,6 +514,7 @@ class Analysis implements Relevance {
       }
       grew = head.join(point) || kept !== keptBefore;
     }
+    if (endless) this.endless--;
     state.join(head);
     if (kept) {
       this.add(this.keptStatements, statement);
@@ -538,12 +554,17 @@ class Analysis implements Relevance {
   private visit(expression: Expression, needed: boolean, state: State): boolean {
     this.observe(expression, "behind", state);
     const outer = this.cause;
-    if (needed) this.because(expression);
+    const ends = this.endless > 0 && expression.kind !== "call" && mayTrap(expression);
+    if (ends) {
+      this.add(this.endings, expression);
+      this.add(this.summary.effects, ENDING);
+    }
+    if (needed || ends) this.because(expression);
     this.cause = expression;
-    const kept = this.visitOwn(expression, needed, state);
+    const kept = this.visitOwn(expression, needed || ends, state);
     this.cause = outer;
     this.observe(expression, "ahead", state);
-    return kept;
+    return kept || ends;
   }
 
   private visitOwn(expression: Expression, needed: boolean, state: State): boolean {
@@ -678,6 +699,7 @@ class Analysis implements Relevance {
     let matters = false;
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
+      if (this.endless > 0) this.add(this.inEndless, callee);
       for (const location of state.live)
         if ("kind" in location || "mutable" in location) this.add(summary.exit, location);
       if (state.accessFollows && !summary.accessFollows) {
@@ -689,10 +711,14 @@ class Analysis implements Relevance {
         this.add(this.results, callee);
       }
       for (const effect of summary.effects) {
-        if (effect === ACCESS || (effect === STOP ? state.accessFollows : state.live.has(effect))) matters = true;
+        if (typeof effect === "symbol" ? this.eventMatters(effect, state) : state.live.has(effect)) matters = true;
       }
     }
     return matters;
+  }
+
+  private eventMatters(event: Event, state: State): boolean {
+    return event === ACCESS || (event === STOP ? state.accessFollows : this.endless > 0);
   }
 
   /** The state before a call of which something is kept. */
@@ -700,7 +726,7 @@ class Analysis implements Relevance {
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
       for (const effect of summary.effects) {
-        if (effect === ACCESS || effect === STOP || state.live.has(effect)) this.add(this.summary.effects, effect);
+        if (typeof effect === "symbol" || state.live.has(effect)) this.add(this.summary.effects, effect);
       }
       if (summary.effects.has(ACCESS)) state.accessFollows = true;
     }
@@ -763,7 +789,8 @@ class Analysis implements Relevance {
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);
     if (member.writes) for (const content of contents) this.define(content, state);
-    // A callback runs any number of times: what it needs is live after it too.
+    // Of what a callback changes, the next round may be what reads it: the elements, and what the callback itself needs.
+    if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     for (let size = -1; callees.length > 0 && size !== state.live.size;) {
       size = state.live.size;
       for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
@@ -771,7 +798,6 @@ class Analysis implements Relevance {
       this.leaveCallees(callees, state);
       this.enterCallees(callees, false, state);
     }
-    if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     if (member.result === "flattened")
       for (const content of contents) for (const inner of content.targets) this.need(inner.content, state);
     if (member.readsArguments || member.result === "copy") {

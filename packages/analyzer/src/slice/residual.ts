@@ -357,6 +357,7 @@ class Builder {
     ];
     const parts = (expressions: readonly Expression[]): Statement[] =>
       expressions.flatMap((part) => this.effects(part));
+    if (relevance.endings.has(expression)) return whole();
     switch (expression.kind) {
       case "constant":
       case "local":

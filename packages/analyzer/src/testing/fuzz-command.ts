@@ -85,7 +85,10 @@ function command(): void {
     if (reduced !== null) say(`  reduced:\n${reduced.replaceAll(/^/gm, "    ")}`);
   };
   const finish = (): void => {
-    for (const child of running) child.kill("SIGKILL");
+    for (const child of running) {
+      child.removeAllListeners();
+      child.kill("SIGKILL");
+    }
     running.clear();
     progress();
     const { counts, features, failures } = report;

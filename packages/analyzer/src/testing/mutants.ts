@@ -16,6 +16,7 @@ const RELEVANCE = "infer/relevance.ts";
 const POINTS_TO = "infer/points-to.ts";
 const RESIDUAL = "slice/residual.ts";
 const UNIONS = "slice/unions.ts";
+const WIDENING = "slice/widening.ts";
 const KEPT_CODE = "infer/kept-code.ts";
 const LOOPS = "infer/loops.ts";
 const LIBRARY = "lower/library.ts";
@@ -249,8 +250,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "the result of a call that is needed is computed",
     file: RELEVANCE,
-    find: "if (resultNeeded) this.add(this.results, callee);",
-    replace: "",
+    find: "        this.because(callee);\n        this.add(this.results, callee);",
+    replace: "        this.because(callee);",
   },
   {
     rule: "an argument that the callee needs is needed",
@@ -352,6 +353,24 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "      this.leaveCallees(callees, state);\n      break;\n    }",
   },
   {
+    rule: "members call operators of the application",
+    file: RELEVANCE,
+    find: "const callees = [...callbacks, ...expression.calls];",
+    replace: "const callees = [...callbacks];",
+  },
+  {
+    rule: "operators that members call are given the elements",
+    file: POINTS_TO,
+    find: "for (const callee of expression.calls) this.bind(callee, compared, [compared, compared]);",
+    replace: "for (const callee of expression.calls) this.bind(callee, NONE, []);",
+  },
+  {
+    rule: "a default value runs if the argument is left out",
+    file: RELEVANCE,
+    find: "if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);",
+    replace: "this.visit(defaultValue, false, state);",
+  },
+  {
     rule: "push changes its array",
     file: LIBRARY,
     find: 'define("Array", "push unshift", { reads: true, writes: true, storesArguments: true, result: "plain" });',
@@ -421,8 +440,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a container refers to its elements",
     file: POINTS_TO,
-    find: "for (const container of this.of(target.container)) this.include(container.content.targets, objects);",
-    replace: "",
+    find: "this.include(container.content.targets, [...objects, ...this.of(target.index)]);",
+    replace: "void container;",
   },
   {
     rule: "a parameter refers to its argument",
@@ -532,5 +551,48 @@ export const MUTANTS: readonly Mutant[] = [
     file: LOOPS,
     find: "if (only === undefined || others.length > 0) continue;",
     replace: "if (only === undefined) continue;",
+  },
+  {
+    rule: "union: a write that is only perhaps made hides no read",
+    file: "slice/transform.ts",
+    find: "{ exact: false }",
+    replace: "{ exact: true }",
+  },
+  // Widening
+  {
+    rule: "widening: comparing only compares",
+    file: WIDENING,
+    find: "if (!comparesOnly(sort, plain, pointsTo)) return;",
+    replace: "",
+  },
+  {
+    rule: "widening: a round starts with the element",
+    file: WIDENING,
+    find: 'isElement(part, list, counting.counter)) === "element"',
+    replace: "isElement(part, list, counting.counter)) !== null",
+  },
+  {
+    rule: "widening: the bounds of the loop have no effects",
+    file: WIDENING,
+    find: "if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return false;",
+    replace: "",
+  },
+  {
+    rule: "widening: order is not read",
+    file: WIDENING,
+    find: 'if (!orderIsNotRead(widened, candidate)) return "order is not read";',
+    replace: "",
+  },
+  {
+    rule: "widening: rank is not read",
+    file: WIDENING,
+    find: 'if (!rankIsNotRead(widened, candidate)) return "rank is not read";',
+    replace: "",
+  },
+  {
+    rule: "widening: rounds do nothing but make accesses",
+    file: WIDENING,
+    find: "if (rule !== null) return rule;",
+    replace: "",
   },
 ];

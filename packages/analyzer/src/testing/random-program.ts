@@ -84,7 +84,8 @@ export function randomProgram(seed: number): RandomProgram {
   const helpers: Helper[] = [];
   const text: string[] = [PRELUDE];
   const features = new Set<string>();
-  const context = { random, helpers, features };
+  // Taking unions apart costs most of the analysis, so not all programs have many of them.
+  const context = { random, helpers, features, slowness: random.pick([0, 0, 0.3, 0.6]) };
   for (let index = 0; index < 1 + random.below(4); index++) {
     const recursive = random.chance(0.35);
     const helper: Helper = {
@@ -140,6 +141,8 @@ interface Context {
   readonly random: Random;
   readonly helpers: readonly Helper[];
   readonly features: Set<string>;
+  /** How often an expensive form may be used. */
+  readonly slowness: number;
 }
 
 /** A small deterministic generator (mulberry32). */
@@ -178,6 +181,7 @@ class FunctionWriter {
   private readonly random: Random;
   private readonly helpers: readonly Helper[];
   private readonly features: Set<string>;
+  private readonly slowness: number;
   private readonly result: TypeName | "void";
   private readonly scopes: Variable[][] = [[]];
   private readonly hasDepth: boolean;
@@ -193,6 +197,7 @@ class FunctionWriter {
     this.random = context.random;
     this.helpers = context.helpers;
     this.features = context.features;
+    this.slowness = context.slowness;
     this.result = result;
     this.hasDepth = hasDepth;
   }
@@ -249,6 +254,7 @@ class FunctionWriter {
     const names = Object.keys(choices);
     for (let attempt = 0; attempt < 6; attempt++) {
       const name = this.random.pick(names);
+      if ((name.includes("slow") || name === "guarded-helper") && !this.random.chance(this.slowness)) continue;
       const written = choices[name]?.() ?? null;
       if (written === null) continue;
       this.features.add(name);
@@ -704,6 +710,8 @@ class FunctionWriter {
           (name) =>
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
+      "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();
         return this.on(
@@ -876,6 +884,32 @@ class FunctionWriter {
       loop: loops,
       "loop-again": loops,
     };
+  }
+
+  /** Accesses of the best by an expensive order. */
+  private ranking(): string {
+    const { random } = this;
+    const [element, score] = random.pick([
+      ["Node", "slow(p.s) - slow(q.s)"],
+      ["Node", "q.x - p.x + slow(q.s)"],
+      ["string", "slow(p) - slow(q)"],
+    ] as const);
+    const list = random.name();
+    const counter = random.name();
+    const head = `const ${list} = few<${element}>(${this.value(`${element}[]`)}).slice(0);\n${list}.sort((p, q) => ${score});`;
+    const bounds = `let ${counter} = ${random.pick(["0", "0", "1"])}; ${counter} < ${list}.length && ${counter} < ${random.pick(["2", "3", this.value("i32", 3)])}; ${counter}++`;
+    this.loops++;
+    const { jumps } = this;
+    this.jumps = 1;
+    this.scopes.push([]);
+    const item = this.newVariable(element, true);
+    const key = `${random.pick(["key", "wide"])}(${element === "Node" ? `${item}.s` : item})`;
+    const body = random.chance(0.5) ? "" : this.body(1 + random.below(2));
+    this.scopes.pop();
+    this.jumps = jumps;
+    this.loops--;
+    const again = random.chance(0.2) ? `\nT.get(wide(${list}.length.toString()));` : "";
+    return `${head}\nfor (${bounds}) {\n  const ${item}: ${element} = ${list}[${counter}];\n  ${this.table()}.get(${key});\n${body}}${again}`;
   }
 
   private resultOfReturn(): string {

@@ -101,7 +101,8 @@ export class LocationSet implements Iterable<Location> {
   /** In the order of their numbers. */
   *[Symbol.iterator](): Iterator<Location> {
     for (const [index, word] of this.words.entries()) {
-      for (let rest = word; rest !== 0; rest &= rest - 1) yield this.numbering.at(index * 32 + 31 - Math.clz32(rest & -rest));
+      for (let rest = word; rest !== 0; rest &= rest - 1)
+        yield this.numbering.at(index * 32 + 31 - Math.clz32(rest & -rest));
     }
   }
 }

@@ -234,7 +234,7 @@ class Analysis implements Relevance {
   // --------------------------------------------------------------------------------------------------------- bookkeeping
 
   /** What only the function itself reads that is being walked, and what nothing reads. */
-  private add<T>(set: Set<T>, item: T): void {
+  private add<T extends Expression | Statement | Local | Global>(set: Set<T>, item: T): void {
     if (set.has(item)) return;
     set.add(item);
     this.pend(this.current);
@@ -775,6 +775,7 @@ class Analysis implements Relevance {
     }
     if (isFixed && !isConstructor)
       for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
+    for (const callee of callees) this.fieldBehind(callee);
     if (matters) this.add(this.kept, expression);
     this.leaveCallees(callees, state);
     for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
@@ -794,6 +795,14 @@ class Analysis implements Relevance {
       for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
     if (receiver !== null) this.visit(receiver, true, state);
     return matters;
+  }
+
+  /** A field that satisfies the setter of an interface is there even if nobody reads it. */
+  private fieldBehind({ kind, implicit, body }: FunctionDeclaration): void {
+    const [only] = body;
+    if (kind !== "setter" || !implicit || only?.kind !== "expression") return;
+    if (only.expression.kind === "assignment" && only.expression.target.kind === "field")
+      this.addField(only.expression.target.field);
   }
 
   private library(expression: LibraryCall, needed: boolean, state: State): boolean {

@@ -422,7 +422,8 @@ class FunctionWriter {
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
           "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
           "old-and-new": () => integer((name) => `(${name} + (${name} = ${int()}) + ${name})`),
-          comma: () => `((${int()}, ${int()}))`,
+          // The compiler types what is dropped as nothing, with all of its parts.
+          comma: () => integer((name) => `((${name}++, ${int()}))`),
           "interface-field": () => `${this.value("Sound", depth)}.level`,
           "element-operator": () => `${this.value("Pair", depth)}[${int()}]`,
           "object-field": () => `${this.value("Pair", depth)}.left`,

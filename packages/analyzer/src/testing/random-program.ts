@@ -568,6 +568,7 @@ class FunctionWriter {
           "text-array": () => `[${text()}, ${text()}]`,
           "map-keys": () => `few<string>(${this.value("Map<string, i32>", depth)}.keys())`,
           "set-values": () => `few<string>(${this.value("Set<string>", depth)}.values())`,
+          "slow-best": () => `best(few<string>(${list()}))`,
           concat: () => `few<string>(${list()}.concat(${list()}))`,
           filter: () => `${list()}.filter((x) => x.length > 1)`,
           split: () => `few<string>(${text()}.split("-"))`,
@@ -578,6 +579,7 @@ class FunctionWriter {
         return {
           "object-array": () => `[${node()}, ${node()}]`,
           "object-slice": () => `${nodes()}.slice(0, 2)`,
+          "slow-ranked": () => `slowRank(few<Node>(${nodes()}))${random.pick(["", ".slice(0, 2)", ".reverse()"])}`,
           ranking: () => `rank(few<Node>(${nodes()}))`,
           "array-of-field": () => this.on("Holder", (name) => `${name}.nodes`),
           "map-values": () => `few<Node>(${this.value("Map<string, Node>", depth)}.values())`,
@@ -738,6 +740,8 @@ class FunctionWriter {
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
       "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-best-each": () =>
+        `best(few<string>(${this.value("string[]")})).forEach((x) => { ${this.table()}.get(wide(x)); });`,
       "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();

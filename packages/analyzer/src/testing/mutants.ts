@@ -562,19 +562,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "widening: comparing only compares",
     file: WIDENING,
-    find: "if (!comparesOnly(sort, plain, pointsTo)) return;",
-    replace: "",
+    find: "if (parts.every((call) => call.arguments.every(isQuiet) && comparesOnly(call, plain, pointsTo)))",
+    replace: "if (parts.length > 0)",
   },
   {
     rule: "widening: a round starts with the element",
     file: WIDENING,
-    find: 'isElement(part, list, counting.counter)) === "element"',
-    replace: "isElement(part, list, counting.counter)) !== null",
+    find: 'if (first !== "nothing") return first;',
+    replace: 'if (first === "element") return first;',
   },
   {
     rule: "widening: the bounds of the loop have no effects",
     file: WIDENING,
-    find: "if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return false;",
+    find: "if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return null;",
+    replace: "",
+  },
+  {
+    rule: "widening: callbacks do nothing but make accesses",
+    file: WIDENING,
+    find: 'if (rule !== null || candidate.recursive.has(callback)) return rule ?? "does not recur";',
     replace: "",
   },
   {

@@ -128,5 +128,7 @@ function joined(separator: string, ...parts: string[]): string { return clip(par
 function even(n: i32, text: string): bool { if (n <= 0) { A.has(key(text)); return true; } return odd(n - 1, text + "e"); }
 function odd(n: i32, text: string): bool { if (n <= 0) { B.has(key(text)); return false; } return even(n - 1, text + "o"); }
 function rank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => q.x - p.x); return copy; }
+function slowRank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => slow(p.s) - slow(q.s)); return copy; }
+function best(texts: string[]): string[] { return texts.slice(0).sort((p, q) => slow(q) - slow(p)).slice(0, 2); }
 function check(text: string): i32 { if (slow(text) == 77) abort(409, "slow", text); return text.length; }
 `;

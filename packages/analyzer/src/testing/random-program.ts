@@ -422,7 +422,8 @@ class FunctionWriter {
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
           "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
           "old-and-new": () => integer((name) => `(${name} + (${name} = ${int()}) + ${name})`),
-          comma: () => `((${int()}, ${int()}))`,
+          // The compiler types what is dropped as nothing, with all of its parts.
+          comma: () => integer((name) => `((${name}++, ${int()}))`),
           "interface-field": () => `${this.value("Sound", depth)}.level`,
           "element-operator": () => `${this.value("Pair", depth)}[${int()}]`,
           "object-field": () => `${this.value("Pair", depth)}.left`,
@@ -567,6 +568,7 @@ class FunctionWriter {
           "text-array": () => `[${text()}, ${text()}]`,
           "map-keys": () => `few<string>(${this.value("Map<string, i32>", depth)}.keys())`,
           "set-values": () => `few<string>(${this.value("Set<string>", depth)}.values())`,
+          "slow-best": () => `best(few<string>(${list()}))`,
           concat: () => `few<string>(${list()}.concat(${list()}))`,
           filter: () => `${list()}.filter((x) => x.length > 1)`,
           split: () => `few<string>(${text()}.split("-"))`,
@@ -577,6 +579,7 @@ class FunctionWriter {
         return {
           "object-array": () => `[${node()}, ${node()}]`,
           "object-slice": () => `${nodes()}.slice(0, 2)`,
+          "slow-ranked": () => `slowRank(few<Node>(${nodes()}))${random.pick(["", ".slice(0, 2)", ".reverse()"])}`,
           ranking: () => `rank(few<Node>(${nodes()}))`,
           "array-of-field": () => this.on("Holder", (name) => `${name}.nodes`),
           "map-values": () => `few<Node>(${this.value("Map<string, Node>", depth)}.values())`,
@@ -737,6 +740,8 @@ class FunctionWriter {
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
       "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-best-each": () =>
+        `best(few<string>(${this.value("string[]")})).forEach((x) => { ${this.table()}.get(wide(x)); });`,
       "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();

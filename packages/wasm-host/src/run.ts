@@ -91,10 +91,12 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
   if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
-    // Where f^rw fails an assertion or makes too many accesses, so does f, having accessed the same units. But the two
-    // need different amounts of memory and stack.
+    // Where f^rw fails an assertion, so does f, having accessed the same units. But the two need different amounts of
+    // memory and stack, and f^rw may make accesses that f does not: with too many of them, or one with a key that no
+    // store takes, it ends too early.
     const { code, message } = ending.outcome;
-    if (isExhaustion(code)) return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
+    if (isExhaustion(code) || code === "invalid_access")
+      return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
   }
   return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [...dependent] };
 }

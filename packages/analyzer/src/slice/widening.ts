@@ -89,16 +89,31 @@ function overElements(loop: LoopStatement, list: Local): boolean {
   if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return false;
   const [start] = loop.body;
   // Where f's index is no index of the list, the round ends before its first access.
-  return start !== undefined && statementExpressions(start)[0] !== undefined
-    ? startsWith(statementExpressions(start)[0]!, (part) => isElement(part, list, counting.counter)) === "element"
-    : false;
+  const isWanted = (part: Expression): boolean => isElement(part, list, counting.counter);
+  const evaluated = start === undefined ? [] : evaluatedFirst(start);
+  return evaluated.map((part) => startsWith(part, isWanted)).find((first) => first !== "nothing") === "element";
+}
+
+/** What a statement evaluates in any case, before anything else. */
+function evaluatedFirst(statement: Statement): readonly Expression[] {
+  switch (statement.kind) {
+    case "loop": {
+      if (statement.form === "do" || statement.condition === null) return [];
+      const initial = statement.initial.every(({ kind }) => kind === "variable" || kind === "expression");
+      return initial ? [...statement.initial.flatMap(statementExpressions), statement.condition] : [];
+    }
+    case "switch":
+      return [statement.discriminant];
+    default:
+      return statementExpressions(statement);
+  }
 }
 
 function isQuiet(expression: Expression): boolean {
   let quiet = true;
-  walkExpression(expression, ({ kind }) => {
-    if (["assignment", "call", "indirect-call", "construction", "access", "draw", "abort"].includes(kind))
-      quiet = false;
+  walkExpression(expression, (part) => {
+    if (part.kind === "logical" || part.kind === "conditional") return;
+    if (part.kind === "assignment" || !isQuietItself(part)) quiet = false;
   });
   return quiet;
 }
@@ -130,8 +145,12 @@ function startsWith(expression: Expression, isWanted: (part: Expression) => bool
   return isQuietItself(expression) ? "nothing" : "effect";
 }
 
-function isQuietItself({ kind }: Expression): boolean {
-  return !["logical", "conditional", "call", "indirect-call", "construction", "access", "draw", "abort"].includes(kind);
+function isQuietItself(expression: Expression): boolean {
+  // Members of the library may call what they are given.
+  if (expression.kind === "library") return expression.member.callback === null && expression.calls.length === 0;
+  return !["logical", "conditional", "call", "indirect-call", "construction", "access", "draw", "abort"].includes(
+    expression.kind,
+  );
 }
 
 /** The loop over the whole list. `copied` learns of new mentions of the list. */

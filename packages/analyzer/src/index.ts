@@ -1,11 +1,14 @@
 import { buildWith, type BuildInput, type BuildOptions, type BuildResult } from "./pipeline.ts";
-import { slicer } from "./slicer.ts";
+import { rememberingSlicer } from "./slicer.ts";
 
 export { renderDiagnostic, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
 export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";
 export type { Analysis, BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
+
+/** Of all builds in this process. */
+const slicer = rememberingSlicer();
 
 /**
  * Compiles an application's handlers and derives their read/write-set functions. Never throws for bad sources:

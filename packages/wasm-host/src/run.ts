@@ -91,9 +91,8 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
   if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
-    // Where f^rw fails an assertion, so does f, having accessed the same units. But the two need different amounts of
-    // memory and stack, and f^rw may make accesses that f does not: with too many of them, or one with a key that no
-    // store takes, it ends too early.
+    // Where f^rw fails an assertion, f ends too, having accessed the same units. But the two need different amounts of
+    // memory and stack; and an access that no store takes may be one of those that f^rw says beyond f's, while f goes on.
     const { code, message } = ending.outcome;
     if (isExhaustion(code) || code === "invalid_access")
       return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };

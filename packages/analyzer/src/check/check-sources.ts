@@ -7,7 +7,7 @@ import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnos
 import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
-import type { SyntaxTrees } from "../parse/syntax-trees.ts";
+import type { SyntaxTree, SyntaxTrees } from "../parse/syntax-trees.ts";
 import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
 
@@ -26,8 +26,9 @@ export function checkSources(
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
     if (file === undefined) continue;
-    const forms = checkForms(file);
-    const { source, messages } = trees.get(file.path, file.text);
+    const tree = trees.get(file.path, file.text);
+    const { source, messages } = tree;
+    const forms = formsIn(file, tree);
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
     diagnostics.push(...checkNames(source));
     for (const { specifier, internalPath } of importsOf(source)) {
@@ -40,6 +41,15 @@ export function checkSources(
     }
   }
   return diagnostics;
+}
+
+/** Looked for once per tree: scanning takes as long as parsing. */
+const FORMS = new WeakMap<SyntaxTree, readonly Diagnostic[]>();
+
+function formsIn(file: SourceFile, tree: SyntaxTree): readonly Diagnostic[] {
+  let forms = FORMS.get(tree);
+  if (forms === undefined) FORMS.set(tree, (forms = checkForms(file)));
+  return forms;
 }
 
 /** The parser's errors without those that come of a form that is named already: on its line, or without a name later. */

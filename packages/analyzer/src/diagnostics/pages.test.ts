@@ -14,6 +14,7 @@ const CODES = Object.keys(CATALOGUE) as readonly DiagnosticCode[];
 /** What no source brings about: mistakes of ours, and guards behind which there is nothing that we know of. */
 const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
   "read_write_set_not_compiled",
+  "sliced_without_transformations",
   "compiler_crash",
   "analyzer_crash",
   "not_sliced_method_value",

@@ -7,7 +7,8 @@
  * assignment; cells, globals and tables never are (one abstract cell stands for many).
  *
  * Calls are summarized (`Summary`): the union over all calls of what is live after them goes in, what the body uses
- * and which definitions it keeps comes out. All sets only grow; the whole is repeated until nothing changes.
+ * and which definitions it keeps comes out. All sets only grow; the functions are walked in turns until nothing
+ * changes, and a function's turn is left out if nothing has changed that its last walk read.
  */
 import {
   nonNullable,
@@ -30,11 +31,12 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
+import { isShared, LocationSet, Numbering } from "./location-set.ts";
 import type { PointsTo } from "./points-to.ts";
 
 /** What matters at a place of the program, looking forward. */
 export interface Point {
-  readonly live: ReadonlySet<Location>;
+  readonly live: Pick<LocationSet, "has">;
   readonly accessFollows: boolean;
 }
 
@@ -84,7 +86,7 @@ export type Causes = ReadonlyMap<Expression | Location | FunctionDeclaration, Ca
 export type Cause = Expression | Statement | Local;
 
 export interface CalleeEffects {
-  readonly defines: Iterable<SharedLocation>;
+  readonly defines: Iterable<Location>;
   /** The execution may end inside. */
   readonly stops: boolean;
   readonly accesses: boolean;
@@ -97,51 +99,49 @@ export function hasFixedSignature(declaration: FunctionDeclaration): boolean {
   );
 }
 
-/** An access happens inside. */
-const ACCESS = Symbol("access");
-/** The execution may end inside. */
-const STOP = Symbol("stop");
-
 interface Summary {
   /** Live after some call. */
-  readonly exit: Set<SharedLocation>;
+  readonly exit: LocationSet;
   /** Some call is followed by an access. */
   accessFollows: boolean;
   /** Used by what is kept of the body and the functions it calls. */
-  readonly uses: Set<SharedLocation>;
+  readonly uses: LocationSet;
   /** Definitions kept in the body and the functions it calls. */
-  readonly effects: Set<SharedLocation | typeof ACCESS | typeof STOP>;
+  readonly defines: LocationSet;
+  /** An access happens inside. */
+  accesses: boolean;
+  /** The execution may end inside. */
+  stops: boolean;
+  /** Those whose walk reads what the callers of this function need to know. */
+  readonly callers: Set<FunctionDeclaration>;
 }
 
 /** What is known at one point of a function, looking forward. */
 class State {
-  readonly live: Set<Location>;
+  readonly live: LocationSet;
   accessFollows: boolean;
   /** The kept statement that runs next; null: the function's end. */
   next: Statement | null;
 
-  constructor(live: Iterable<Location>, accessFollows: boolean, next: Statement | null) {
-    this.live = new Set(live);
+  constructor(live: LocationSet, accessFollows: boolean, next: Statement | null) {
+    this.live = live;
     this.accessFollows = accessFollows;
     this.next = next;
   }
 
   copy(): State {
-    return new State(this.live, this.accessFollows, this.next);
+    return new State(this.live.copy(), this.accessFollows, this.next);
   }
 
   /** Whether the other state added anything. */
   join(other: State): boolean {
-    const size = this.live.size;
-    for (const location of other.live) this.live.add(location);
-    const grew = this.live.size > size || (other.accessFollows && !this.accessFollows);
+    const grew = this.live.addAll(other.live) || (other.accessFollows && !this.accessFollows);
     this.accessFollows ||= other.accessFollows;
     return grew;
   }
 
   become(other: State): void {
-    this.live.clear();
-    for (const location of other.live) this.live.add(location);
+    this.live.become(other.live);
     this.accessFollows = other.accessFollows;
     this.next = other.next;
   }
@@ -173,7 +173,10 @@ class Analysis implements Relevance {
   private readonly program: Program;
   private readonly pointsTo: PointsTo;
   private readonly observations: Map<Statement | Expression, { behind: State; ahead: State; continuing: State } | null>;
+  private readonly numbering = new Numbering();
   private readonly summaries = new Map<FunctionDeclaration, Summary>();
+  /** The functions that a walk may find something else in than their last one. */
+  private readonly pending: Set<FunctionDeclaration>;
   private changed = false;
   private readonly firstCauses = new Map<Expression | Location | FunctionDeclaration, Cause>();
   readonly causes: Causes = this.firstCauses;
@@ -191,12 +194,13 @@ class Analysis implements Relevance {
     this.program = program;
     this.pointsTo = pointsTo;
     this.observations = new Map(Array.from(watched, (place) => [place, null]));
+    this.pending = new Set(pointsTo.reached);
   }
 
   run(): void {
     do {
       this.changed = false;
-      for (const declaration of this.pointsTo.reached) this.function(declaration);
+      for (const declaration of this.pointsTo.reached) if (this.pending.delete(declaration)) this.function(declaration);
       this.initialization();
     } while (this.changed);
   }
@@ -213,16 +217,14 @@ class Analysis implements Relevance {
   }
 
   effectsOf(declaration: FunctionDeclaration): CalleeEffects {
-    const { effects } = this.summaryOf(declaration);
-    const defines = [...effects].filter((effect) => effect !== ACCESS && effect !== STOP);
-    return { defines, stops: effects.has(STOP), accesses: effects.has(ACCESS) };
+    return this.summaryOf(declaration);
   }
 
   private observe(place: Statement | Expression, side: "behind" | "ahead" | "continuing", state: State): void {
     if (this.observations.size === 0 || !this.observations.has(place)) return;
     let observation = this.observations.get(place);
     if (!observation) {
-      const nothing = (): State => new State([], false, null);
+      const nothing = (): State => new State(new LocationSet(this.numbering), false, null);
       observation = { behind: nothing(), ahead: nothing(), continuing: nothing() };
       this.observations.set(place, observation);
     }
@@ -231,10 +233,41 @@ class Analysis implements Relevance {
 
   // --------------------------------------------------------------------------------------------------------- bookkeeping
 
-  private add<T>(set: Set<T>, item: T): void {
+  /** What only the function itself reads that is being walked, and what nothing reads. */
+  private add<T extends Expression | Statement | Local | Global>(set: Set<T>, item: T): void {
     if (set.has(item)) return;
     set.add(item);
+    this.pend(this.current);
+  }
+
+  private pend(declaration: FunctionDeclaration): void {
     this.changed = true;
+    this.pending.add(declaration);
+  }
+
+  /** What the function and those that call it read. */
+  private pendCallers(declaration: FunctionDeclaration): void {
+    this.pend(declaration);
+    for (const caller of this.summaryOf(declaration).callers) this.pend(caller);
+  }
+
+  private addField(field: FieldDeclaration): void {
+    if (this.fields.has(field)) return;
+    this.fields.add(field);
+    // Whoever constructs, encodes or decodes it.
+    for (const declaration of this.pointsTo.reached) this.pend(declaration);
+  }
+
+  private addParameter(callee: FunctionDeclaration, parameter: Local): void {
+    if (this.parameters.has(parameter)) return;
+    this.parameters.add(parameter);
+    this.pendCallers(callee);
+  }
+
+  private addResult(callee: FunctionDeclaration): void {
+    if (this.results.has(callee)) return;
+    this.results.add(callee);
+    this.pend(callee);
   }
 
   private summaryOf(declaration: FunctionDeclaration): Summary {
@@ -242,7 +275,15 @@ class Analysis implements Relevance {
     if (summary === undefined)
       this.summaries.set(
         declaration,
-        (summary = { exit: new Set(), accessFollows: false, uses: new Set(), effects: new Set() }),
+        (summary = {
+          exit: new LocationSet(this.numbering),
+          accessFollows: false,
+          uses: new LocationSet(this.numbering),
+          defines: new LocationSet(this.numbering),
+          accesses: false,
+          stops: false,
+          callers: new Set(),
+        }),
       );
     return summary;
   }
@@ -255,15 +296,10 @@ class Analysis implements Relevance {
   private need(location: Location, state: State): void {
     state.live.add(location);
     this.because(location);
-    if ("kind" in location) {
-      this.add(this.summary.uses, location);
-      if (location.kind === "cell" && location.field !== null) this.add(this.fields, location.field);
-    } else if ("mutable" in location) {
-      this.add(this.summary.uses, location);
-      this.add(this.globals, location);
-    } else {
-      this.add(this.variables, location);
-    }
+    if (!isShared(location)) return this.add(this.variables, location);
+    if (this.summary.uses.add(location)) this.pendCallers(this.current);
+    if ("mutable" in location) this.add(this.globals, location);
+    else if (location.kind === "cell" && location.field !== null) this.addField(location.field);
   }
 
   private needTables(expression: Access, state: State): void {
@@ -273,8 +309,19 @@ class Analysis implements Relevance {
   /** A kept access: from here backward, one follows. */
   private access(expression: Access, state: State): void {
     this.add(this.kept, expression);
-    this.add(this.summary.effects, ACCESS);
+    this.addEffect("accesses");
     state.accessFollows = true;
+  }
+
+  private addEffect(effect: "accesses" | "stops"): void {
+    if (this.summary[effect]) return;
+    this.summary[effect] = true;
+    this.pendCallers(this.current);
+  }
+
+  /** A kept definition of a location that is not a variable. */
+  private addDefinition(location: SharedLocation): void {
+    if (this.summary.defines.add(location)) this.pendCallers(this.current);
   }
 
   // ----------------------------------------------------------------------------------------------------------- functions
@@ -294,18 +341,18 @@ class Analysis implements Relevance {
       if (defaultValue !== null && (declaration === this.program.handler || declaration.escapes)) {
         const given = state.copy();
         const isKept = state.live.has(local) || this.parameters.has(local);
-        if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);
+        if (this.visit(defaultValue, isKept, state) && !isKept) this.addParameter(declaration, local);
         state.join(given);
       }
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
-      if (state.live.has(local) || this.variables.has(local)) this.add(this.parameters, local);
+      if (state.live.has(local) || this.variables.has(local)) this.addParameter(declaration, local);
     }
   }
 
   private enter(declaration: FunctionDeclaration): void {
     this.current = declaration;
     this.summary = this.summaryOf(declaration);
-    this.exit = new State(this.summary.exit, this.summary.accessFollows, null);
+    this.exit = new State(this.summary.exit.copy(), this.summary.accessFollows, null);
     this.breakTargets.length = 0;
     this.continueTargets.length = 0;
   }
@@ -331,7 +378,7 @@ class Analysis implements Relevance {
     const uses = this.summaryOf(handler).uses;
     // Facts about the code before the handler are written into the handler's own summary.
     this.enter(handler);
-    const state = new State(uses, true, null);
+    const state = new State(uses.copy(), true, null);
     // Printed with their classes, even if nothing constructs those.
     for (const { initializer } of this.fields) if (initializer !== null) this.visit(initializer, true, state);
     for (const global of globals.toReversed()) {
@@ -442,7 +489,7 @@ class Analysis implements Relevance {
   }
 
   private stop(state: State): void {
-    this.add(this.summary.effects, STOP);
+    this.addEffect("stops");
     state.live.clear();
     state.accessFollows = false;
   }
@@ -555,7 +602,7 @@ class Analysis implements Relevance {
         return false;
       case "function-value":
         // Somebody may call it, or only pass it on: either way it is a whole function.
-        if (needed && expression.declaration.result.kind !== "void") this.add(this.results, expression.declaration);
+        if (needed && expression.declaration.result.kind !== "void") this.addResult(expression.declaration);
         return false;
       case "local":
         if (needed) this.need(expression.local, state);
@@ -565,7 +612,7 @@ class Analysis implements Relevance {
         return false;
       case "field":
         if (needed) {
-          this.add(this.fields, expression.field);
+          this.addField(expression.field);
           for (const object of this.pointsTo.of(expression.object)) this.need(object.cell(expression.field), state);
         }
         return this.visit(expression.object, needed, state);
@@ -607,7 +654,7 @@ class Analysis implements Relevance {
         const { site } = expression;
         if (!needed && !state.live.has(site)) return false;
         this.add(this.kept, expression);
-        this.add(this.summary.effects, site);
+        this.addDefinition(site);
         this.need(site, state);
         return true;
       }
@@ -630,7 +677,7 @@ class Analysis implements Relevance {
 
   /** Notes a kept definition of a location that is not a variable. */
   private define(location: SharedLocation, state: State): void {
-    if (state.live.has(location)) this.add(this.summary.effects, location);
+    if (state.live.has(location)) this.addDefinition(location);
   }
 
   private assignment(expression: Extract<Expression, { kind: "assignment" }>, needed: boolean, state: State): boolean {
@@ -641,14 +688,14 @@ class Analysis implements Relevance {
     this.add(this.kept, expression);
     const isUpdate = expression.operator !== "";
     for (const location of locations) {
-      if ("kind" in location || "mutable" in location) this.define(location, state);
+      if (isShared(location)) this.define(location, state);
       else {
         state.live.delete(location);
         this.add(this.variables, location);
       }
     }
     if (target.kind === "global") this.add(this.globals, target.global);
-    if (target.kind === "field") this.add(this.fields, target.field);
+    if (target.kind === "field") this.addField(target.field);
     const needOld = (): void => {
       if (isUpdate) for (const location of locations) this.need(location, state);
     };
@@ -678,33 +725,36 @@ class Analysis implements Relevance {
     let matters = false;
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
-      for (const location of state.live)
-        if ("kind" in location || "mutable" in location) this.add(summary.exit, location);
+      summary.callers.add(this.current);
+      if (summary.exit.addAll(state.live, this.numbering.shared)) this.pend(callee);
       if (state.accessFollows && !summary.accessFollows) {
         summary.accessFollows = true;
-        this.changed = true;
+        this.pend(callee);
       }
       if (resultNeeded) {
         this.because(callee);
-        this.add(this.results, callee);
+        this.addResult(callee);
       }
-      for (const effect of summary.effects) {
-        if (effect === ACCESS || (effect === STOP ? state.accessFollows : state.live.has(effect))) matters = true;
-      }
+      if (summary.accesses || (summary.stops && state.accessFollows) || summary.defines.intersects(state.live))
+        matters = true;
     }
     return matters;
   }
 
   /** The state before a call of which something is kept. */
   private leaveCallees(callees: readonly FunctionDeclaration[], state: State): void {
-    for (const callee of callees) {
-      const summary = this.summaryOf(callee);
-      for (const effect of summary.effects) {
-        if (effect === ACCESS || effect === STOP || state.live.has(effect)) this.add(this.summary.effects, effect);
-      }
-      if (summary.effects.has(ACCESS)) state.accessFollows = true;
+    const { live } = state;
+    for (const { defines, accesses, stops } of callees.map((callee) => this.summaryOf(callee))) {
+      if (this.summary.defines.addAll(defines, live)) this.pendCallers(this.current);
+      if (accesses) this.addEffect("accesses");
+      if (stops) this.addEffect("stops");
+      if (accesses) state.accessFollows = true;
     }
-    for (const callee of callees) for (const use of this.summaryOf(callee).uses) this.need(use, state);
+    for (const callee of callees) {
+      const { uses } = this.summaryOf(callee);
+      live.addAll(uses);
+      if (this.summary.uses.addAll(uses)) this.pendCallers(this.current);
+    }
   }
 
   private call(
@@ -724,23 +774,35 @@ class Analysis implements Relevance {
       return receiver === null ? kept : this.visit(receiver, false, state) || kept;
     }
     if (isFixed && !isConstructor)
-      for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
+      for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
+    for (const callee of callees) this.fieldBehind(callee);
     if (matters) this.add(this.kept, expression);
     this.leaveCallees(callees, state);
     for (const [index, argument] of [...expression.arguments.entries()].toReversed()) {
-      const parameters = callees.flatMap((callee) => callee.parameters[index]?.local ?? []);
-      const argumentNeeded = isFixed || parameters.some((parameter) => this.parameters.has(parameter));
+      const parameters = callees.flatMap((callee) => {
+        const local = callee.parameters[index]?.local;
+        return local === undefined ? [] : [{ callee, local }];
+      });
+      const argumentNeeded = isFixed || parameters.some(({ local }) => this.parameters.has(local));
       const outer = this.cause;
-      this.cause = parameters[0] ?? outer;
+      this.cause = parameters[0]?.local ?? outer;
       // An effect inside an argument stays at its place, so the argument does too.
       if (this.visit(argument, argumentNeeded, state) && !argumentNeeded)
-        for (const parameter of parameters) this.add(this.parameters, parameter);
+        for (const { callee, local } of parameters) this.addParameter(callee, local);
       this.cause = outer;
     }
     if (isFixed)
-      for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
+      for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
     if (receiver !== null) this.visit(receiver, true, state);
     return matters;
+  }
+
+  /** A field that satisfies the setter of an interface is there even if nobody reads it. */
+  private fieldBehind({ kind, implicit, body }: FunctionDeclaration): void {
+    const [only] = body;
+    if (kind !== "setter" || !implicit || only?.kind !== "expression") return;
+    if (only.expression.kind === "assignment" && only.expression.target.kind === "field")
+      this.addField(only.expression.target.field);
   }
 
   private library(expression: LibraryCall, needed: boolean, state: State): boolean {
@@ -755,12 +817,13 @@ class Analysis implements Relevance {
     if (writes || callbackMatters) this.add(this.kept, expression);
     if (member.writes) for (const content of contents) this.define(content, state);
     // A callback runs any number of times: what it needs is live after it too.
-    for (let size = -1; callees.length > 0 && size !== state.live.size;) {
-      size = state.live.size;
-      for (const callee of callees) if (callee.result.kind !== "void") this.add(this.results, callee);
-      for (const callee of callees) for (const { local } of callee.parameters) this.add(this.parameters, local);
+    for (let grew = callees.length > 0; grew;) {
+      const before = state.live.copy();
+      for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
+      for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
       this.leaveCallees(callees, state);
       this.enterCallees(callees, false, state);
+      grew = before.addAll(state.live);
     }
     if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     if (member.result === "flattened")

@@ -130,7 +130,9 @@ class FunctionLowering {
       // A function expression may take fewer parameters than its context gives.
       if (node === undefined) break;
       const local = this.addLocal(node.name.text, this.lowering.type(type, spanOf(node)), node);
-      const defaultValue = this.defaultValue(source, node, local.type, this.scopes[0]!, this.self);
+      // One that every call passes is never compiled, nor evaluated. (Handlers are called by clients.)
+      const isEvaluated = source.is(CommonFlags.Export) || node.initializer === null || this.isKnown(node.initializer);
+      const defaultValue = isEvaluated ? this.defaultValue(source, node, local.type, this.scopes[0]!, this.self) : null;
       parameters.push({ local, defaultValue });
     }
     declaration.parameters = parameters;
@@ -463,6 +465,10 @@ class FunctionLowering {
   private factsOf(node: as.Node): NodeFacts {
     const { facts } = this.lowering;
     return this.source === null ? facts.getAnywhere(node) : facts.get(this.source, node);
+  }
+
+  private isKnown(node: as.Expression): boolean {
+    return this.lowering.facts.getAnywhere(withoutParentheses(node)).type !== undefined;
   }
 
   private typeOf(node: as.Expression, expected?: Type): Type {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "../pipeline.ts";
-import { slicer } from "../slicer.ts";
+import { rememberingSlicer, slicer } from "../slicer.ts";
 import { fixture } from "../testing/fixtures.ts";
 import { buildInput } from "../testing/library.ts";
 import { edited } from "../testing/random-edit.ts";
@@ -10,8 +10,8 @@ import { SyntaxTrees, type SyntaxTree, type TreeKind } from "./syntax-trees.ts";
 
 type Files = Readonly<Record<string, string>>;
 
-function build(files: Files, trees: SyntaxTrees): BuildResult {
-  return buildWith({ ...buildInput(files), optimize: false }, slicer, { trees });
+function build(files: Files, trees: SyntaxTrees, using = slicer): BuildResult {
+  return buildWith({ ...buildInput(files), optimize: false }, using, { trees });
 }
 
 describe("the compiler changes nothing in a tree", () => {
@@ -34,6 +34,7 @@ describe("the compiler changes nothing in a tree", () => {
 
 test("after any edits, a build is what it is without the builds before", () => {
   const trees = new SyntaxTrees();
+  const remembering = rememberingSlicer();
   let failed = 0;
   fc.assert(
     fc.property(
@@ -42,7 +43,7 @@ test("after any edits, a build is what it is without the builds before", () => {
       (name, seeds) => {
         let files: Files = fixture(name);
         for (const seed of seeds) files = edited(files, seed);
-        const warm = build(files, trees);
+        const warm = build(files, trees, remembering);
         expect(warm).toEqual(build(files, new SyntaxTrees()));
         if (!warm.ok) failed++;
       },

@@ -15,6 +15,7 @@ import {
   type Expression,
   type FunctionDeclaration,
   type IfStatement,
+  type LibraryCall,
   type Logical,
   type LoopStatement,
   type Sequence,
@@ -72,7 +73,7 @@ export class Abandoning {
     this.copied = copied;
     const branches = new Set<Branch>();
     for (const option of options) {
-      if (option.kind === "ranking") this.widened.push({ ranking: option, loops: [] });
+      if (option.kind === "ranking") this.widened.push({ ranking: option, loops: new Map() });
       else branches.add(option);
     }
     this.branches = branches;
@@ -97,8 +98,6 @@ export class Abandoning {
         return { ...statement, body: this.statements(statement.body) };
       case "expression": {
         const { expression } = statement;
-        if (this.widened.some(({ ranking }) => ranking.sort === expression))
-          return { kind: "block", body: [], span: statement.span };
         if (expression.kind !== "abort" || this.around.length === 0)
           return { ...statement, expression: this.expression(expression) };
         return this.drop("stop", statement, expression.arguments, null);
@@ -169,10 +168,11 @@ export class Abandoning {
   private loop(statement: LoopStatement): LoopStatement {
     const target: Frame["target"] = { statement: null };
     const widened = this.widened.find(({ ranking }) => ranking.loops.has(statement));
+    const element = widened?.ranking.loops.get(statement);
     const { initial, condition } =
-      widened === undefined
+      element === undefined
         ? { initial: this.statements(statement.initial), condition: this.optional(statement.condition) }
-        : wholeLoop(statement, widened.ranking, this.copied);
+        : wholeLoop(statement, element, this.copied);
     this.frames.push({ acceptsContinue: true, depth: this.around.length, target });
     const loop: LoopStatement = {
       ...statement,
@@ -183,7 +183,7 @@ export class Abandoning {
     };
     this.frames.pop();
     target.statement = loop;
-    widened?.loops.push(loop);
+    if (element !== undefined) widened?.loops.set(loop, element.receiver.local);
     return loop;
   }
 
@@ -230,19 +230,26 @@ export class Abandoning {
     return expression === null ? null : this.expression(expression);
   }
 
-  /** The expression itself if no branch inside is given up. */
+  /** The expression itself if nothing inside is concerned. */
   private expression(expression: Expression): Expression {
     let concerned = false;
     walkExpression(expression, (inner) => {
-      if ((inner.kind === "logical" || inner.kind === "conditional") && this.branches.has(inner)) concerned = true;
+      if (this.isGivenUp(inner) || this.isRanking(inner)) concerned = true;
     });
     if (!concerned) return expression;
-    const copier = new Copier(this.copied, (inner) =>
-      (inner.kind === "logical" || inner.kind === "conditional") && this.branches.has(inner)
-        ? this.sequence(inner, copier)
-        : null,
-    );
+    const copier = new Copier(this.copied, (inner) => {
+      if (this.isGivenUp(inner)) return this.sequence(inner, copier);
+      return this.isRanking(inner) ? unranked(inner, copier) : null;
+    });
     return copier.expression(expression);
+  }
+
+  private isGivenUp(expression: Expression): expression is Logical | Conditional {
+    return (expression.kind === "logical" || expression.kind === "conditional") && this.branches.has(expression);
+  }
+
+  private isRanking(expression: Expression): expression is LibraryCall {
+    return this.widened.some(({ ranking }) => ranking.sorts.has(expression) || ranking.slices.has(expression));
   }
 
   private sequence(branch: Logical | Conditional, copier: Copier): Sequence {
@@ -255,6 +262,13 @@ export class Abandoning {
     this.results.push({ branch, owner: this.owner, whole, sides: parts.slice(1), dropped: [] });
     return whole;
   }
+}
+
+/** The list itself for `list.sort(…)`, a copy of all of it for `list.slice(…)`. */
+function unranked(call: LibraryCall, copier: Copier): Expression {
+  if (call.receiver === null) throw new Error(`${call.name} is a method`);
+  const receiver = copier.expression(call.receiver);
+  return call.member.name === "slice" ? { ...call, receiver, arguments: [] } : receiver;
 }
 
 /** Whether a side ends the execution in the middle of an expression, where that can't be dropped. */

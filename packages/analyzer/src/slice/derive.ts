@@ -3,60 +3,67 @@
  * phases in order.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
+import type { Program } from "../lower/ir.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
+import { Derivations } from "./derivations.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 import { expenseDiagnostic } from "./explain.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
 
-export function deriveReadWriteSets(front: FrontEnd): Derived[] {
-  return front.handlers.map((handler) => derive(front, handler));
+/** `derivations`: of the last build, and then of this one. */
+export function deriveReadWriteSets(front: FrontEnd, derivations = new Derivations()): Derived[] {
+  const derived = front.handlers.map((handler) => derive(front, handler, derivations));
+  derivations.keep(front.handlers);
+  return derived;
 }
 
-function derive(front: FrontEnd, handler: HandlerDeclaration): Derived {
+function derive({ program, facts, sources }: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
   try {
-    const { program, facts } = front;
-    const instance = handlerInstance(program, handler);
-    const lowered = lowerHandler({ program, facts }, instance);
-    verifyProgram(lowered, "lowered");
-    const pointsTo = new PointsTo(lowered);
-    const keys = new KeyPatterns(lowered, pointsTo.reached, front.sources);
-    const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
-    verifySlice(lowered, plain.residual, plain.relevance);
-    const broken =
-      transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
-    const verdict = (slice: Slice, other: Derived | null): Derived => ({
-      kind: "sliced",
-      handler: handler.name,
-      source: emitProgram(slice.residual.program, {
-        fields: slice.residual.fields,
-        comment: `What ${handler.name} (${handler.file}) reads and writes.`,
-      }),
-      ...patternsOf(slice, pointsTo, keys),
-      transformations: slice.transformations,
-      explanations: slice.explanations,
-      plain: other,
-      diagnostics: [
-        ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
-        ...slice.explanations
-          .filter(({ steps }) => steps > 0)
-          .map((explanation) => expenseDiagnostic(handler.name, explanation)),
-      ],
-    });
-    return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
+    const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
+    return derivations.of({ handler, program: lowered, sources }, () => sliced(handler, lowered, sources));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
     return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
   }
+}
+
+function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly SourceFile[]): Derived {
+  verifyProgram(lowered, "lowered");
+  const pointsTo = new PointsTo(lowered);
+  const keys = new KeyPatterns(lowered, pointsTo.reached, sources);
+  const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+  verifySlice(lowered, plain.residual, plain.relevance);
+  const broken =
+    transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
+  const verdict = (slice: Slice, other: Derived | null): Derived => ({
+    kind: "sliced",
+    handler: handler.name,
+    source: emitProgram(slice.residual.program, {
+      fields: slice.residual.fields,
+      comment: `What ${handler.name} (${handler.file}) reads and writes.`,
+    }),
+    ...patternsOf(slice, pointsTo, keys),
+    transformations: slice.transformations,
+    explanations: slice.explanations,
+    plain: other,
+    diagnostics: [
+      ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
+      ...slice.explanations
+        .filter(({ steps }) => steps > 0)
+        .map((explanation) => expenseDiagnostic(handler.name, explanation)),
+    ],
+  });
+  return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
 }
 
 function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {

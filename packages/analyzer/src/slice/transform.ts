@@ -26,7 +26,7 @@ import { Copier } from "./copy.ts";
 import { explain } from "./explain.ts";
 import { buildResidual, type Residual } from "./residual.ts";
 import { Separation } from "./separate.ts";
-import { brokenRuleOfWidening, rankingsIn, type Ranking, type Widened } from "./widening.ts";
+import { brokenRuleOfWidening, rankingsIn, widenedWrites, type Widened } from "./widening.ts";
 import { brokenRule, makesWriter, placesOf, type Candidate } from "./unions.ts";
 
 export interface Slice {
@@ -104,7 +104,8 @@ class Slicing {
     );
     setBodies(this.separated);
     this.recursive = recursiveFunctions(pointsTo.reached, { pointsTo });
-    const options = new Set<Option>([...this.branches(expense), ...this.rankings(plain)]);
+    const rankings = rankingsIn(pointsTo.reached, plain, pointsTo);
+    const options = new Set<Option>([...this.branches(expense), ...rankings]);
     if (options.size === 0) return null;
     let best = this.attempt(options);
     if (best === null) return null;
@@ -130,10 +131,6 @@ class Slicing {
   private explained(relevance: Relevance): Explanation[] {
     const { pointsTo } = this;
     return explain(pointsTo.reached, { relevance, pointsTo }, new CostModel(pointsTo.reached, COMPUTED));
-  }
-
-  private rankings(plain: Relevance): Ranking[] {
-    return Array.from(this.pointsTo.reached).flatMap((declaration) => rankingsIn(declaration, plain, this.pointsTo));
   }
 
   /** The branches that may be given up, judged by their looks. */
@@ -168,7 +165,7 @@ class Slicing {
       );
       setBodies(bodies);
       const { results: unions, widened } = rewriting;
-      const places = [...unions.flatMap(placesOf), ...widened.flatMap(({ loops }) => loops)];
+      const places = [...unions.flatMap(placesOf), ...widened.flatMap(({ loops }) => [...loops.keys()])];
       const relevance = computeRelevance(program, pointsTo, places);
       const candidate: Candidate = { program, pointsTo, relevance, recursive };
       const wrong = new Set<Option>();
@@ -199,13 +196,13 @@ function describe(union: Abandoned, candidate: Candidate, steps: number): Transf
   return { kind, span, words, steps, makesWriter: makesWriter(union, candidate) };
 }
 
-function describeWidening({ ranking, loops }: Widened, candidate: Candidate, steps: number): Transformation {
+function describeWidening(widened: Widened, candidate: Candidate, steps: number): Transformation {
   return {
     kind: "widening",
-    span: ranking.statement.span,
+    span: widened.ranking.span,
     words: "all candidates are accessed, not only the best: ranking them is expensive",
     steps,
-    makesWriter: loops.some(({ body }) => new KeptCode(candidate, body).writes),
+    makesWriter: widenedWrites(widened, candidate),
   };
 }
 

@@ -271,9 +271,12 @@ describe("not where it would be wrong", () => {
   });
 });
 
-const LIST =
-  "const list: Item[] = []; for (let i = 0; i < all.length; i++) { const item = A.get(all[i]); if (item == null) continue; item.n = slow(item.s + 'x'); list.push(item); } list.sort((x, y) => x.n - y.n);";
-const ranked = (body: string): string => `export function h(all: string[], n: i32): void { ${LIST} ${body} }`;
+const GATHER =
+  "const list: Item[] = []; for (let i = 0; i < all.length; i++) { const item = A.get(all[i]); if (item == null) continue; item.n = slow(item.s + 'x'); list.push(item); }";
+const gathered = (body: string): string => `export function h(all: string[], n: i32): void { ${GATHER} ${body} }`;
+const SORT = "list.sort((x, y) => x.n - y.n)";
+const ranked = (body: string): string => gathered(`${SORT}; ${body}`);
+const VISIT = "for (let i = 0; i < best.length; i++) B.get('k' + best[i].s);";
 
 describe("ranked candidates are all accessed", () => {
   test.each(
@@ -287,7 +290,45 @@ describe("ranked candidates are all accessed", () => {
         "two loops",
         "for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s); for (let i = 0; i < 1 && i < list.length; i++) A.put(list[i].s + 'z', new Item());",
       ],
-    ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
+      ["a slice", `const best = list.slice(0, 2); ${VISIT}`],
+      ["a slice of a slice, reversed", `const best = list.reverse().slice(n).slice(0, 2); ${VISIT}`],
+      ["forEach", "list.slice(0, 2).forEach((item) => { if (B.get('k' + item.s) == null) return; A.has('x'); });"],
+      [
+        "filter and map",
+        "const best = list.slice(0, 2).filter((item) => item.s.length < 2).map<string>((item) => 'k' + item.s); for (let i = 0; i < best.length; i++) { B.get(best[i]); }",
+      ],
+    ]
+      .map(([name, body]) => [name, cases.add(ranked(body!))] as const)
+      .concat([
+        ["one expression", cases.add(gathered(`const best = ${SORT}.slice(0, 2); ${VISIT}`))],
+        ["visited at once", cases.add(gathered(`${SORT}.slice(n, n + 2).forEach((item) => { B.get(item.s); });`))],
+        [
+          "a sorted copy",
+          cases.add(
+            gathered(
+              `const best = list.slice(0).sort((x, y) => x.n - y.n); if (list.length > 1) A.has(list[1].s); ${VISIT.replace("best.length", "best.length && i < 2")}`,
+            ),
+          ),
+        ],
+        [
+          "a function that ranks",
+          cases.add(
+            `function ordered(list: Item[]): Item[] { list.sort((x, y) => x.n - y.n); return list; }\n${gathered(`const best = ordered(list); ${VISIT.replace("best.length", "best.length && i < n")}`)}`,
+          ),
+        ],
+        [
+          "a function that gathers, ranks and selects",
+          cases.add(
+            `function select(all: string[], n: i32): Item[] { ${GATHER} return ${SORT}.slice(0, n); }\nexport function h(all: string[]): void { const first = select(all, 2); for (let i = 0; i < first.length; i++) { const item = first[i]; B.get('k' + item.s); } }`,
+          ),
+        ],
+        [
+          "a list of the best that is visited by a function",
+          cases.add(
+            `function visit(best: Item[]): void { ${VISIT} }\n${ranked("visit(list.slice(0, 2)); visit(list.slice(2, 3));")}`,
+          ),
+        ],
+      ]),
   )("%s", (_, handler) => {
     expect(kinds(handler())).toEqual(["widening"]);
   });
@@ -328,12 +369,66 @@ describe("ranked candidates are all accessed", () => {
         "for (let i = 0; i < n; i++) { for (let j = A.has('first') ? 0 : 1; j < list[i].n && j < 3; j++) B.get('x'); B.get('k' + list[i].s); }",
       ],
       [
-        "starts with the element: not with a callback",
+        "starts with the element: not with a callback of map",
         "for (let i = 0; i < n; i++) { const t = all.map<i32>((k) => { A.get(k + '!'); return 0; }).length + list[i].n; B.get('k' + list[i].s); }",
       ],
       [
-        "the bounds have no effects: a callback",
+        "bounds have no effects: a callback of filter",
         "for (let i = 0; i < list.length && i < all.filter((k) => A.has(k + '!')).length; i++) B.get('k' + list[i].s);",
+      ],
+      [
+        "starts with the element: a loop that starts with something else",
+        "for (let i = n - 2; i < 2 && i < list.length; i++) { do { A.get('first'); } while (list[i].n > 9); B.get('k' + list[i].s); }",
+      ],
+      [
+        "starts with the element: not with a callback",
+        "const texts = ['q']; for (let i = n - 2; i < 2 && i < list.length; i++) { if (texts.some((text) => A.has(text)) && list[i].n > 9) continue; B.get('k' + list[i].s); }",
+      ],
+      [
+        "bounds have no effects: a callback",
+        "for (let i = 0; i < list.findIndex((item) => B.has('f' + item.s)); i++) A.get(list[i].s + 'x');",
+      ],
+      [
+        "bounds have no effects: a change",
+        "const limits = [1, 2, 3, 4]; for (let i = 0; i < list.length && i < limits.pop(); i++) A.get(list[i].s + 'x'); B.get('k' + limits.length.toString());",
+      ],
+      [
+        "order is not read: an element of a slice",
+        `const best = list.slice(0, 2); ${VISIT} if (best.length > 0) A.get(best[0].s + 'y');`,
+      ],
+      [
+        "order is not read: the length of a slice",
+        `const best = list.slice(n); ${VISIT} A.get('n' + best.length.toString());`,
+      ],
+      [
+        "order is not read: what a slice includes",
+        `const best = list.slice(n); ${VISIT} if (list.length > 0) A.get(best.includes(list.pop()) ? 'y' : 'z');`,
+      ],
+      [
+        "order is not read: a text",
+        `${VISIT.replaceAll("best", "list")} A.get('y' + list.slice(0, 1).map<string>((item) => item.s).join('-'));`,
+      ],
+      [
+        "order is not read: two lists at once",
+        "const texts = list.slice(0).map<string>((item) => item.s); texts.sort(); for (let i = 0; i < list.length && i < texts.length; i++) B.get(list[i].s + texts[i]);",
+      ],
+      [
+        "order is not read: a record that is read again",
+        `const item = new Item(); for (let i = 0; i < 2 && i < list.length; i++) item.list.push(list[i].s); A.put('r', item); const back = A.get('r'); if (back != null && back.list.length > 0) B.get(back.list[0] + 'q');`,
+      ],
+      ["rank is not read: forEach", "list.slice(0, 2).forEach((item, rank) => { B.get(item.s + rank.toString()); });"],
+      [
+        "defines nothing live: forEach",
+        "count = 0; list.slice(0, 2).forEach((item) => { count++; B.get(item.s); }); A.get('n' + count.toString());",
+      ],
+      [
+        "does not leave: forEach",
+        "list.slice(0, 2).forEach((item) => { B.get(item.s); if (item.s == 'a') abort(400, 'no', ''); }); A.get('end');",
+      ],
+      ["does not trap: forEach", "list.slice(0, 2).forEach((item) => { B.get(item.list[0]); }); A.get('end');"],
+      [
+        "does not leave: an early end of a slice",
+        `const best = list.slice(0, 2); for (let i = 0; i < best.length; i++) { B.get(best[i].s); if (n == 1) break; } A.get('end');`,
       ],
     ].map(([name, body]) => [name, cases.add(ranked(body!))] as const),
   )("not where it would be wrong: %s", (_, handler) => {
@@ -342,6 +437,14 @@ describe("ranked candidates are all accessed", () => {
 
   test("nor where comparing makes accesses", () => {
     expect(kinds(compared())).toEqual([]);
+  });
+  const counted = cases.add(
+    ranked(
+      "A.get('n' + count.toString()); for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);",
+    ).replace("(x, y) => x.n - y.n", "(x, y) => { count++; return x.n - y.n; }"),
+  );
+  test("nor where comparing changes something", () => {
+    expect(kinds(counted())).toEqual([]);
   });
   const compared = cases.add(
     `function rank(x: Item, y: Item): i32 { B.has('r' + x.s); return x.n - y.n; }\n${ranked("for (let i = 0; i < list.length && i < 2; i++) B.get('k' + list[i].s);").replace("(x, y) => x.n - y.n", "rank")}`,

@@ -1,13 +1,17 @@
 /**
  * Widening: candidates are ranked, and then the best are accessed.
  *
- *     list.sort(byScore);                                              for (let i = 0; i < list.length; i++)
- *     for (let i = from; i < list.length && i < to; i++)        →        accounts.get(list[i].author);
- *       accounts.get(list[i].author);
+ *     const best = list.sort(byScore).slice(0, 10);                    const best = list.slice();
+ *     for (let i = 0; i < best.length && i < n; i++)            →      for (let i = 0; i < best.length; i++)
+ *       accounts.get(best[i].author);                                    accounts.get(best[i].author);
  *
  * Where the ranking is expensive, all candidates are accessed instead: the order and the limits go, and with them
- * whatever only they needed. It is right because the loop's rounds have nothing to do with each other: whichever
- * elements f visits in whichever order, the loop over all of them makes the same accesses and more.
+ * whatever only they needed. It is right because the rounds have nothing to do with each other: whichever elements f
+ * visits in whichever order, visiting all of them makes the same accesses and more.
+ *
+ * What a ranking concerns is found by the objects: *ranked lists* are those that are sorted, *selections* those that
+ * `slice`, `filter` and `map` make of them, in whichever function they are. In f^rw a ranked list has f's elements in
+ * another order, a selection has them and more.
  */
 import {
   BOOL,
@@ -32,101 +36,154 @@ import type { PointsTo } from "../infer/points-to.ts";
 import type { Relevance } from "../infer/relevance.ts";
 import { brokenRuleOfExtra, type Candidate } from "./unions.ts";
 
-type Sort = LibraryCall & { readonly receiver: { readonly kind: "local"; readonly local: Local } };
+/** `list[counter]` */
+type Element = LibraryCall & { readonly receiver: { readonly kind: "local"; readonly local: Local } };
 
-/** A place where a widening may be made, in the program as it was. */
+/** All that belongs to the sorting of some lists, in the program as it was. */
 export interface Ranking {
   readonly kind: "ranking";
-  readonly owner: FunctionDeclaration;
-  /** `list.sort(…);` */
-  readonly statement: Extract<Statement, { kind: "expression" }>;
-  readonly sort: Sort;
-  /** Loops over the list, which become loops over all of it. */
-  readonly loops: ReadonlySet<LoopStatement>;
+  readonly span: Statement["span"];
+  /** Calls of `sort` and `reverse`, for which their receivers will stand. */
+  readonly sorts: ReadonlySet<Expression>;
+  /** Calls of `slice`, which will take everything. */
+  readonly slices: ReadonlySet<Expression>;
+  /** Loops over the lists, which become loops over all of one: with the element that each round starts with. */
+  readonly loops: ReadonlyMap<LoopStatement, Element>;
+  readonly selections: ReadonlySet<AbstractObject>;
+  /** Ranked lists and selections. */
+  readonly lists: ReadonlySet<AbstractObject>;
 }
 
 /** A widening that was made. */
 export interface Widened {
   readonly ranking: Ranking;
-  /** What the loops became. */
-  readonly loops: LoopStatement[];
+  /** What the loops became, with the variable whose elements they visit. */
+  readonly loops: Map<LoopStatement, Local>;
 }
 
-/** The rankings of a function whose loops could be widened, by their looks. */
-export function rankingsIn(owner: FunctionDeclaration, plain: Relevance, pointsTo: PointsTo): Ranking[] {
+/** The members that make a selection. */
+const SELECTING: ReadonlySet<string> = new Set(["slice", "filter", "map"]);
+
+/** The rankings of a program, by their looks. */
+export function rankingsIn(functions: Iterable<FunctionDeclaration>, plain: Relevance, pointsTo: PointsTo): Ranking[] {
+  const all = [...functions];
+  const calls = all.flatMap((declaration) => expressionsOf(declaration)).filter((part) => part.kind === "library");
+  const taken = new Set<Expression>();
   const rankings: Ranking[] = [];
-  walkStatements(owner.body, (statement) => {
-    if (statement.kind !== "expression" || !isSort(statement.expression)) return;
-    const sort = statement.expression;
-    if (!comparesOnly(sort, plain, pointsTo)) return;
-    const loops = new Set<LoopStatement>();
-    walkStatements(owner.body, (loop) => {
-      if (loop.kind === "loop" && overElements(loop, sort.receiver.local)) loops.add(loop);
-    });
-    if (loops.size > 0) rankings.push({ kind: "ranking", owner, statement, sort, loops });
-  });
+  for (const sort of calls) {
+    if (!isOrdering(sort) || sort.member.name !== "sort" || taken.has(sort)) continue;
+    const ranking = rankingAround(sort, calls, all, pointsTo);
+    for (const other of ranking.sorts) taken.add(other);
+    const parts = calls.filter((call) => ranking.sorts.has(call) || ranking.slices.has(call));
+    if (parts.every((call) => call.arguments.every(isQuiet) && comparesOnly(call, plain, pointsTo)))
+      rankings.push(ranking);
+  }
   return rankings;
 }
 
-function isSort(expression: Expression): expression is Sort {
-  return expression.kind === "library" && expression.member.name === "sort" && expression.receiver?.kind === "local";
+function rankingAround(
+  sort: LibraryCall,
+  calls: readonly LibraryCall[],
+  functions: readonly FunctionDeclaration[],
+  pointsTo: PointsTo,
+): Ranking {
+  const sorts = new Set<Expression>([sort]);
+  const slices = new Set<Expression>();
+  const selections = new Set<AbstractObject>();
+  const lists = new Set<AbstractObject>();
+  const add = (objects: Iterable<AbstractObject>, isSelection: boolean): void => {
+    for (const object of objects) {
+      lists.add(object);
+      if (isSelection) selections.add(object);
+    }
+  };
+  if (sort.receiver !== null) add(pointsTo.of(sort.receiver), false);
+  for (let size = -1; size !== lists.size + selections.size;) {
+    size = lists.size + selections.size;
+    for (const call of calls) {
+      if (call.receiver === null || !isAnyOf(pointsTo.of(call.receiver), lists)) continue;
+      if (isOrdering(call)) {
+        sorts.add(call);
+        add(pointsTo.of(call.receiver), false);
+      } else if (isSelecting(call)) {
+        if (call.member.name === "slice") {
+          slices.add(call);
+          add(pointsTo.of(call.receiver), false);
+        }
+        add(pointsTo.of(call), true);
+      }
+    }
+  }
+  const loops = new Map<LoopStatement, Element>();
+  for (const { body } of functions)
+    walkStatements(body, (statement) => {
+      if (statement.kind !== "loop") return;
+      const element = firstElement(statement, (receiver) => isAnyOf(pointsTo.of(receiver), lists));
+      if (element !== null) loops.set(statement, element);
+    });
+  return { kind: "ranking", span: sort.span, sorts, slices, loops, selections, lists };
+}
+
+function isAnyOf(objects: Iterable<AbstractObject>, lists: ReadonlySet<AbstractObject>): boolean {
+  for (const object of objects) if (lists.has(object)) return true;
+  return false;
+}
+
+function isOrdering({ member }: LibraryCall): boolean {
+  return member.owner === "Array" && (member.name === "sort" || member.name === "reverse");
+}
+
+function isSelecting({ member }: LibraryCall): boolean {
+  return member.owner === "Array" && SELECTING.has(member.name);
 }
 
 /** Comparing elements makes no access, ends nothing and changes nothing that matters. */
-function comparesOnly(sort: Sort, plain: Relevance, pointsTo: PointsTo): boolean {
+function comparesOnly(sort: LibraryCall, plain: Relevance, pointsTo: PointsTo): boolean {
   return calleesOf(sort, pointsTo).every((callee) => {
     const { accesses, stops, defines } = plain.effectsOf(callee);
     return !accesses && !stops && [...defines].length === 0;
   });
 }
 
-/** `for (let i = …; …; i++)` over elements of the list: the bounds have no effects, and no round starts with anything else than the element. */
-function overElements(loop: LoopStatement, list: Local): boolean {
+/**
+ * The element that each round of `for (let i = …; …; i++)` starts with, where the bounds have no effects: an index of
+ * f's that is none ends the round before its first access.
+ */
+function firstElement(loop: LoopStatement, isList: (receiver: Expression) => boolean): Element | null {
   const counting = countingOf(loop);
   const [first, ...others] = loop.initial;
-  if (counting === null || counting.step !== 1 || first?.kind !== "variable" || others.length > 0) return false;
-  if (first.local !== counting.counter || first.initializer === null || loop.condition === null) return false;
-  if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return false;
+  if (counting === null || counting.step !== 1 || first?.kind !== "variable" || others.length > 0) return null;
+  if (first.local !== counting.counter || first.initializer === null || loop.condition === null) return null;
+  if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return null;
   const [start] = loop.body;
-  // Where f's index is no index of the list, the round ends before its first access.
-  const isWanted = (part: Expression): boolean => isElement(part, list, counting.counter);
-  const evaluated = start === undefined ? [] : evaluatedFirst(start);
-  return evaluated.map((part) => startsWith(part, isWanted)).find((first) => first !== "nothing") === "element";
-}
-
-/** What a statement evaluates in any case, before anything else. */
-function evaluatedFirst(statement: Statement): readonly Expression[] {
-  switch (statement.kind) {
-    case "loop": {
-      if (statement.form === "do" || statement.condition === null) return [];
-      const initial = statement.initial.every(({ kind }) => kind === "variable" || kind === "expression");
-      return initial ? [...statement.initial.flatMap(statementExpressions), statement.condition] : [];
-    }
-    case "switch":
-      return [statement.discriminant];
-    default:
-      return statementExpressions(statement);
-  }
+  // A loop does not start with its condition.
+  if (start === undefined || start.kind === "loop") return null;
+  const [expression] = statementExpressions(start);
+  let found: Element | null = null;
+  const isWanted = (part: Expression): boolean => {
+    if (!isElement(part, counting.counter, null) || !isList(part.receiver)) return false;
+    found = part;
+    return true;
+  };
+  return expression !== undefined && startsWith(expression, isWanted) === "element" ? found : null;
 }
 
 function isQuiet(expression: Expression): boolean {
   let quiet = true;
   walkExpression(expression, (part) => {
-    if (part.kind === "logical" || part.kind === "conditional") return;
-    if (part.kind === "assignment" || !isQuietItself(part)) quiet = false;
+    if (part.kind === "assignment" || (part.kind === "library" && part.member.writes) || !isQuietItself(part))
+      quiet = false;
   });
   return quiet;
 }
 
-function isElement(expression: Expression, list: Local, counter: Local): expression is LibraryCall {
+/** `list[counter]`; `list` null: of any variable. */
+function isElement(expression: Expression, counter: Local, list: Local | null): expression is Element {
   if (expression.kind !== "library" || expression.member.name !== "[]") return false;
+  const { receiver } = expression;
   const [index] = expression.arguments;
-  return (
-    expression.receiver?.kind === "local" &&
-    expression.receiver.local === list &&
-    index?.kind === "local" &&
-    index.local === counter
-  );
+  if (receiver?.kind !== "local" || (list !== null && receiver.local !== list)) return false;
+  return index?.kind === "local" && index.local === counter;
 }
 
 /** What is evaluated first, and in any case: the element, or anything with an effect. */
@@ -142,21 +199,21 @@ function startsWith(expression: Expression, isWanted: (part: Expression) => bool
     const first = startsWith(part, isWanted);
     if (first !== "nothing") return first;
   }
-  return isQuietItself(expression) ? "nothing" : "effect";
+  const isKnown =
+    expression.kind === "logical" || expression.kind === "conditional" ? false : isQuietItself(expression);
+  return isKnown ? "nothing" : "effect";
 }
 
+/** Apart from its operands, it runs no code of the application's and ends nothing. */
 function isQuietItself(expression: Expression): boolean {
-  // Members of the library may call what they are given.
   if (expression.kind === "library") return expression.member.callback === null && expression.calls.length === 0;
-  return !["logical", "conditional", "call", "indirect-call", "construction", "access", "draw", "abort"].includes(
-    expression.kind,
-  );
+  return !["call", "indirect-call", "construction", "access", "draw", "abort"].includes(expression.kind);
 }
 
 /** The loop over the whole list. `copied` learns of new mentions of the list. */
 export function wholeLoop(
   loop: LoopStatement,
-  { sort }: Ranking,
+  element: Element,
   copied: (original: Expression, copy: Expression) => void,
 ): Pick<LoopStatement, "initial" | "condition"> {
   const [variable] = loop.initial;
@@ -164,8 +221,8 @@ export function wholeLoop(
   if (variable?.kind !== "variable" || length === null) throw new Error("a loop over a list has a counter");
   const { local } = variable;
   const { span } = loop;
-  const receiver: Expression = { ...sort.receiver };
-  copied(sort.receiver, receiver);
+  const receiver: Expression = { ...element.receiver };
+  copied(element.receiver, receiver);
   const bound: Expression = {
     kind: "library",
     member: length,
@@ -188,11 +245,11 @@ export function wholeLoop(
 export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): string | null {
   if (!orderIsNotRead(widened, candidate)) return "order is not read";
   if (!rankIsNotRead(widened, candidate)) return "rank is not read";
+  // A round that f does not run, or runs at another time, must be nothing but accesses.
   const { relevance } = candidate;
-  for (const loop of widened.loops) {
+  for (const loop of widened.loops.keys()) {
     const observation = relevance.observed(loop);
     if (observation === null) continue;
-    // A round that f does not run, or runs at another time, must be nothing but accesses.
     const code = new KeptCode(candidate, loop.body, [loop]);
     for (const rejoin of [observation.continuing, observation.behind]) {
       const rule = brokenRuleOfExtra(
@@ -202,47 +259,107 @@ export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): st
       if (rule !== null) return rule;
     }
   }
+  for (const callback of callbacksOf(widened, candidate)) {
+    const code = new KeptCode(candidate, [...callback.initializers, ...callback.body]);
+    const rule = brokenRuleOfExtra(
+      { code, rejoin: relevance.exitOf(callback), accessFollows: true, mayLeave: ({ kind }) => kind === "return" },
+      candidate,
+    );
+    if (rule !== null || candidate.recursive.has(callback)) return rule ?? "does not recur";
+  }
   return null;
 }
 
-/** Whatever else reads the list sees how many elements it has, or whether one is among them, but never an order. */
-function orderIsNotRead({ ranking, loops }: Widened, { relevance, pointsTo }: Candidate): boolean {
-  const lists = new Set(pointsTo.of(ranking.sort.receiver));
-  const elements = new Set<Expression>();
-  for (const loop of loops) {
-    const counter = countingOf(loop)?.counter;
-    for (const part of expressionsIn(loop.body))
-      if (counter !== undefined && isElement(part, ranking.sort.receiver.local, counter)) elements.add(part);
+/** Whether some execution that writes nothing is said to write: one that the ranking leaves nothing to. */
+export function widenedWrites(widened: Widened, candidate: Candidate): boolean {
+  return [...widened.loops.keys(), ...callbacksOf(widened, candidate)].some(
+    ({ body }) => new KeptCode(candidate, body).writes,
+  );
+}
+
+/** What `forEach`, `map` and `filter` call with the elements. */
+function callbacksOf({ ranking }: Widened, candidate: Candidate): Set<FunctionDeclaration> {
+  const callbacks = new Set<FunctionDeclaration>();
+  for (const part of keptExpressions(candidate))
+    if (part.kind === "library" && part.member.callback !== null && touches(part.receiver, ranking, candidate))
+      for (const callee of calleesOf(part, candidate.pointsTo)) callbacks.add(callee);
+  return callbacks;
+}
+
+function touches(expression: Expression | null, { lists }: Pick<Ranking, "lists">, { pointsTo }: Candidate): boolean {
+  return expression !== null && isAnyOf(pointsTo.of(expression), lists);
+}
+
+/**
+ * Whatever else reads a ranked list sees how many elements it has, or whether one is among them, but never an order.
+ * Whatever else reads a selection takes each of its elements.
+ */
+function orderIsNotRead({ ranking, loops }: Widened, candidate: Candidate): boolean {
+  const { relevance, pointsTo } = candidate;
+  const isSelection = (list: Expression): boolean => isAnyOf(pointsTo.of(list), ranking.selections);
+  const isList = (list: Expression | null): boolean => touches(list, ranking, candidate);
+  // In the loops that became whole: their elements, and the length that they count to.
+  const known = new Set<Expression>();
+  for (const [loop, list] of loops) {
+    const counting = countingOf(loop);
+    if (counting === null) return false;
+    known.add(counting.bound);
+    for (const part of expressionsIn(loop.body)) if (isElement(part, counting.counter, list)) known.add(part);
   }
-  const touches = (expression: Expression | null): boolean =>
-    expression !== null && [...pointsTo.of(expression)].some((object: AbstractObject) => lists.has(object));
-  for (const declaration of pointsTo.reached) {
-    for (const part of expressionsIn([...declaration.initializers, ...declaration.body])) {
-      if (part.kind === "access" && relevance.stored.has(part) && part.value !== null) return false;
-      if (!relevance.needed.has(part) && !relevance.kept.has(part)) continue;
-      if (part.kind === "assignment" && part.target.kind === "element" && touches(part.target.container)) return false;
-      if (part.kind !== "library" || elements.has(part)) continue;
-      if (touches(part.receiver) && !["push", "length", "includes"].includes(part.member.name)) return false;
-      if (part.arguments.some(touches) && (part.member.readsArguments || part.member.result === "copy")) return false;
+  for (const part of keptExpressions(candidate)) {
+    if (part.kind === "access" && relevance.stored.has(part) && part.value !== null) return false;
+    if (part.kind === "assignment" && part.target.kind === "element" && isList(part.target.container)) return false;
+    if (part.kind === "template" && part.operands.some(isList)) return false;
+    if (part.kind !== "library" || known.has(part)) continue;
+    if (part.receiver !== null && isList(part.receiver)) {
+      const { name } = part.member;
+      const isWhole = name === "slice" ? part.arguments.length === 0 : ["filter", "map", "forEach"].includes(name);
+      const isCounted = ["push", "length", "includes"].includes(name) && part.calls.length === 0;
+      if (!isWhole && (!isCounted || isSelection(part.receiver))) return false;
     }
+    if (part.arguments.some(isList) && (part.member.readsArguments || part.member.result === "copy")) return false;
   }
   return true;
 }
 
 /** At which place an element stands decides nothing but which element it is. */
-function rankIsNotRead({ ranking, loops }: Widened, { relevance }: Candidate): boolean {
-  for (const loop of loops) {
+function rankIsNotRead(widened: Widened, candidate: Candidate): boolean {
+  const { relevance } = candidate;
+  for (const [loop, list] of widened.loops) {
     const counter = countingOf(loop)?.counter;
     if (counter === undefined) return false;
+    const parts = expressionsIn(loop.body);
     const indices = new Set<Expression>();
-    for (const part of expressionsIn(loop.body)) {
-      if (isElement(part, ranking.sort.receiver.local, counter)) for (const index of part.arguments) indices.add(index);
-    }
-    for (const part of expressionsIn(loop.body))
+    for (const part of parts)
+      if (isElement(part, counter, list)) for (const index of part.arguments) indices.add(index);
+    for (const part of parts)
       if (part.kind === "local" && part.local === counter && relevance.needed.has(part) && !indices.has(part))
         return false;
   }
+  for (const callback of callbacksOf(widened, candidate)) {
+    const index = callback.parameters[1]?.local;
+    const isRead = (part: Expression): boolean =>
+      part.kind === "local" && part.local === index && relevance.needed.has(part);
+    if (index !== undefined && expressionsOf(callback).some(isRead)) return false;
+  }
   return true;
+}
+
+/** What f^rw evaluates or does, anywhere. */
+function keptExpressions({ program, pointsTo, relevance }: Candidate): Expression[] {
+  const initial: Expression[] = [];
+  for (const { initializer } of [...program.globals, ...relevance.fields])
+    if (initializer !== null) walkExpression(initializer, (part) => void initial.push(part));
+  return [...initial, ...Array.from(pointsTo.reached).flatMap(expressionsOf)].filter(
+    (part) => relevance.needed.has(part) || relevance.kept.has(part),
+  );
+}
+
+function expressionsOf({ parameters, initializers, body }: FunctionDeclaration): Expression[] {
+  const defaults: Expression[] = [];
+  for (const { defaultValue } of parameters)
+    if (defaultValue !== null) walkExpression(defaultValue, (part) => void defaults.push(part));
+  return [...defaults, ...expressionsIn([...initializers, ...body])];
 }
 
 function expressionsIn(statements: readonly Statement[]): Expression[] {

@@ -95,14 +95,24 @@ function explorations(
   for (const { code, class: kind, severity, message, primary } of build.diagnostics) {
     if (code === "compiler_warning" || (severity !== "error" && kind !== "internal")) continue;
     const place = `${primary.file}:${primary.line}:${primary.column}`;
-    failures.push({ seed, handler: null, mistake: code, message: `${kind} ${code} at ${place}: ${message}` });
+    failures.push({
+      seed,
+      handler: null,
+      mistake: `${code}: ${message}`,
+      message: `${kind} ${code} at ${place}: ${message}`,
+    });
   }
-  for (const { name, plan } of build.handlers) {
+  for (const { name, plan, transformations } of build.handlers) {
     if (only !== null && name !== only) continue;
     if (plan.kind === "recorded") {
       const { code, message, primary } = plan.reason;
       const place = `${primary.file}:${primary.line}:${primary.column}`;
-      failures.push({ seed, handler: name, mistake: code, message: `${code} at ${place}: ${message}` });
+      failures.push({
+        seed,
+        handler: name,
+        mistake: `${code}: ${message}`,
+        message: `${code} at ${place}: ${message}`,
+      });
       continue;
     }
     if (plan.kind !== "sliced") throw new Error(`${name} is ${plan.kind}`);
@@ -120,6 +130,10 @@ function explorations(
       counts.calls += found.calls;
       counts.traps += found.traps;
       counts.aborts += found.aborts;
+      if (transformations.length === 0 && found.extraReads + found.extraWrites > 0) {
+        const message = `says ${found.extraReads} reads and ${found.extraWrites} writes too many, without a transformation`;
+        failures.push({ seed, handler: name, mistake: "inexact", message });
+      }
       counts.extraReads += found.extraReads;
       counts.extraWrites += found.extraWrites;
     } catch (error) {

@@ -32,8 +32,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "an access is an effect of the function that makes it",
     file: RELEVANCE,
-    find: "this.add(this.summary.effects, ACCESS);",
-    replace: "",
+    find: 'this.addEffect("accesses");\n    state.accessFollows = true;',
+    replace: "state.accessFollows = true;",
   },
   {
     rule: "which table is accessed is needed",
@@ -106,13 +106,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "cells and globals are never killed",
     file: RELEVANCE,
-    find: '"mutable" in location) this.define(location, state);\n      else {',
-    replace: '"mutable" in location) { this.define(location, state); state.live.delete(location); }\n      else {',
+    find: "if (isShared(location)) this.define(location, state);\n      else {",
+    replace: "if (isShared(location)) { this.define(location, state); state.live.delete(location); }\n      else {",
   },
   {
     rule: "a kept definition of a shared location is an effect of its function",
     file: RELEVANCE,
-    find: "if (state.live.has(location)) this.add(this.summary.effects, location);",
+    find: "if (state.live.has(location)) this.addDefinition(location);",
     replace: "",
   },
   {
@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a draw is an effect of its function",
     file: RELEVANCE,
-    find: "this.add(this.summary.effects, site);",
+    find: "this.addDefinition(site);",
     replace: "",
   },
   // Rule 5: conditions
@@ -226,37 +226,37 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a call whose callee makes accesses or defines what is live is kept",
     file: RELEVANCE,
-    find: "state.live.has(effect))) matters = true;",
-    replace: "false)) matters = true;",
+    find: "if (summary.accesses || (summary.stops && state.accessFollows) || summary.defines.intersects(state.live))",
+    replace: "if (summary.stops && state.accessFollows)",
   },
   {
     rule: "what is live after a call is live at the end of the callee",
     file: RELEVANCE,
-    find: '"mutable" in location) this.add(summary.exit, location);',
-    replace: '"mutable" in location) void summary;',
+    find: "if (summary.exit.addAll(state.live, this.numbering.shared)) this.pend(callee);",
+    replace: "",
   },
   {
     rule: "what a callee uses is live before the call",
     file: RELEVANCE,
-    find: "for (const use of this.summaryOf(callee).uses) this.need(use, state);",
-    replace: "void callee;",
+    find: "live.addAll(uses);",
+    replace: "",
   },
   {
     rule: "effects of a callee are effects of the caller",
     file: RELEVANCE,
-    find: "if (effect === ACCESS || effect === STOP || state.live.has(effect)) this.add(this.summary.effects, effect);",
-    replace: "void effect;",
+    find: 'if (this.summary.defines.addAll(defines, live)) this.pendCallers(this.current);\n      if (accesses) this.addEffect("accesses");',
+    replace: "void defines;",
   },
   {
     rule: "the result of a call that is needed is computed",
     file: RELEVANCE,
-    find: "        this.because(callee);\n        this.add(this.results, callee);",
+    find: "        this.because(callee);\n        this.addResult(callee);",
     replace: "        this.because(callee);",
   },
   {
     rule: "an argument that the callee needs is needed",
     file: RELEVANCE,
-    find: "const argumentNeeded = isFixed || parameters.some((parameter) => this.parameters.has(parameter));",
+    find: "const argumentNeeded = isFixed || parameters.some(({ local }) => this.parameters.has(local));",
     replace: "const argumentNeeded = isFixed;",
   },
   {
@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a function that is passed on is whole",
     file: RELEVANCE,
-    find: 'if (needed && expression.declaration.result.kind !== "void") this.add(this.results, expression.declaration);',
+    find: 'if (needed && expression.declaration.result.kind !== "void") this.addResult(expression.declaration);',
     replace: "",
   },
   {
@@ -349,7 +349,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a callback runs any number of times",
     file: RELEVANCE,
-    find: "      this.leaveCallees(callees, state);\n      this.enterCallees(callees, false, state);\n    }",
+    find: "      this.leaveCallees(callees, state);\n      this.enterCallees(callees, false, state);\n      grew = before.addAll(state.live);\n    }",
     replace: "      this.leaveCallees(callees, state);\n      break;\n    }",
   },
   {
@@ -367,7 +367,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "a default value runs if the argument is left out",
     file: RELEVANCE,
-    find: "if (this.visit(defaultValue, isKept, state) && !isKept) this.add(this.parameters, local);",
+    find: "if (this.visit(defaultValue, isKept, state) && !isKept) this.addParameter(declaration, local);",
     replace: "this.visit(defaultValue, false, state);",
   },
   {
@@ -562,19 +562,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "widening: comparing only compares",
     file: WIDENING,
-    find: "if (!comparesOnly(sort, plain, pointsTo)) return;",
-    replace: "",
+    find: "if (parts.every((call) => call.arguments.every(isQuiet) && comparesOnly(call, plain, pointsTo)))",
+    replace: "if (parts.length > 0)",
   },
   {
     rule: "widening: a round starts with the element",
     file: WIDENING,
-    find: 'isElement(part, list, counting.counter)) === "element"',
-    replace: "isElement(part, list, counting.counter)) !== null",
+    find: 'if (first !== "nothing") return first;',
+    replace: 'if (first === "element") return first;',
   },
   {
     rule: "widening: the bounds of the loop have no effects",
     file: WIDENING,
-    find: "if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return false;",
+    find: "if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return null;",
+    replace: "",
+  },
+  {
+    rule: "widening: callbacks do nothing but make accesses",
+    file: WIDENING,
+    find: 'if (rule !== null || candidate.recursive.has(callback)) return rule ?? "does not recur";',
     replace: "",
   },
   {

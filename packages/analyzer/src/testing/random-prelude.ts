@@ -71,6 +71,28 @@ class Square extends Shape {
   side(): void { C.has(key(this.tag)); super.side(); }
   area(): i32 { return this.size * this.size; }
 }
+interface Sound { level: i32; sound(text: string): string; }
+interface LoudSound extends Sound { louder(by: i32): i32; }
+class Bell implements Sound {
+  level: i32 = 1;
+  sound(text: string): string { this.level++; return clip(text + "b"); }
+}
+class Horn implements LoudSound {
+  heard: Node[] = [];
+  get level(): i32 { return this.heard.length + count; }
+  set level(value: i32) { count = value & 7; T.has(near(value)); }
+  sound(text: string): string { this.heard.push(shared); C.has(key(text)); return text; }
+  louder(by: i32): i32 { this.level = by; return this.level; }
+}
+class Pair {
+  left: i32 = 1;
+  right: string = "p";
+  @operator("+") plus(other: Pair): Pair { return pair(this.left + other.left, clip(this.right + other.right)); }
+  @operator("==") same(other: Pair): bool { B.has(near(other.left)); return this.left == other.left; }
+  @operator("<") less(other: Pair): bool { count++; return this.left < other.left; }
+  @operator("[]") at(index: i32): i32 { return this.left + index; }
+  @operator("[]=") put(index: i32, value: i32): void { this.left = value - index; shared.x = index; }
+}
 let count: i32 = 3;
 let word: string = "a";
 let shared: Node = new Node(5, "g");
@@ -99,8 +121,14 @@ function increment(n: i32): i32 { return n + 1; }
 function counting(n: i32): i32 { return n + count++; }
 function counted(n: i32, at: i32, all: i32[]): i32 { return n + count++ + at; }
 function noted(n: i32, at: i32, all: i32[]): i32 { C.has(near(n)); return all.length; }
+function pair(left: i32, right: string): Pair { return { left, right }; }
+function bell(n: i32): Sound { if (n > 1) return new Horn(); return new Bell(); }
+function named(text: string, other: string = text + word, n: i32 = count++): string { return clip(text + other + n.toString()); }
+function joined(separator: string, ...parts: string[]): string { return clip(parts.join(separator)); }
 function even(n: i32, text: string): bool { if (n <= 0) { A.has(key(text)); return true; } return odd(n - 1, text + "e"); }
 function odd(n: i32, text: string): bool { if (n <= 0) { B.has(key(text)); return false; } return even(n - 1, text + "o"); }
 function rank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => q.x - p.x); return copy; }
+function slowRank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => slow(p.s) - slow(q.s)); return copy; }
+function best(texts: string[]): string[] { return texts.slice(0).sort((p, q) => slow(q) - slow(p)).slice(0, 2); }
 function check(text: string): i32 { if (slow(text) == 77) abort(409, "slow", text); return text.length; }
 `;

@@ -23,6 +23,8 @@ type TypeName =
   | "Shape"
   | "Base"
   | "Holder"
+  | "Sound"
+  | "Pair"
   | "Box<Node>"
   | "i32[]"
   | "string[]"
@@ -47,6 +49,8 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "Shape",
   "Base",
   "Holder",
+  "Sound",
+  "Pair",
   "Box<Node>",
   "i32[]",
   "string[]",
@@ -331,6 +335,10 @@ class FunctionWriter {
         return this.inClass ? "this" : random.pick(["base(word, count)", 'new Derived("d", 3)']);
       case "Holder":
         return "new Holder()";
+      case "Sound":
+        return "bell(count)";
+      case "Pair":
+        return random.pick(["pair(1, word)", "new Pair()"]);
       case "Box<Node>":
         return "new Box<Node>(shared)";
       case "i32[]":
@@ -414,7 +422,11 @@ class FunctionWriter {
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
           "compound-inside": () => integer((name) => `(${name} ${random.pick(["+=", "^="])} ${int()})`),
           "old-and-new": () => integer((name) => `(${name} + (${name} = ${int()}) + ${name})`),
-          comma: () => `((${int()}, ${int()}))`,
+          // The compiler types what is dropped as nothing, with all of its parts.
+          comma: () => integer((name) => `((${name}++, ${int()}))`),
+          "interface-field": () => `${this.value("Sound", depth)}.level`,
+          "element-operator": () => `${this.value("Pair", depth)}[${int()}]`,
+          "object-field": () => `${this.value("Pair", depth)}.left`,
         };
       case "string":
         return {
@@ -459,6 +471,9 @@ class FunctionWriter {
           "bytes-to-text": () => this.on("Uint8Array", (name) => `String.UTF8.decode(${name}.buffer)`),
           "stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
           "alias-in-map": () => `${this.value("Holder", depth)}.named(${text()}).s`,
+          "interface-call": () => `${this.value("Sound", depth)}.sound(${text()})`,
+          "default-parameters": () => `named(${[text(), text(), int()].slice(0, 1 + random.below(3)).join(", ")})`,
+          "rest-parameters": () => `joined(${[text(), text(), text()].slice(0, 1 + random.below(3)).join(", ")})`,
           "boxed-text": () => `new Box<string>(${text()}).swap(${text()})`,
         };
       case "bool":
@@ -488,6 +503,11 @@ class FunctionWriter {
           "instance-test": () => `(${this.value("Shape", depth)} instanceof ${random.pick(["Square", "Circle"])})`,
           "accessor-access": () => `${node()}.known`,
           "mutual-recursion": () => `${random.pick(["even", "odd"])}((${int()}) & 3, clip(${text()}))`,
+          "comparison-operator": () =>
+            `(${this.value("Pair", depth)} ${random.pick(["==", "<"])} ${this.value("Pair", depth)})`,
+          "operator-in-library": () =>
+            this.on("Pair", (name) => `[pair(${int()}, "i"), ${name}].includes(${this.value("Pair", depth)})`),
+          "interface-test": () => `(${this.value("Sound", depth)} instanceof ${random.pick(["Horn", "LoudSound"])})`,
           identity: () => `(${node()} == ${node()})`,
           "stored-flag": () => this.on("Item | null", (item) => `(${item} != null && ${item}!.flag)`),
         };
@@ -525,6 +545,13 @@ class FunctionWriter {
           "keeping-alias": () => `new Holder().keep(${node()})`,
           "kept-alias": () => this.on("Holder", (name) => `${name}.keep(${node()})`),
         };
+      case "Sound":
+        return { interface: () => `bell(${int()})` };
+      case "Pair":
+        return {
+          "object-literal": () => `pair(${int()}, ${text()})`,
+          "plus-operator": () => `(${this.value("Pair", depth)} + ${this.value("Pair", depth)})`,
+        };
       case "Box<Node>":
         return { boxing: () => `new Box<Node>(${node()})` };
       case "i32[]":
@@ -541,6 +568,7 @@ class FunctionWriter {
           "text-array": () => `[${text()}, ${text()}]`,
           "map-keys": () => `few<string>(${this.value("Map<string, i32>", depth)}.keys())`,
           "set-values": () => `few<string>(${this.value("Set<string>", depth)}.values())`,
+          "slow-best": () => `best(few<string>(${list()}))`,
           concat: () => `few<string>(${list()}.concat(${list()}))`,
           filter: () => `${list()}.filter((x) => x.length > 1)`,
           split: () => `few<string>(${text()}.split("-"))`,
@@ -551,6 +579,7 @@ class FunctionWriter {
         return {
           "object-array": () => `[${node()}, ${node()}]`,
           "object-slice": () => `${nodes()}.slice(0, 2)`,
+          "slow-ranked": () => `slowRank(few<Node>(${nodes()}))${random.pick(["", ".slice(0, 2)", ".reverse()"])}`,
           ranking: () => `rank(few<Node>(${nodes()}))`,
           "array-of-field": () => this.on("Holder", (name) => `${name}.nodes`),
           "map-values": () => `few<Node>(${this.value("Map<string, Node>", depth)}.values())`,
@@ -711,6 +740,8 @@ class FunctionWriter {
             `${random.pick(["", `${name}.sort((p, q) => p.x - q.x);\n`])}for (let i = 0; i < ${name}.length && i < ${random.pick(["2", "3"])}; i++) A.get(wide(${name}[i].s));`,
         ),
       "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
+      "slow-best-each": () =>
+        `best(few<string>(${this.value("string[]")})).forEach((x) => { ${this.table()}.get(wide(x)); });`,
       "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();
@@ -828,6 +859,12 @@ class FunctionWriter {
         ),
       "set-add": () => this.on("Set<string>", (name) => `if (${name}.size < 5) ${name}.add(clip(${text()}));`),
       "set-clear": () => this.on("Set<string>", (name) => `${name}.clear();`),
+      "interface-change": () => this.on("Sound", (name) => `${name}.level = ${int()};`),
+      "interface-cast": () =>
+        this.on("Sound", (name) => `if (${name} instanceof LoudSound) (${name} as LoudSound).louder(${int()});`),
+      "object-change": () =>
+        this.on("Pair", (name) => random.pick([`${name}.left = ${int()};`, `${name}.right = clip(${text()});`])),
+      "element-assignment-operator": () => this.on("Pair", (name) => `${name}[${int()}] = ${int()};`),
       "typed-array-write": () =>
         this.on(
           "Int32Array",
@@ -897,7 +934,7 @@ class FunctionWriter {
     const list = random.name();
     const counter = random.name();
     const head = `const ${list} = few<${element}>(${this.value(`${element}[]`)}).slice(0);\n${list}.sort((p, q) => ${score});`;
-    const bounds = `let ${counter} = ${random.pick(["0", "0", "1"])}; ${counter} < ${list}.length && ${counter} < ${random.pick(["2", "3", this.value("i32", 3)])}; ${counter}++`;
+    const bounds = `let ${counter} = ${random.pick(["0", "0", "1"])}; ${counter} < ${list}.length && ${counter} < ${random.pick(["2", "3", this.variable("i32") ?? "count"])}; ${counter}++`;
     this.loops++;
     const { jumps } = this;
     this.jumps = 1;

@@ -13,6 +13,8 @@ export class AbstractObject {
   readonly functionValue: FunctionDeclaration | null;
   /** Set for tables. */
   readonly table: TableLocation | null;
+  /** A list that may have nothing at some index, where there should be an object or a text. */
+  hasHoles = false;
   private readonly fields = new Map<FieldDeclaration, Cell>();
   /** Elements, keys and length of a container. */
   readonly content: Cell = { kind: "cell", field: null, targets: new Set() };

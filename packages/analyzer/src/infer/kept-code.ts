@@ -13,7 +13,7 @@ import {
 } from "../lower/ir.ts";
 import { calleesOf, definitionsOf, isStatement, type Inferred } from "./definitions.ts";
 import type { Location } from "./heap.ts";
-import { endsByItself, isWithinBounds } from "./loops.ts";
+import { endsByItself, isWithinBounds, mayHaveHoles } from "./loops.ts";
 import { mayTrap } from "./traps.ts";
 
 export class KeptCode {
@@ -35,7 +35,7 @@ export class KeptCode {
   private breakable = 0;
   private continuable = 0;
 
-  /** `around`: the loops that the code stands in. */
+  /** `around`: the loops in whose bodies the code stands. */
   constructor(inferred: Inferred, code: readonly (Statement | Expression)[], around: readonly LoopStatement[] = []) {
     this.inferred = inferred;
     this.loops.push(...around);
@@ -80,15 +80,15 @@ export class KeptCode {
       case "loop":
         this.statements(statement.initial);
         if (relevance.keptStatements.has(statement) && !endsByItself(statement, this.inferred)) this.endless = true;
+        if (statement.condition !== null) this.expression(statement.condition);
         this.loops.push(statement);
         this.breakable++;
         this.continuable++;
-        if (statement.condition !== null) this.expression(statement.condition);
         this.statements(statement.body);
-        if (statement.update !== null) this.expression(statement.update);
         this.breakable--;
         this.continuable--;
         this.loops.pop();
+        if (statement.update !== null) this.expression(statement.update);
         return;
       case "switch":
         this.expression(statement.discriminant);
@@ -114,6 +114,9 @@ export class KeptCode {
     }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
     if (mayTrap(expression) && !this.isKnownElement(expression)) this.traps = true;
+    // Whoever is given the elements of a list takes a hole for an object.
+    if (expression.kind === "library" && expression.receiver !== null && calleesOf(expression, pointsTo).length > 0)
+      this.traps ||= mayHaveHoles(expression.receiver, pointsTo);
     if (expression.kind === "abort") this.stops = true;
     for (const callee of calleesOf(expression, pointsTo)) this.callees.add(callee);
   }

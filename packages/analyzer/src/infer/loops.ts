@@ -22,6 +22,8 @@ export interface Counting {
   /** `<`, `<=`, `>`, `>=`: counter on the left. */
   readonly operator: string;
   readonly bound: Expression;
+  /** It counts behind the rounds, so that the counter is within the bound in all of each. */
+  readonly inUpdate: boolean;
 }
 
 /** How a loop counts, from its syntax alone: `counter < bound` among its conditions, `counter++` in every round. */
@@ -46,7 +48,7 @@ export function countingOf(loop: LoopStatement): Counting | null {
       if (!inUpdate && !(side === only && conjunct === conjuncts[0])) continue;
       const step = stepOf(only);
       const toward = direction.startsWith("<") ? 1 : direction.startsWith(">") ? -1 : 0;
-      if (step !== null && step * toward > 0) return { counter, step, operator: direction, bound };
+      if (step !== null && step * toward > 0) return { counter, step, operator: direction, bound, inUpdate };
     }
   }
   return null;
@@ -91,6 +93,29 @@ function stepOf({ operator, value }: Assigned): number | null {
   return Number.isInteger(number) ? (operator === "+" ? number : -number) : null;
 }
 
+/** `while (true)` that nothing in it leaves: what ends it is a trap, here or in a callee. */
+export function endsByTrapOnly({ condition, body }: LoopStatement): boolean {
+  if (condition !== null && !(condition.kind === "constant" && condition.text === "true")) return false;
+  return !leavesIn(body, true);
+}
+
+function leavesIn(statements: readonly Statement[], breakLeaves: boolean): boolean {
+  return statements.some((statement) => {
+    switch (statement.kind) {
+      case "return":
+      case "throw":
+        return true;
+      case "break":
+        return breakLeaves;
+      case "loop":
+      case "switch":
+        return leavesIn(nestedStatements(statement), false);
+      default:
+        return leavesIn(nestedStatements(statement), breakLeaves);
+    }
+  });
+}
+
 export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
   const counting = countingOf(loop);
   if (counting === null) return false;
@@ -105,7 +130,7 @@ export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
   return isUnchangedIn(loop, bound, inferred);
 }
 
-/** `list[i]` somewhere in `for (let i = 0; i < list.length; i++)`. */
+/** `list[i]` in the body of `for (let i = 0; i < list.length; i++)`, of a list that has something at each index. */
 export function isWithinBounds(
   container: Expression,
   index: Expression,
@@ -114,7 +139,7 @@ export function isWithinBounds(
 ): boolean {
   const counting = countingOf(loop);
   if (counting === null || index.kind !== "local" || counting.counter !== index.local) return false;
-  const { counter, operator, bound, step } = counting;
+  const { counter, operator, bound, step, inUpdate } = counting;
   const startsWithin = loop.initial.some(
     (initial) =>
       initial.kind === "variable" &&
@@ -124,6 +149,8 @@ export function isWithinBounds(
   );
   return (
     startsWithin &&
+    inUpdate &&
+    !mayHaveHoles(container, inferred.pointsTo) &&
     operator === "<" &&
     step === 1 &&
     bound.kind === "library" &&
@@ -132,6 +159,11 @@ export function isWithinBounds(
     isSamePath(bound.receiver, container) &&
     isUnchangedIn(loop, bound, inferred)
   );
+}
+
+/** Whether reading an element of the container may trap, though it is within bounds. */
+export function mayHaveHoles(container: Expression, pointsTo: PointsTo): boolean {
+  return [...pointsTo.of(container)].some(({ hasHoles }) => hasHoles);
 }
 
 /** The same variable, or the same fields of it. */

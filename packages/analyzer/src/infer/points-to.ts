@@ -87,6 +87,16 @@ export class PointsTo {
     }
   }
 
+  /** Notes that there may be nothing at some index of a list. */
+  private pierce(list: AbstractObject): void {
+    const type = nonNullable(list.type);
+    if (list.hasHoles || type.kind !== "library" || (type.name !== "Array" && type.name !== "StaticArray")) return;
+    const [element] = type.arguments;
+    if (element === undefined || ["number", "bool", "nullable"].includes(element.kind)) return;
+    list.hasHoles = true;
+    this.changed = true;
+  }
+
   private created(site: object, part: string | ClassDeclaration, make: () => AbstractObject): AbstractObject {
     let parts = this.sites.get(site);
     if (parts === undefined) this.sites.set(site, (parts = new Map<string | ClassDeclaration, AbstractObject>()));
@@ -227,8 +237,11 @@ export class PointsTo {
         break;
       case "element":
         // The index of a map is one of its keys.
-        for (const container of this.of(target.container))
+        for (const container of this.of(target.container)) {
           this.include(container.content.targets, [...objects, ...this.of(target.index)]);
+          // The index may be beyond the end.
+          this.pierce(container);
+        }
         break;
     }
     return objects;
@@ -274,6 +287,7 @@ export class PointsTo {
     const values = expression.arguments.flatMap((argument) =>
       [...this.of(argument)].filter((object) => object.functionValue === null),
     );
+    if (member.name === "length=") for (const container of containers) this.pierce(container);
     if (member.storesArguments) for (const container of containers) this.include(container.content.targets, values);
     // `typed.set(source)` copies numbers only; nothing to include.
     const results: AbstractObject[] = [];
@@ -302,6 +316,8 @@ export class PointsTo {
         return containers;
       case "argument":
         return expression.arguments[0] === undefined ? NONE : this.of(expression.arguments[0]);
+      case "any-argument":
+        return values;
       case "accumulator":
         return [...results, ...(expression.arguments[1] === undefined ? elements : this.of(expression.arguments[1]))];
       case "copy":
@@ -316,6 +332,8 @@ export class PointsTo {
               ? [...elements].flatMap((inner) => [...inner.content.targets])
               : [...elements, ...values.flatMap((object) => [...object.content.targets])];
         this.include(copy.content.targets, contents);
+        const isSized = member.form === "constructor" && expression.arguments.length > 0;
+        if (isSized || [...containers, ...elements, ...values].some(({ hasHoles }) => hasHoles)) this.pierce(copy);
         return [copy];
       }
     }

@@ -32,7 +32,9 @@ import {
 } from "../lower/ir.ts";
 import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
 import { isShared, LocationSet, Numbering } from "./location-set.ts";
+import { endsByTrapOnly } from "./loops.ts";
 import type { PointsTo } from "./points-to.ts";
+import { mayTrap } from "./traps.ts";
 
 /** What matters at a place of the program, looking forward. */
 export interface Point {
@@ -56,6 +58,8 @@ export interface Relevance {
   readonly needed: ReadonlySet<Expression>;
   /** Expressions whose own effect is kept. */
   readonly kept: ReadonlySet<Expression>;
+  /** Expressions that stay because it may be their trap that ends a loop. */
+  readonly endings: ReadonlySet<Expression>;
   /** Puts whose value is read again. */
   readonly stored: ReadonlySet<Access>;
   /** Statements of which anything is kept. */
@@ -112,6 +116,8 @@ interface Summary {
   accesses: boolean;
   /** The execution may end inside. */
   stops: boolean;
+  /** A trap inside may be what ends a loop. */
+  traps: boolean;
   /** Those whose walk reads what the callers of this function need to know. */
   readonly callers: Set<FunctionDeclaration>;
 }
@@ -161,6 +167,7 @@ export function computeRelevance(
 class Analysis implements Relevance {
   readonly needed = new Set<Expression>();
   readonly kept = new Set<Expression>();
+  readonly endings = new Set<Expression>();
   readonly stored = new Set<Access>();
   readonly keptStatements = new Set<Statement>();
   readonly jumps = new Set<Statement>();
@@ -187,6 +194,10 @@ class Analysis implements Relevance {
   private current!: FunctionDeclaration;
   private summary!: Summary;
   private exit!: State;
+  /** How many loops that only a trap ends are around; also those around all of a function. */
+  private endless = 0;
+  /** Functions that are called in such loops. */
+  private readonly inEndless = new Set<FunctionDeclaration>();
   private readonly breakTargets: State[] = [];
   private readonly continueTargets: State[] = [];
 
@@ -282,6 +293,7 @@ class Analysis implements Relevance {
           defines: new LocationSet(this.numbering),
           accesses: false,
           stops: false,
+          traps: false,
           callers: new Set(),
         }),
       );
@@ -313,7 +325,7 @@ class Analysis implements Relevance {
     state.accessFollows = true;
   }
 
-  private addEffect(effect: "accesses" | "stops"): void {
+  private addEffect(effect: "accesses" | "stops" | "traps"): void {
     if (this.summary[effect]) return;
     this.summary[effect] = true;
     this.pendCallers(this.current);
@@ -353,6 +365,7 @@ class Analysis implements Relevance {
     this.current = declaration;
     this.summary = this.summaryOf(declaration);
     this.exit = new State(this.summary.exit.copy(), this.summary.accessFollows, null);
+    this.endless = this.inEndless.has(declaration) ? 1 : 0;
     this.breakTargets.length = 0;
     this.continueTargets.length = 0;
   }
@@ -522,6 +535,8 @@ class Analysis implements Relevance {
   private loop(statement: LoopStatement, state: State): boolean {
     const after = state.copy();
     let kept = this.keptStatements.has(statement);
+    const endless = kept && endsByTrapOnly(statement);
+    if (endless) this.endless++;
     /** State at the head: before the condition, for `do` before the body. */
     const head = state.copy();
     let grew = true;
@@ -546,6 +561,7 @@ class Analysis implements Relevance {
       }
       grew = head.join(point) || kept !== keptBefore;
     }
+    if (endless) this.endless--;
     state.join(head);
     if (kept) {
       this.add(this.keptStatements, statement);
@@ -585,12 +601,17 @@ class Analysis implements Relevance {
   private visit(expression: Expression, needed: boolean, state: State): boolean {
     this.observe(expression, "behind", state);
     const outer = this.cause;
-    if (needed) this.because(expression);
+    const ends = this.endless > 0 && expression.kind !== "call" && mayTrap(expression);
+    if (ends) {
+      this.add(this.endings, expression);
+      this.addEffect("traps");
+    }
+    if (needed || ends) this.because(expression);
     this.cause = expression;
-    const kept = this.visitOwn(expression, needed, state);
+    const kept = this.visitOwn(expression, needed || ends, state);
     this.cause = outer;
     this.observe(expression, "ahead", state);
-    return kept;
+    return kept || ends;
   }
 
   private visitOwn(expression: Expression, needed: boolean, state: State): boolean {
@@ -726,6 +747,10 @@ class Analysis implements Relevance {
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
       summary.callers.add(this.current);
+      if (this.endless > 0 && !this.inEndless.has(callee)) {
+        this.inEndless.add(callee);
+        this.pend(callee);
+      }
       if (summary.exit.addAll(state.live, this.numbering.shared)) this.pend(callee);
       if (state.accessFollows && !summary.accessFollows) {
         summary.accessFollows = true;
@@ -737,6 +762,7 @@ class Analysis implements Relevance {
       }
       if (summary.accesses || (summary.stops && state.accessFollows) || summary.defines.intersects(state.live))
         matters = true;
+      if (this.endless > 0 && summary.traps) matters = true;
     }
     return matters;
   }
@@ -744,10 +770,11 @@ class Analysis implements Relevance {
   /** The state before a call of which something is kept. */
   private leaveCallees(callees: readonly FunctionDeclaration[], state: State): void {
     const { live } = state;
-    for (const { defines, accesses, stops } of callees.map((callee) => this.summaryOf(callee))) {
+    for (const { defines, accesses, stops, traps } of callees.map((callee) => this.summaryOf(callee))) {
       if (this.summary.defines.addAll(defines, live)) this.pendCallers(this.current);
       if (accesses) this.addEffect("accesses");
       if (stops) this.addEffect("stops");
+      if (traps) this.addEffect("traps");
       if (accesses) state.accessFollows = true;
     }
     for (const callee of callees) {
@@ -816,7 +843,8 @@ class Analysis implements Relevance {
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);
     if (member.writes) for (const content of contents) this.define(content, state);
-    // A callback runs any number of times: what it needs is live after it too.
+    // A callback runs any number of times: what it needs is live after it too, and what it changes its next round is given.
+    if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     for (let grew = callees.length > 0; grew;) {
       const before = state.live.copy();
       for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
@@ -825,7 +853,6 @@ class Analysis implements Relevance {
       this.enterCallees(callees, false, state);
       grew = before.addAll(state.live);
     }
-    if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     if (member.result === "flattened")
       for (const content of contents) for (const inner of content.targets) this.need(inner.content, state);
     if (member.readsArguments || member.result === "copy") {

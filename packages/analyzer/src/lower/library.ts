@@ -38,7 +38,9 @@ export type LibraryResult =
   | "receiver"
   | "mapped"
   | "accumulator"
-  | "argument";
+  | "argument"
+  /** One of the arguments. */
+  | "any-argument";
 export type CallbackParameter = "accumulator" | "element" | "plain" | "receiver";
 
 type Traits = Partial<Omit<LibraryMember, "owner" | "name">>;
@@ -101,11 +103,12 @@ define(
 );
 define(
   "-",
-  "abs add and ceil clz ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap select sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isArrayLike isFunction isVector isVoid isNullable lengthof ipow32 ipow64 i8 u8 i16 u16 i32 u32 i64 u64 isize usize bool f32 f64 encodeURI encodeURIComponent decodeURI decodeURIComponent",
+  "abs add and ceil clz ctz div eq eqz floor ge gt isFinite isNaN le lt max min mul nearest ne or parseFloat parseInt popcnt rem rotl rotr shl shr shru sqrt sub trunc xor bswap sizeof isBoolean isInteger isSigned isFloat isString isReference isManaged isArray isArrayLike isFunction isVector isVoid isNullable lengthof ipow32 ipow64 i8 u8 i16 u16 i32 u32 i64 u64 isize usize bool f32 f64 encodeURI encodeURIComponent decodeURI decodeURIComponent",
   { form: "function" },
 );
 
 define("-", "assert", { form: "function", result: "argument" });
+define("-", "select", { form: "function", result: "any-argument" });
 
 // Containers.
 define(INDEXED, "[]", { form: "element", ...READ, result: "element" });

@@ -132,7 +132,7 @@ class FunctionLowering {
       const local = this.addLocal(node.name.text, this.lowering.type(type, spanOf(node)), node);
       // One that every call passes is never compiled, nor evaluated. (Handlers are called by clients.)
       const isEvaluated = source.is(CommonFlags.Export) || node.initializer === null || this.isKnown(node.initializer);
-      const defaultValue = isEvaluated ? this.defaultValue(node, local.type, this.scopes[0]!, this.self) : null;
+      const defaultValue = isEvaluated ? this.defaultValue(source, node, local.type, this.scopes[0]!, this.self) : null;
       parameters.push({ local, defaultValue });
     }
     declaration.parameters = parameters;
@@ -1447,6 +1447,7 @@ class FunctionLowering {
 
   /** What a parameter has if the call leaves it out; it sees the parameters before it, and `this`. */
   private defaultValue(
+    callee: as.Function,
     node: as.ParameterNode,
     type: Type,
     scope: ReadonlyMap<string, Local>,
@@ -1454,7 +1455,12 @@ class FunctionLowering {
   ): Expression | null {
     if (node.parameterKind === ParameterKind.Rest) return { kind: "array", elements: [], type, span: spanOf(node) };
     if (node.initializer === null) return null;
-    return new FunctionLowering(this.lowering, null, self, true, scope).expression(node.initializer, type);
+    // The compiler compiles it for each instance of the function: in a function that fills in what a call leaves out, or inlined.
+    const { facts } = this.lowering;
+    const value = withoutParentheses(node.initializer);
+    const instances = [callee.varargsStub, callee].filter((instance) => instance !== null);
+    const source = instances.find((instance) => facts.wasCompiled(instance, value)) ?? null;
+    return new FunctionLowering(this.lowering, source, self, true, scope).expression(node.initializer, type);
   }
 
   /** All arguments of a call whose defaults hang on nothing but the module. */
@@ -1491,7 +1497,7 @@ class FunctionLowering {
       if (node === undefined) throw new Error(`argument ${index} of ${callee.internalName} is missing`);
       const local: Local = { name: node.name.text, type: this.lowering.type(source, spanOf(node)), span: spanOf(node) };
       if (index >= given) {
-        const value = this.defaultValue(node, local.type, scope, self);
+        const value = this.defaultValue(callee, node, local.type, scope, self);
         if (value === null) throw new Error(`argument ${index} of ${callee.internalName} is missing`);
         defaults.push({ local, value });
       }

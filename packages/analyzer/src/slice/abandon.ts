@@ -47,15 +47,15 @@ export interface DroppedJump {
   readonly kind: "return" | "stop" | "break" | "continue";
   /** An empty block where it stood. */
   readonly place: BlockStatement;
-  /** Of `break` and `continue`: the loop, or what stands for the switch. */
-  readonly target: { statement: LoopStatement | BlockStatement | null } | null;
+  /** Of `break` and `continue`: the loop, the switch, or what stands for it. */
+  readonly target: { statement: LoopStatement | SwitchStatement | BlockStatement | null } | null;
 }
 
 interface Frame {
   readonly acceptsContinue: boolean;
   /** How many unions the frame itself stands in. */
   readonly depth: number;
-  readonly target: { statement: LoopStatement | BlockStatement | null };
+  readonly target: { statement: LoopStatement | SwitchStatement | BlockStatement | null };
 }
 
 /** Rewrites functions; `results` are the unions made. */
@@ -147,12 +147,11 @@ export class Abandoning {
     const target: Frame["target"] = { statement: null };
     this.frames.push({ acceptsContinue: false, depth: this.around.length, target });
     const discriminant = this.expression(statement.discriminant);
-    let result: Statement;
+    let result: SwitchStatement | BlockStatement;
     if (this.branches.has(statement)) {
       const whole = this.abandon(statement, discriminant, () =>
         statement.cases.map(({ body }) => this.block(body, statement.span)),
       );
-      target.statement = whole;
       result = whole;
     } else {
       const cases = statement.cases.map(({ label, body }) => ({
@@ -161,6 +160,7 @@ export class Abandoning {
       }));
       result = { ...statement, discriminant, cases };
     }
+    target.statement = result;
     this.frames.pop();
     return result;
   }

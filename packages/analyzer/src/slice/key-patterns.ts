@@ -299,6 +299,7 @@ export class KeyPatterns {
       case "mapped":
       case "accumulator":
       case "argument":
+      case "any-argument":
         return [this.#computed(expression)];
     }
   }

@@ -357,6 +357,7 @@ class Builder {
     ];
     const parts = (expressions: readonly Expression[]): Statement[] =>
       expressions.flatMap((part) => this.effects(part));
+    if (relevance.endings.has(expression)) return whole();
     switch (expression.kind) {
       case "constant":
       case "local":
@@ -454,26 +455,28 @@ class Builder {
     const valueEffects = expression.value === null ? [] : this.effects(expression.value);
     const table = this.value(expression.table);
     const key = this.value(expression.key);
-    const access = (keyValue: Expression): Statement => ({
+    const access = (tableValue: Expression, keyValue: Expression): Statement => ({
       kind: "expression",
-      expression: { ...expression, operation: said, table, key: keyValue, value: null, type: VOID },
+      expression: { ...expression, operation: said, table: tableValue, key: keyValue, value: null, type: VOID },
       span,
       ...(said === "touch" || said === "touchUnwritten" ? { comment: "value not needed" } : {}),
     });
-    if (valueEffects.length === 0) return [access(key)];
-    // Reads inside the value come before the put, but after its key is computed.
-    if (key.kind === "constant") return [...valueEffects, access(key)];
-    const local: Local = { name: this.newName(), type: STRING, span: expression.key.span };
-    return [
-      { kind: "variable", local, initializer: key, annotated: false, constant: true, span },
-      ...valueEffects,
-      access({ kind: "local", local, type: STRING, span }),
-    ];
+    if (valueEffects.length === 0) return [access(table, key)];
+    // Reads inside the value come before the put, but after its table and its key are computed.
+    const before: Statement[] = [];
+    const computed = (value: Expression, name: string, type: Type): Expression => {
+      if (value.kind === "constant" || (value.kind === "global" && !value.global.mutable)) return value;
+      const local: Local = { name: this.newName(name), type, span: value.span };
+      before.push({ kind: "variable", local, initializer: value, annotated: false, constant: true, span });
+      return { kind: "local", local, type, span };
+    };
+    const parts = [computed(table, "table", table.type), computed(key, "key", STRING)] as const;
+    return [...before, ...valueEffects, access(...parts)];
   }
 
-  private newName(): string {
-    let name = "key";
-    for (let number = 2; this.names.has(name); number++) name = `key${number}`;
+  private newName(wanted: string): string {
+    let name = wanted;
+    for (let number = 2; this.names.has(name); number++) name = `${wanted}${number}`;
     this.names.add(name);
     return name;
   }

@@ -21,7 +21,7 @@ class Cases {
   /** Asks about the handler, which was run against random items without a miss. */
   add(source: string): () => HandlerReport {
     const name = `h${this.sources.length}`;
-    this.sources.push(source.replace("function h(", `function ${name}(`));
+    this.sources.push(source.replaceAll(/\bh\(/g, `${name}(`));
     return () => this.explored(name);
   }
 
@@ -63,6 +63,11 @@ describe("branches with an expensive condition become both sides", () => {
         "a side that ends",
         "export function h(a: string): string { if (slow(a) > 1) { B.get(a); return 'no'; } A.get(a); return 'yes'; }",
         ["union"],
+      ],
+      [
+        "a jump out of a switch",
+        "export function h(a: string, n: i32): void { switch (n) { case 1: if (slow(a) > 1) break; A.get('x'); case 2: B.get('y'); } }",
+        ["dropped-guard"],
       ],
       [
         "an early end",
@@ -224,6 +229,42 @@ describe("not where it would be wrong", () => {
         "does not recur",
         "function walk(a: string, n: i32): void { A.get('k' + (n & 3).toString()); if (n > 3 && slow(a) >= 0) return; walk(a, n + 1); }\nexport function h(a: string): void { walk(a, 0); }",
       ],
+      [
+        "defines nothing live: a handler that calls itself",
+        "let ended = 'init';\nexport function h(a: string, n: i32): void { if (n > 0) { h(a + 'x', n - 1); A.get(ended); } if (slow(a) > 1) return; B.get('behind'); ended = 'other'; }",
+      ],
+      [
+        "does not trap: an element that was never set",
+        "export function h(a: string): void { const list = new Array<string>(2); list[0] = a; if (slow(a) > 1) for (let i = 0; i < list.length; i++) B.get(list[i]); A.get(a); }",
+      ],
+      [
+        "does not trap: a callback on an element that was never set",
+        "export function h(a: string): void { const list: string[] = []; list[2] = a; if (slow(a) > 1) list.forEach((text) => { B.has(text + 'k'); }); A.get(a); }",
+      ],
+      [
+        "does not trap: an element after counting",
+        "export function h(a: string, list: string[]): void { if (slow(a) > 1) for (let i = 0; i < list.length; i++, B.has(list[i])) {} A.get(a); }",
+      ],
+      [
+        "does not trap: an element before the bound is asked for",
+        "export function h(a: string, list: string[]): void { if (slow(a) > 1) for (let i = 0; B.has(list[i]) && i < list.length; i++) {} A.get(a); }",
+      ],
+      [
+        "does not trap: a counter that moves in the condition",
+        "export function h(a: string, list: string[]): void { if (slow(a) > 1) for (let i = 0; i++ < list.length; ) B.has(list[i]); A.get(a); }",
+      ],
+      [
+        "a key that no store takes",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) B.get(n > 2 ? '' : 'y'); A.get(a); }",
+      ],
+      [
+        "too many accesses",
+        "export function h(a: string): void { if (slow(a) > 1) for (let i = 0; i < 100000; i++) { B.get(i.toString()); if (slow(i.toString()) > 0) break; } A.get(a); }",
+      ],
+      [
+        "a jump out of a switch that stays",
+        "export function h(a: string, n: i32): void { let k = 'p'; switch (n) { case 1: if (slow(a) > 1) break; A.get('x'); case 2: B.get('y'); k = 'q'; } A.get(k); }",
+      ],
     ].map(([rule, source]) => [rule, cases.add(source!)] as const),
   )("%s", (_, handler) => {
     expect(handler().plan.kind).toBe("sliced");
@@ -322,6 +363,18 @@ describe("ranked candidates are all accessed", () => {
       [
         "starts with the element",
         "for (let i = n - 2; i < list.length && i < 2; i++) { A.get('first'); B.get('k' + list[i].s); }",
+      ],
+      [
+        "starts with the element: not with a loop's own start",
+        "for (let i = 0; i < n; i++) { for (let j = A.has('first') ? 0 : 1; j < list[i].n && j < 3; j++) B.get('x'); B.get('k' + list[i].s); }",
+      ],
+      [
+        "starts with the element: not with a callback of map",
+        "for (let i = 0; i < n; i++) { const t = all.map<i32>((k) => { A.get(k + '!'); return 0; }).length + list[i].n; B.get('k' + list[i].s); }",
+      ],
+      [
+        "bounds have no effects: a callback of filter",
+        "for (let i = 0; i < list.length && i < all.filter((k) => A.has(k + '!')).length; i++) B.get('k' + list[i].s);",
       ],
       [
         "starts with the element: a loop that starts with something else",

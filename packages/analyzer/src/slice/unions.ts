@@ -74,10 +74,16 @@ export function brokenRuleOfExtra(extra: Extra, candidate: Candidate): Rule | nu
 }
 
 /** What the branch decides is no value: not its own, not the result of the function it returns from. */
-function valueIsNotNeeded(union: Abandoned, { relevance, program }: Candidate): boolean {
+function valueIsNotNeeded(union: Abandoned, candidate: Candidate): boolean {
+  const { relevance } = candidate;
   if (union.whole.kind === "sequence" && relevance.needed.has(union.whole)) return false;
   const ends = union.dropped.some(({ kind }) => kind === "return" || kind === "stop");
-  return !ends || union.owner === program.handler || !relevance.results.has(union.owner);
+  return !ends || isOutermost(union.owner, candidate) || !relevance.results.has(union.owner);
+}
+
+/** Whether the execution ends where the function returns: that of the handler, unless it calls itself. */
+function isOutermost(owner: FunctionDeclaration, { program, recursive }: Candidate): boolean {
+  return owner === program.handler && !recursive.has(owner);
 }
 
 /** A location that extra code defines would have another value than f's where it is used next. */
@@ -111,7 +117,7 @@ function doesNotRecur({ code }: Extra, { recursive }: Candidate): boolean {
 /** Whether some execution that writes nothing is said to write: it is not certain that one of the other path does. */
 export function makesWriter(union: Abandoned, candidate: Candidate): boolean {
   const { owner } = union;
-  const isHandler = owner === candidate.program.handler;
+  const isHandler = isOutermost(owner, candidate);
   const sides = union.sides.map((side) => new KeptCode(candidate, [side]).writes);
   const behind = union.dropped.some(({ place, target }) => {
     const code = target === null ? (codeBehind(owner.body, place) ?? []) : [];
@@ -157,7 +163,7 @@ const never = (): boolean => false;
 
 /** What runs behind a dropped jump until its target. */
 function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: Candidate): Iterable<Extra> {
-  const { relevance, program, pointsTo } = candidate;
+  const { relevance, pointsTo } = candidate;
   const { target } = jump;
   const around = loopsAround(owner.body, jump.place);
   if (target !== null) {
@@ -179,13 +185,13 @@ function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: C
     return;
   }
   const code = new KeptCode(candidate, codeBehind(owner.body, jump.place) ?? [], around);
-  if (jump.kind === "return" && owner !== program.handler) {
+  if (jump.kind === "return" && !isOutermost(owner, candidate)) {
     const rejoin = relevance.exitOf(owner);
     yield { code, rejoin, accessFollows: rejoin.accessFollows, mayLeave: (left) => left.kind === "return" };
     return;
   }
   yield { code, rejoin: null, accessFollows: false, mayLeave: never };
-  if (owner === program.handler) return;
+  if (isOutermost(owner, candidate)) return;
   // It ends in a callee: whatever comes after the call is behind the jump too.
   for (const declaration of pointsTo.reached)
     yield { code: new KeptCode(candidate, declaration.body), rejoin: null, accessFollows: false, mayLeave: never };
@@ -222,12 +228,12 @@ function contains(statement: Statement, place: Statement | Expression): boolean 
   return found;
 }
 
-/** The loops that a statement or expression stands in. */
+/** The loops in whose bodies a statement or expression stands. */
 function loopsAround(statements: readonly Statement[], place: Statement | Expression): LoopStatement[] {
   const inside = statements.find((statement) => contains(statement, place));
   if (inside === undefined || inside === place) return [];
   const inner = loopsAround(nestedStatements(inside), place);
-  return inside.kind === "loop" ? [inside, ...inner] : inner;
+  return inside.kind === "loop" && inside.body.some((part) => contains(part, place)) ? [inside, ...inner] : inner;
 }
 
 /** Whether a `break` or `continue` belongs to the loop or to what stands for the switch. */

@@ -75,8 +75,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "the key of a put is computed before the reads in its value",
     file: RESIDUAL,
-    find: 'if (key.kind === "constant") return [...valueEffects, access(key)];',
-    replace: "return [...valueEffects, access(key)];",
+    find: "return [...before, ...valueEffects, access(...parts)];",
+    replace: "return [...valueEffects, access(table, key)];",
+  },
+  {
+    rule: "the table of a put is chosen before the reads in its value",
+    file: RESIDUAL,
+    find: "return [...before, ...valueEffects, access(...parts)];",
+    replace: "return [...before, ...valueEffects, access(table, parts[1])];",
   },
   // Rule 3: definitions
   {

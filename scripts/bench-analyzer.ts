@@ -6,7 +6,8 @@
  * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text,
  * in a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock
  * and of the processor time of the whole process: on a machine that does something else too, only the latter means
- * anything. `--checkout`: another checkout of this repository, installed, to compare with; the runs alternate.
+ * anything. What is built is measured, as it is shipped. `--checkout`: another checkout of this repository, installed and
+ * built, to compare with; the runs alternate.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -44,7 +45,7 @@ const LABELS: readonly (readonly [keyof Sample, string])[] = [
 
 /** Runs in a process of its own. */
 async function sample(checkout: string): Promise<Sample> {
-  const path = join(checkout, "packages/cli/src/build/compile.ts");
+  const path = join(checkout, "packages/cli/dist/build/compile.js");
   const { startCompiler } = (await import(pathToFileURL(path).href)) as {
     readonly startCompiler: (options: { readonly colours: boolean }) => Promise<Compiler>;
   };
@@ -104,7 +105,7 @@ function median(times: readonly Time[]): Time {
 function sampleInProcess(checkout: string): Sample {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ["--conditions=source", fileURLToPath(import.meta.url), "--sample", checkout],
+    [fileURLToPath(import.meta.url), "--sample", checkout],
     { encoding: "utf8" },
   );
   if (status !== 0) throw new Error(stderr);

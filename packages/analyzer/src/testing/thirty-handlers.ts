@@ -1,10 +1,11 @@
 /**
  * For benchmarks: an application of 30 handlers in several files, made of those in `fixtures/`: a social network, hotels
- * and a forum, 17 handlers, and 13 of the collection of constructs.
+ * and a forum, and as many of the collection of constructs as are missing.
  */
 import { fixture } from "./fixtures.ts";
 
-const CONSTRUCTS = 13;
+const HANDLERS = 30;
+const HANDLER = /^export function/gm;
 
 /** Files by path. */
 export function thirtyHandlers(): Readonly<Record<string, string>> {
@@ -15,11 +16,11 @@ export function thirtyHandlers(): Readonly<Record<string, string>> {
       files[path.replace(/^lib\//, `lib/${name}/`)] = text.replaceAll('"../lib/', `"../lib/${name}/`);
     }
   }
-  let exported = 0;
-  const rest = files["handlers/constructs.ts"]!;
+  const { "handlers/constructs.ts": rest = "", ...others } = files;
+  let exported = Object.entries(others)
+    .filter(([path]) => path.startsWith("handlers/"))
+    .reduce((sum, [, text]) => sum + (text.match(HANDLER)?.length ?? 0), 0);
   // What is not exported is no handler: clients can't call it, and it is not compiled.
-  files["handlers/constructs.ts"] = rest.replaceAll(/^export function/gm, (match) =>
-    exported++ < CONSTRUCTS ? match : "function",
-  );
+  files["handlers/constructs.ts"] = rest.replaceAll(HANDLER, (match) => (exported++ < HANDLERS ? match : "function"));
   return files;
 }

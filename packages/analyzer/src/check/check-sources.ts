@@ -7,9 +7,10 @@ import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnos
 import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
-import type { SyntaxTrees } from "../parse/syntax-trees.ts";
+import type { SyntaxTree, SyntaxTrees } from "../parse/syntax-trees.ts";
 import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
+import { checkBrackets, checkNesting, tooDeep } from "./nesting.ts";
 
 const SDK = "@radical/sdk";
 
@@ -27,7 +28,12 @@ export function checkSources(
     const file = byPath.get(path);
     if (file === undefined) continue;
     const forms = checkForms(file);
-    const { source, messages } = trees.get(file.path, file.text);
+    const tree = parsed(file, trees);
+    if ("code" in tree) {
+      diagnostics.push(tree);
+      continue;
+    }
+    const { source, messages } = tree;
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
     diagnostics.push(...checkNames(source));
     for (const { specifier, internalPath } of importsOf(source)) {
@@ -40,6 +46,20 @@ export function checkSources(
     }
   }
   return diagnostics;
+}
+
+/** The tree of a file, unless it is too deep for all that work on it. */
+function parsed(file: SourceFile, trees: SyntaxTrees): SyntaxTree | Diagnostic {
+  const deep = checkBrackets(file);
+  if (deep !== null) return deep;
+  try {
+    const tree = trees.get(file.path, file.text);
+    return checkNesting(tree.source) ?? tree;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // Without brackets, as in `else if`: the parser's stack overflowed, and it does not say where.
+    return tooDeep(spanOf(file, 0, 0));
+  }
 }
 
 /** The parser's errors without those that come of a form that is named already: on its line, or without a name later. */

@@ -11,8 +11,12 @@ const FOLDER = fileURLToPath(new URL("../../../../docs/diagnostics/", import.met
 const INDEX = "README.md";
 const CODES = Object.keys(CATALOGUE) as readonly DiagnosticCode[];
 
-/** What no source brings about: mistakes of ours, and guards behind which there is nothing that we know of. */
+/**
+ * What no source of a page's length brings about: mistakes of ours, guards behind which there is nothing that we know
+ * of, and code that is nested too deeply.
+ */
 const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
+  "nested_too_deeply",
   "read_write_set_not_compiled",
   "sliced_without_transformations",
   "compiler_crash",

@@ -3,9 +3,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { MutationCheck } from "./mutation.ts";
 import { MUTANTS } from "./mutants.ts";
 
-const { from, step } = workerData as { readonly from: number; readonly step: number };
 const check = new MutationCheck();
-for (let index = from; index < MUTANTS.length; index += step) {
+for (const index of workerData as readonly number[]) {
   // oxlint-disable-next-line no-await-in-loop: one after the other
   parentPort?.postMessage(await check.check(MUTANTS[index]!));
 }

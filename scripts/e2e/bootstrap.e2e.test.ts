@@ -40,7 +40,6 @@ if (mode === "exit") process.exitCode = Number(args[0]);
 if (mode === "print") console.log(JSON.stringify({ args, env: process.env }));
 if (mode === "wait" || mode === "stubborn") {
   const grandchild = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
-  log(process.pid + " " + grandchild.pid);
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.on(signal, () => {
       log(signal);
@@ -48,6 +47,7 @@ if (mode === "wait" || mode === "stubborn") {
       if (mode === "wait") setTimeout(() => (log("cleaned up"), process.exit(0)), 100);
     });
   }
+  log(process.pid + " " + grandchild.pid);
   setInterval(() => {}, 1000);
 }
 `;
@@ -136,7 +136,7 @@ test.each([
   ["SIGTERM", 143],
 ] as const)("%s reaches the script once, is waited for, and leaves no process", async (signal, code) => {
   const { child, ended } = bootstrap(["waits"]);
-  await vi.waitFor(() => expect(log()).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
   const pids = log()[0]?.split(" ").map(Number) ?? [];
   expect(pids.map(isAlive)).toEqual([true, true]);
   child.kill(signal);
@@ -149,7 +149,7 @@ test.each([
 
 test("when the bootstrap itself is killed, the script is ended", async () => {
   const { child } = bootstrap(["waits"]);
-  await vi.waitFor(() => expect(log()).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
   child.kill("SIGKILL");
   const pids = log()[0]?.split(" ").map(Number) ?? [];
   await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
@@ -158,7 +158,7 @@ test("when the bootstrap itself is killed, the script is ended", async () => {
 
 test("a second signal ends a script that ignores the first", async () => {
   const { child, ended } = bootstrap(["stubborn"]);
-  await vi.waitFor(() => expect(log()).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
   child.kill("SIGINT");
   await vi.waitFor(() => expect(log()).toHaveLength(2), { timeout: 20_000 });
   child.kill("SIGINT");

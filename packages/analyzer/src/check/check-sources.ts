@@ -10,6 +10,7 @@ import { spanOfRange } from "../parse/span.ts";
 import type { SyntaxTree, SyntaxTrees } from "../parse/syntax-trees.ts";
 import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
+import { checkBrackets, checkNesting, tooDeep } from "./nesting.ts";
 
 const SDK = "@radical/sdk";
 
@@ -26,7 +27,10 @@ export function checkSources(
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
     if (file === undefined) continue;
-    const tree = trees.get(file.path, file.text);
+    const tree = parsed(file, trees);
+    const deep = tree === null ? (checkBrackets(file) ?? tooDeep(spanOf(file, 0, 0))) : tooDeepPlace(tree);
+    if (deep !== null) diagnostics.push(deep);
+    if (tree === null || deep !== null) continue;
     const { source, messages } = tree;
     const forms = formsIn(file, tree);
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
@@ -43,13 +47,30 @@ export function checkSources(
   return diagnostics;
 }
 
-/** Looked for once per tree: scanning takes as long as parsing. */
+/** Null: the parser's stack overflowed, and it does not say where. */
+function parsed(file: SourceFile, trees: SyntaxTrees): SyntaxTree | null {
+  try {
+    return trees.get(file.path, file.text);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+// Looked for once per tree: scanning takes as long as parsing.
 const FORMS = new WeakMap<SyntaxTree, readonly Diagnostic[]>();
+const DEEP_PLACES = new WeakMap<SyntaxTree, Diagnostic | null>();
 
 function formsIn(file: SourceFile, tree: SyntaxTree): readonly Diagnostic[] {
   let forms = FORMS.get(tree);
   if (forms === undefined) FORMS.set(tree, (forms = checkForms(file)));
   return forms;
+}
+
+function tooDeepPlace(tree: SyntaxTree): Diagnostic | null {
+  let place = DEEP_PLACES.get(tree);
+  if (place === undefined) DEEP_PLACES.set(tree, (place = checkNesting(tree.source)));
+  return place;
 }
 
 /** The parser's errors without those that come of a form that is named already: on its line, or without a name later. */

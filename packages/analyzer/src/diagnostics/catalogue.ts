@@ -26,6 +26,7 @@ export const CATALOGUE = {
 
   // Syntax and types
   syntax_error: INVALID,
+  nested_too_deeply: REFUSED,
   type_error: INVALID,
   /** A warning of the compiler. */
   compiler_warning: { severity: "warning", class: "invalid" },

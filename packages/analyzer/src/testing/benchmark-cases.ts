@@ -166,6 +166,7 @@ const forum: BenchmarkApplication = {
   setUp: [],
   cases: [
     { handler: "homepage", args: { me: "ann", page: 1 } },
+    { handler: "exactHomepage", args: { me: "ann", page: 1 } },
     { handler: "titles", args: {} },
     { handler: "vote", args: { me: "ann", id: "s7", action: 1 } },
     { handler: "comment", args: { me: "ann", id: "s7", parent: "c3", text: TEXT } },

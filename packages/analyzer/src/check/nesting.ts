@@ -1,0 +1,50 @@
+/**
+ * How deep the code of a file is nested. The compiler and the analyzer walk syntax trees recursively: a tree without
+ * limit would end them by a stack overflow, which has no place in the source.
+ */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { as } from "../parse/assemblyscript.ts";
+import { spanOfRange } from "../parse/span.ts";
+import { scan } from "./scanner.ts";
+
+/** Levels of the syntax tree; the stack of Node's main thread is enough for half as many again. */
+const MOST_LEVELS = 500;
+
+/** Brackets in brackets, each at least a level, before the parser sees them. */
+export function checkBrackets(file: SourceFile): Diagnostic | null {
+  let depth = 0;
+  for (const { kind, text, start, end } of scan(file.text)) {
+    if (kind !== "punctuation") continue;
+    if (text === "(" || text === "[" || text === "{") depth++;
+    else if (text === ")" || text === "]" || text === "}") depth--;
+    if (depth > MOST_LEVELS) return tooDeep(spanOf(file, start, end));
+  }
+  return null;
+}
+
+/** A place that is too deep: of a long sum, one of its first terms. */
+export function checkNesting(source: as.Source): Diagnostic | null {
+  const waiting: { readonly node: as.Node; readonly level: number }[] = [{ node: source, level: 0 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { node, level } = next;
+    if (level > MOST_LEVELS) return tooDeep(spanOfRange(node.range));
+    for (const child of childrenOf(node)) waiting.push({ node: child, level: level + 1 });
+  }
+  return null;
+}
+
+/** Whatever nodes the node holds, whichever kind it has. */
+function childrenOf(node: as.Node): as.Node[] {
+  return Object.values(node)
+    .flat()
+    .filter((value): value is as.Node => value instanceof as.Node);
+}
+
+export function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
+  return diagnostic("nested_too_deeply", {
+    message: `this code is nested in more than ${MOST_LEVELS} levels of expressions and statements`,
+    primary,
+    help: "take it apart: a long sum in several statements or a loop, inner blocks as functions, values in an array",
+  });
+}

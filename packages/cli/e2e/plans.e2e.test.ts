@@ -18,11 +18,11 @@ function count(key: string): i32 {
 
 /** What the date does to its key can't be followed. */
 export function visit(at: i64): i32 {
-  return count(new Date(at).toISOString().slice(0, 10));
+  return count(nameof<Date>() + new Date(at).toISOString().slice(0, 10));
 }
 
 export function visits(at: i64): i32 {
-  const found = counts.get(new Date(at).toISOString().slice(0, 10));
+  const found = counts.get(nameof<Date>() + new Date(at).toISOString().slice(0, 10));
   if (found == null) abort(404, "no_visits", "nobody came");
   return found[0];
 }

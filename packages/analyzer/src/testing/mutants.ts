@@ -10,8 +10,8 @@ export interface Mutant {
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Without the rule a read/write-set function may not end: checked by the command, not with every test run. */
-  readonly endless?: true;
+  /** The only handler that is run: some of the others would not end. */
+  readonly noticedBy?: string;
 }
 
 const RELEVANCE = "infer/relevance.ts";
@@ -179,7 +179,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: RELEVANCE,
     find: "grew = head.join(point) || kept !== keptBefore;",
     replace: "grew = kept !== keptBefore;\n      if (!grew) head.join(point);",
-    endless: true,
+    noticedBy: "noRound",
   },
   {
     rule: "the discriminant of a kept switch is needed",
@@ -518,14 +518,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: UNIONS,
     find: 'if (!endsByItself(extra)) return "ends by itself";',
     replace: "",
-    endless: true,
+    noticedBy: "unionMovingCounter",
   },
   {
     rule: "union: does not recur",
     file: UNIONS,
     find: 'if (!doesNotRecur(extra, candidate)) return "does not recur";',
     replace: "",
-    endless: true,
+    noticedBy: "unionRecursion",
   },
   {
     rule: "union: each side runs before the later ones",
@@ -544,7 +544,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: UNIONS,
     find: "yield { code: new KeptCode(candidate, declaration.body), rejoin: null, accessFollows: false, mayLeave: never };",
     replace: "void declaration;",
-    endless: true,
+    noticedBy: "unionGuardedLoop",
   },
   {
     rule: "union: extra code does what its callees do",
@@ -557,14 +557,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: LOOPS,
     find: "for (const location of read) if (changing.has(location)) return false;",
     replace: "void read;",
-    endless: true,
+    noticedBy: "unionMovingBound",
   },
   {
     rule: "union: a counter has no other assignment",
     file: LOOPS,
     find: "if (only === undefined || others.length > 0) continue;",
     replace: "if (only === undefined) continue;",
-    endless: true,
+    noticedBy: "unionMovingCounter",
   },
   {
     rule: "union: a write that is only perhaps made hides no read",

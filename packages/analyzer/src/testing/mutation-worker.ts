@@ -3,8 +3,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import { MutationCheck } from "./mutation.ts";
 import { MUTANTS } from "./mutants.ts";
 
+const { from, step } = workerData as { readonly from: number; readonly step: number };
 const check = new MutationCheck();
-for (const index of workerData as readonly number[]) {
+for (let index = from; index < MUTANTS.length; index += step) {
   // oxlint-disable-next-line no-await-in-loop: one after the other
   parentPort?.postMessage(await check.check(MUTANTS[index]!));
 }

@@ -78,13 +78,13 @@ export class MutationCheck {
     const url = new URL(`slicer.ts?mutant=${MUTANTS.indexOf(mutant)}`, SOURCE).href;
     const mutated = ((await import(url)) as { readonly slicer: Slicer }).slicer;
     for (const application of this.applications) {
-      const caughtBy = this.noticed(application, mutated);
+      const caughtBy = this.noticed(application, mutated, mutant.noticedBy);
       if (caughtBy !== null) return { rule: mutant.rule, caughtBy };
     }
     return { rule: mutant.rule, caughtBy: null };
   }
 
-  private noticed({ input, sources }: Application, mutated: Slicer): string | null {
+  private noticed({ input, sources }: Application, mutated: Slicer, noticedBy: string | undefined): string | null {
     let changed: readonly string[] = [];
     const deriveReadWriteSets = (front: FrontEnd): Derived[] => {
       const derived = mutated.deriveReadWriteSets(front);
@@ -101,7 +101,7 @@ export class MutationCheck {
       if (changed.includes(name) && plan.kind !== "sliced")
         return `${name} is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
     for (const runs of [20, 150])
-      for (const name of changed) {
+      for (const name of changed.filter((handler) => noticedBy === undefined || handler === noticedBy)) {
         const missed = this.explore(build, name, runs);
         if (missed !== null) return missed;
       }
@@ -115,6 +115,7 @@ export class MutationCheck {
         integers: [0, 1, 2, 3, 4, 5, 6, 7],
         runs,
         callsPerRun: 4,
+        shrink: false,
         handlers: [handler],
       });
       return null;

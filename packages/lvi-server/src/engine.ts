@@ -57,6 +57,8 @@ export class Engine {
     this.#options = options;
     this.#collector = setInterval(() => this.#step({ kind: "collect" }), COLLECT_INTERVAL_MS);
     this.#collector.unref();
+    // Not only after the interval: a server may be started again more often than that.
+    setImmediate(() => this.#step({ kind: "collect" }));
     this.#wake();
   }
 

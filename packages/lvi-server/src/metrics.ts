@@ -26,8 +26,8 @@ export interface Gauges {
   /** Null: this server does not serve. */
   load(): Load | null;
   workers(): WorkerLoad | null;
-  /** Of the lease; null: it has none. */
-  epoch(): number | null;
+  /** Of the lease; 0 without one. */
+  epoch(): number;
 }
 
 export class Metrics {
@@ -87,7 +87,7 @@ export class Metrics {
     this.#gauge("radical_serving", "1 if this server has the lease and serves.", () =>
       gauges.load() === null ? 0 : 1,
     );
-    this.#gauge("radical_epoch", "Epoch of the lease; 0 without one.", () => gauges.epoch() ?? 0);
+    this.#gauge("radical_epoch", "Epoch of the lease; 0 without one.", () => gauges.epoch());
     collectDefaultMetrics({ register: this.#registry });
   }
 

@@ -8,6 +8,8 @@ import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
+import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
+import { failpoint } from "./failpoints.ts";
 import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
 import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
@@ -62,14 +64,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { log, onHalt } = options;
   const now = (): number => Date.now();
   let state: ServerState = { kind: "not-serving", reason: "starting" };
-  let lent: { readonly executor: WorkerPool; readonly epoch: number } | null = null;
+  let pool: WorkerPool | null = null;
+  let epoch = 0;
   const metrics = new Metrics({
     load: () => (state.kind === "not-serving" ? null : state.engine.load),
-    workers: () => lent?.executor.load ?? null,
-    epoch: () => lent?.epoch ?? null,
+    workers: () => pool?.load ?? null,
+    epoch: () => epoch,
   });
   const storage = observedStorage(
-    typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage,
+    storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
   const http = createHttpServer({ keys: prepareKeys(options.keys), log, metrics, now, state: () => state });
@@ -98,7 +101,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock: PROCESS_CLOCK,
     onStandby: () => (state = { kind: "not-serving", reason: "standby" }),
   };
-  let epoch = 0;
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
     if (epoch > 0)
@@ -110,23 +112,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     const acquired = await acquireLease(leasing);
     epoch = acquired.epoch;
+    failpoint("start.lease-acquired");
     state = { kind: "not-serving", reason: "recovering" };
     const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
       for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
       return storage.recover(epoch);
     });
+    failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
     const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
     const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, recovered, coreNow());
-    const executor = new WorkerPool({
+    pool = new WorkerPool({
       workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
       moduleContent: (hash) => storage.moduleContent(hash),
       onRun: ({ access }, { kind }, tookMs) => metrics.ran(access.kind, kind, tookMs),
     });
-    lent = { executor, epoch };
+    const executor = executorWithFailpoints(pool);
     const engine = new Engine({ core, epoch, storage, executor, log, metrics, now: coreNow, onHalt });
     const serving: Serving = {
       engine,
@@ -140,11 +144,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
     };
     state = { kind: "serving", ...serving };
+    failpoint("start.listening");
 
     let closing: Promise<void> | null = null;
     const close = async (drainMs: number): Promise<void> => {
       state = { kind: "draining", ...serving };
-      await engine.drain(drainMs);
+      const drained = engine.drain(drainMs);
+      failpoint("stop.draining");
+      await drained;
+      failpoint("stop.drained");
       await stopListening();
       engine.close();
       await executor.close();

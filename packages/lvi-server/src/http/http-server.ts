@@ -16,6 +16,7 @@ import {
   RadicalError,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
+import { type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { authenticate, type PreparedKeys } from "./authentication.ts";
@@ -60,6 +61,8 @@ interface Answer {
   readonly status: number;
   readonly body?: Uint8Array | string;
   readonly type?: string;
+  /** Reached when the answer was handed to the network. */
+  readonly sent?: Failpoint;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
@@ -90,7 +93,8 @@ async function handle(options: HttpOptions, request: IncomingMessage, response: 
   }
   if (answer.type !== undefined) response.setHeader("content-type", answer.type);
   if (answer.status !== 204) response.setHeader("content-length", Buffer.byteLength(body));
-  response.writeHead(answer.status).end(body);
+  const { sent } = answer;
+  response.writeHead(answer.status).end(body, sent === undefined ? undefined : () => failpoint(sent));
   const tookMs = performance.now() - startedAtMs;
   metrics.requested(route.kind, answer.status, tookMs);
   if (log.writes("debug"))
@@ -135,19 +139,27 @@ async function answerTo(route: Route, options: HttpOptions, request: IncomingMes
     case "lvi": {
       expectMethod(method, "POST");
       const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeLviReply(await serving(options).engine.request(decodeLviRequest(body))));
+      failpoint("http.request-received");
+      const reply = encodeLviReply(await serving(options).engine.request(decodeLviRequest(body)));
+      failpoint("http.reply-made");
+      return { ...cbor(reply), sent: "http.replied" };
     }
     case "followup": {
       expectMethod(method, "POST");
       const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeFollowupReply(await serving(options).engine.followup(decodeFollowup(body))));
+      failpoint("http.followup-received");
+      const reply = encodeFollowupReply(await serving(options).engine.followup(decodeFollowup(body)));
+      failpoint("http.followup-reply-made");
+      return cbor(reply);
     }
     case "module": {
       expectMethod(method, "GET", "PUT");
       const body = await signedBody(options, request, MAX_MODULE_BYTES);
       const { hasModule, registerModule } = serving(options);
       if (method === "PUT") {
+        failpoint("http.module-received");
         await registerModule(route.hash, decodeModuleContent(body), body);
+        failpoint("http.module-registered");
         return { status: 204 };
       }
       if (hasModule(route.hash)) return { status: 204 };

@@ -165,7 +165,7 @@ test("metrics tell what was done", async () => {
     'radical_validation_failures_total{table="counters"}',
     'radical_near_storage_executions_total{cause="requested"}',
     'radical_storage_operation_seconds_count{operation="store_intent"}',
-    'radical_run_seconds_count{mode="record",ending="killed"}',
+    'radical_run_seconds_count{mode="derive",ending="killed"}',
     'radical_http_request_seconds_count{route="lvi",status="200"}',
     `radical_signed_requests_total{key="${KEY_ID}"}`,
     "radical_workers",

@@ -64,7 +64,7 @@ function childrenOf(node: as.Node): as.Node[] {
     .filter((value): value is as.Node => value instanceof as.Node);
 }
 
-export function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
+function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
   return diagnostic("nested_too_deeply", {
     message: `this code is nested in more than ${MOST_LEVELS} levels of expressions and statements`,
     primary,

@@ -157,16 +157,23 @@ export function parseOptions(raw: RawSettings, keysText: string | undefined): Op
   return Object.fromEntries(values) as unknown as Options;
 }
 
+interface Row {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly from: string;
+}
+
 /** The configuration as a table, wrong values marked; secrets are left out, of keys only their ids are shown. */
 export function describeConfiguration(
   raw: RawSettings,
   keysText: string | undefined,
   wrong: ReadonlyMap<string, string>,
 ): string {
-  const rows = SETTING_NAMES.map((name) => {
+  const rows = SETTING_NAMES.map((name): Row => {
     const { text, source } = raw[name];
     const from = source === "environment" ? variableOf(name) : source;
-    return { name: name as string, label: flagOf(name), value: text === undefined ? "" : shown(name, text), from };
+    return { name, label: flagOf(name), value: text === undefined ? "" : shown(name, text), from };
   });
   rows.push({ name: "keys", label: KEYS_VARIABLE, value: keyIds(keysText).join(", "), from: "environment" });
   const [labels, values] = [rows.map(({ label }) => label.length), rows.map(({ value }) => value.length)];

@@ -140,7 +140,12 @@ export function buildWith(
 
   const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema)));
   resolved.module?.drop();
-  diagnostics.push(...problemsOf(resolved, fallback), ...checkUses(resolved, schema.tables, fallback));
+  const uses = checkUses(resolved, schema.tables, fallback);
+  // What has no place in the developer's files follows from what they use.
+  diagnostics.push(
+    ...uses,
+    ...problemsOf(resolved, fallback).filter(({ primary }) => uses.length === 0 || primary !== fallback),
+  );
   if (hasErrors()) return failed();
 
   const derived = derive(slicer, resolved, { sources: input.sources, ...declarations(schema, directions) }, schema);

@@ -253,7 +253,7 @@ describe("bad input", () => {
       expect([200, 400]).toContain(response.status);
       await response.arrayBuffer();
     }
-    expect(server.engine.load).toEqual({ executions: 0, pending: 0 });
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
     expect(errors).toEqual([]);
   });
 

@@ -3,7 +3,7 @@
  * of them back as events. It decides nothing.
  */
 import type { Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
-import type { CallerId, Effect, Event, Note, NoteName, OperationId } from "./core/events.ts";
+import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
@@ -32,6 +32,9 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "refused",
 ]);
 
+/** Most units that one line of log names. */
+const LOGGED_UNITS = 5;
+
 interface Waiter {
   readonly resolve: (answer: never) => void;
   readonly reject: (error: Error) => void;
@@ -53,6 +56,8 @@ export class Engine {
     this.#options = options;
     this.#collector = setInterval(() => this.#step({ kind: "collect" }), COLLECT_INTERVAL_MS);
     this.#collector.unref();
+    // Not only after the interval: a server may be started again more often than that.
+    setImmediate(() => this.#step({ kind: "collect" }));
     this.#wake();
   }
 
@@ -61,7 +66,7 @@ export class Engine {
     return Object.fromEntries(this.#counters);
   }
 
-  get load(): LviCore["load"] {
+  get load(): Load {
     return this.#options.core.load;
   }
 
@@ -198,10 +203,17 @@ export class Engine {
     if (this.#waiters.size === 0) for (const drained of this.#drained.splice(0)) drained();
   }
 
-  #note({ name, executionId, module, detail }: Note): void {
+  #note({ name, executionId, module, detail, cause, units, waitedMs }: Note): void {
     this.#counters.set(name, (this.#counters.get(name) ?? 0) + 1);
     const { log } = this.#options;
-    const fields = { execution: executionId, module, detail };
+    const fields = {
+      execution: executionId,
+      module,
+      detail,
+      cause,
+      units: units?.slice(0, LOGGED_UNITS).join(" "),
+      waitedMs,
+    };
     if (ALARMS.has(name)) log.error(name, fields);
     else if (WARNINGS.has(name)) log.warn(name, fields);
     else log.debug(name, fields);

@@ -7,6 +7,8 @@ import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
+import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
+import { failpoint } from "./failpoints.ts";
 import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
@@ -55,10 +57,13 @@ const DEFAULT_LEASE_MS = 5_000;
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, keys, onHalt } = options;
   const now = (): number => Date.now();
-  const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
+  const storage = storageWithFailpoints(
+    typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage,
+  );
   const leasing = { storage, termMs: options.leaseMs ?? DEFAULT_LEASE_MS, log, clock: PROCESS_CLOCK };
   const acquired = await acquireLease(leasing);
   const { epoch } = acquired;
+  failpoint("start.lease-acquired");
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
     await storage
@@ -75,16 +80,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await release();
     throw error;
   });
+  failpoint("start.recovered");
   log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
 
   const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
   const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
   const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, recovered, coreNow());
-  const executor = new WorkerPool({
-    workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
-    limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
-    moduleContent: (hash) => storage.moduleContent(hash),
-  });
+  const executor = executorWithFailpoints(
+    new WorkerPool({
+      workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
+      limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
+      moduleContent: (hash) => storage.moduleContent(hash),
+    }),
+  );
   const engine = new Engine({ core, epoch, storage, executor, log, now: coreNow, onHalt });
 
   let ready = true;
@@ -118,12 +126,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await free();
     throw error;
   }
+  failpoint("start.listening");
   const { port } = http.address() as AddressInfo;
 
   let closing: Promise<void> | null = null;
   const close = async (drainMs: number): Promise<void> => {
     ready = false;
-    await engine.drain(drainMs);
+    const drained = engine.drain(drainMs);
+    failpoint("stop.draining");
+    await drained;
+    failpoint("stop.drained");
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();
     // Answers that have just been given are on their way.

@@ -221,7 +221,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ...entries("Function.*", "functions are called by their name or a variable, as f(x)"),
   ...entries("Iterator.* IteratorResult.*", "there are no iterators: use keys() and values(), which are arrays"),
   ...entries(".Symbol Symbol.* _Symbol.*", "there are no computed names"),
-  ...entries("String.raw TemplateStringsArray.*", "only the tag String.raw`…` is followed"),
+  ...entries("String.raw TemplateStringsArray.*", "there are no tags of templates"),
   ...entries("ArrayBufferView.*", "it is known of the typed arrays and DataView"),
   ...entries(
     "Error.name Error.message Error.stack",

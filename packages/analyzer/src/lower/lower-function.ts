@@ -719,6 +719,7 @@ class FunctionLowering {
         throw new Refusal("not_sliced_syntax", {
           message: "A condition that is known but has an effect can't be followed.",
           primary: span,
+          help: "Compute it in a statement of its own, before.",
         });
       return this.expression(consequentLives ? node.ifThen : node.ifElse);
     }

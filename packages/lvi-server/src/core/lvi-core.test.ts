@@ -19,7 +19,7 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { Effect, Event, NoteName } from "./events.ts";
+import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
@@ -97,6 +97,8 @@ class Story {
   #open: Effect[] = [];
   readonly #said: string[] = [];
   readonly #notes: NoteName[] = [];
+  /** All notes of the story. */
+  readonly observed: Note[] = [];
 
   constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}, lease: HeldLease | null = null) {
     this.#lease = lease;
@@ -279,6 +281,10 @@ class Story {
     return this.#core.isIdle;
   }
 
+  get load(): Load {
+    return this.#core.load;
+  }
+
   storedValue(name: string): string {
     return decode(this.items.get(unit(name))?.value ?? null);
   }
@@ -293,6 +299,7 @@ class Story {
     for (const effect of this.#core.step(this.#now, event)) {
       if (effect.kind === "note") {
         this.#notes.push(effect.note.name);
+        this.observed.push(effect.note);
         continue;
       }
       if (effect.kind === "reply") this.#seen = effect.reply.asOf;
@@ -624,6 +631,61 @@ describe("locks", () => {
     const story = withPendingWrite({ maxExecutions: 1 });
     story.request("B", "!y");
     expect(story.said).toEqual(["B ← refused busy"]);
+  });
+});
+
+describe("what is observed", () => {
+  const notesOf = (story: Story, name: NoteName): Note[] => story.observed.filter((note) => note.name === name);
+
+  test("a wait for locks, when it is over, and why the intent that held them was re-executed", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=1");
+    expect(story.load).toMatchObject({ executions: 2, pending: 1, waiting: 1, running: 1, hotUnits: 1 });
+    // The gate and x.
+    expect(story.load.lockedUnits).toBe(2);
+    story.passes(40);
+    story.ran(did("x=1 x:=2"));
+    story.completed();
+    expect(notesOf(story, "waited")).toMatchObject([{ executionId: idOf("B"), waitedMs: 40 }]);
+    expect(notesOf(story, "re_execution")).toMatchObject([{ executionId: idOf("A"), cause: "contention" }]);
+  });
+
+  test("the units that were stale, and why the handler runs near storage", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "x=0 y=1");
+    story.loaded();
+    expect(notesOf(story, "stale")).toMatchObject([{ units: [unit("x")] }]);
+    expect(notesOf(story, "near_storage")).toMatchObject([{ cause: "stale", module: MODULE }]);
+  });
+
+  test("re-executions by cause", () => {
+    const causeOf = (happens: (story: Story) => void): unknown => {
+      const story = withPendingWrite({ followupTimeoutMs: 1_000 });
+      happens(story);
+      return notesOf(story, "re_execution").at(-1)?.cause;
+    };
+    expect(causeOf((story) => story.request("A", "+x=1"))).toBe("asked_again");
+    expect(causeOf((story) => story.passes(1_000))).toBe("followup_lost");
+    expect(causeOf((story) => story.followup("A", C1, "z:=1"))).toBe("followup_not_covered");
+    const killed = (story: Story): void => {
+      story.passes(1_000);
+      story.ran({ kind: "killed", reason: "too long" });
+      story.passes(60_000);
+    };
+    expect(causeOf(killed)).toBe("tried_again");
+    const behind = (story: Story): void => {
+      story.request("B", "+x=2@2.1");
+      story.stored();
+      story.followup("B", commitId(2, 2), "x:=3");
+    };
+    expect(causeOf(behind)).toBe("own_write");
+  });
+
+  test("nothing is left of what has ended", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.load).toMatchObject({ executions: 0, pending: 0, waiting: 0, running: 0, lockedUnits: 0 });
   });
 });
 

@@ -42,9 +42,11 @@ import type {
   CompleteResult,
   Effect,
   Event,
+  Load,
   Note,
   NoteName,
   OperationId,
+  ReExecutionCause,
   RunId,
   StoreResult,
 } from "./events.ts";
@@ -142,11 +144,11 @@ type Step = "validate" | "capture" | "confirm";
 
 type Phase =
   /** In the queue of a unit. */
-  | { readonly kind: "waiting"; readonly next: Step }
+  | { readonly kind: "waiting"; readonly next: Step; readonly sinceMs: number }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
   /** For told executions to be applied; holds no place in a queue. */
-  | { readonly kind: "watching"; readonly next: Step }
+  | { readonly kind: "watching"; readonly next: Step; readonly sinceMs: number }
   | { readonly kind: "loading"; readonly next: Step }
   /** The intent is on its way to storage. */
   | { readonly kind: "storing" }
@@ -210,7 +212,7 @@ interface Execution {
   readonly behind: Set<Execution>;
   /** What is to be done when nobody is ahead any more. */
   early: { readonly caller: CallerId; readonly followup: Followup }[];
-  wanted: string | null;
+  wanted: ReExecutionCause | null;
 }
 
 type Operation =
@@ -228,7 +230,7 @@ type Operation =
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
   | { readonly kind: "followup"; readonly execution: Execution }
-  | { readonly kind: "replay"; readonly execution: Execution; readonly reason: string }
+  | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
   | { readonly kind: "renew-lease" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
@@ -290,11 +292,22 @@ export class LviCore {
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
-  /** Executions under way, and among them those whose intent is pending. */
-  get load(): { readonly executions: number; readonly pending: number } {
-    let pending = 0;
-    for (const execution of this.#executions.values()) if (execution.intent !== null) pending++;
-    return { executions: this.#executions.size, pending };
+  /** Goes through all that is under way. */
+  get load(): Load {
+    let [pending, waiting] = [0, 0];
+    for (const { intent, phase } of this.#executions.values()) {
+      if (intent !== null) pending++;
+      if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
+    }
+    return {
+      executions: this.#executions.size,
+      pending,
+      waiting,
+      running: this.#runs.size,
+      lockedUnits: this.#locks.size,
+      hotUnits: this.#versions.size,
+      hotBytes: this.#versions.bytes,
+    };
   }
 
   /** Nothing is under way, locked or waited for. */
@@ -317,8 +330,10 @@ export class LviCore {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
-      if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching"))
+      if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching")) {
+        this.#note("waited", next, { waitedMs: monotonicMs - phase.sinceMs });
         this.#proceed(next, phase.next);
+      }
     }
     this.#versions.evict();
     return this.#effects;
@@ -475,7 +490,7 @@ export class LviCore {
     execution.callers.push(caller);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
     // The location may have lost our reply or given its speculation up: no followup may ever come.
-    this.#replay(execution, "asked again");
+    this.#replay(execution, "asked_again");
   }
 
   // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -493,19 +508,14 @@ export class LviCore {
     const stale = foreign.filter(({ unit, version }) => {
       const current = this.#versions.get(unit)!.version;
       if (version !== null && version.hash !== null && current.hash !== null && version.commitId > current.commitId) {
-        this.#note("lost_write_alarm", execution, `${unit}: ${version.commitId} after ${current.commitId}`);
+        this.#note("lost_write_alarm", execution, {
+          detail: `${unit}: ${version.commitId} after ${current.commitId}`,
+        });
       }
       return version === null || !sameVersion(version, current);
     });
     if (stale.length > 0) {
-      this.#note(
-        "stale",
-        execution,
-        stale
-          .map(({ unit }) => unit)
-          .slice(0, 5)
-          .join(" "),
-      );
+      this.#note("stale", execution, { units: stale.map(({ unit }) => unit) });
       // Near storage it may write at any time, so it must not hold what somebody ahead still reads.
       if (execution.ahead.size > 0) {
         this.#leaveQueue(execution);
@@ -627,7 +637,7 @@ export class LviCore {
     const speculator = execution.callers.find(({ id }) => id === execution.speculator)!;
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     this.#replyValid(speculator, intent.commitId, operation);
-    if (execution.callers.length > 0) this.#replay(execution, "asked again");
+    if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
   }
 
@@ -640,7 +650,9 @@ export class LviCore {
       for (const caller of callers) this.#replyStored(caller, record.done, null);
       return;
     }
-    this.#note("intent_alarm", execution, "the execution id has a pending intent that this server has not adopted");
+    this.#note("intent_alarm", execution, {
+      detail: "the execution id has a pending intent that this server has not adopted",
+    });
     for (const { id } of callers) {
       this.#reply(
         id,
@@ -679,11 +691,11 @@ export class LviCore {
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     if (!followup.writes.every(({ unit }) => writable.has(unit))) {
       answer("not_covered", "followup_not_covered");
-      return this.#replay(execution, "followup not covered");
+      return this.#replay(execution, "followup_not_covered");
     }
     if (execution.ahead.size > 0) {
       execution.early.push({ caller, followup });
-      for (const first of execution.ahead) this.#replay(first, "a later write waits");
+      for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
     }
     this.#note("followup_applied", execution);
@@ -698,14 +710,14 @@ export class LviCore {
    * when somebody waits for what the intent holds, so that a lock is held as long as the handler runs here, not as long
    * as a round trip to the other side of the world takes.
    */
-  #replay(execution: Execution, reason: string): void {
+  #replay(execution: Execution, cause: ReExecutionCause): void {
     if (execution.phase.kind !== "pending" || execution.replay !== null) return;
     if (execution.ahead.size > 0) {
-      execution.wanted = reason;
-      for (const first of execution.ahead) this.#replay(first, reason);
+      execution.wanted = cause;
+      for (const first of execution.ahead) this.#replay(first, cause);
       return;
     }
-    this.#note("re_execution", execution, reason);
+    this.#note("re_execution", execution, { cause });
     execution.replay = "loading";
     const reads = readsOf(execution.intent!);
     if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, "replay");
@@ -749,13 +761,9 @@ export class LviCore {
         return this.#complete(execution, intent.commitId, result.outcome, result.writes);
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
-        this.#note("re_execution_killed", execution, result.reason);
+        this.#note("re_execution_killed", execution, { detail: result.reason });
         execution.replay = "paused";
-        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), {
-          kind: "replay",
-          execution,
-          reason: "killed before",
-        });
+        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution });
         return;
       }
       case "needs":
@@ -782,13 +790,14 @@ export class LviCore {
   #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
     if (first === second) return;
     this.#suspects.add(run.module);
-    this.#note("determinism_alarm", { id: run.executionId, invocation: run }, "two runs of one execution differ");
+    const about = { id: run.executionId, invocation: run };
+    this.#note("determinism_alarm", about, { detail: "two runs of one execution differ" });
   }
 
   // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
 
   #runNearStorage(execution: Execution, cause: ExecutedCause): void {
-    this.#note("near_storage", execution, cause);
+    this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
     const plan = this.#modules.get(module)?.get(handler);
     execution.near = {
@@ -1088,7 +1097,7 @@ export class LviCore {
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    execution.phase = { kind: "waiting", next };
+    execution.phase = { kind: "waiting", next, sinceMs: this.#nowMs };
     if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
     this.#stir(execution);
   }
@@ -1144,7 +1153,7 @@ export class LviCore {
   /** Waits until one of the units is released, without a place in a queue. */
   #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", next };
+    execution.phase = { kind: "watching", next, sinceMs: this.#nowMs };
     this.#locks.watch(execution, units);
   }
 
@@ -1185,13 +1194,13 @@ export class LviCore {
         case "followup":
           if (due.execution.phase.kind === "pending" && due.execution.replay === null) {
             this.#note("followup_lost", due.execution);
-            this.#replay(due.execution, "followup lost");
+            this.#replay(due.execution, "followup_lost");
           }
           break;
         case "replay":
           if (due.execution.replay === "paused") {
             due.execution.replay = null;
-            this.#replay(due.execution, due.reason);
+            this.#replay(due.execution, "tried_again");
           }
           break;
         case "run-again":
@@ -1239,13 +1248,13 @@ export class LviCore {
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (operation === this.#renewal?.operation) {
-      this.#note("storage_failed", null, `renew: ${reason}`);
+      this.#note("storage_failed", null, { detail: `renew: ${reason}` });
       // It may have been renewed; until its time is over it is held.
       return this.#renewSoon(Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs)));
     }
     const failed = this.#operations.get(operation)!;
     const { execution } = failed;
-    this.#note("storage_failed", execution, `${failed.kind}: ${reason}`);
+    this.#note("storage_failed", execution, { detail: `${failed.kind}: ${reason}` });
     // Something may have been done, or must be done: the same conditional operation again finds out.
     const again = (retried: Effect): void =>
       this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: retried });
@@ -1258,11 +1267,7 @@ export class LviCore {
         this.#operations.delete(operation);
         if (failed.next === "replay") {
           execution.replay = "paused";
-          this.#deadlines.add(this.#nowMs + this.#options.retryMs, {
-            kind: "replay",
-            execution,
-            reason: "load failed",
-          });
+          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution });
         } else if (execution.intent !== null) this.#pause(execution);
         else this.#refuseBusy(execution, "storage can't be read");
         return;
@@ -1382,7 +1387,7 @@ export class LviCore {
   }
 
   #reply(caller: CallerId, answer: LviAnswer, after: OperationId | null): void {
-    if (answer.kind === "refused") this.#note("refused", null, `${answer.code}: ${answer.message}`);
+    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
   }
 
@@ -1408,12 +1413,16 @@ export class LviCore {
     return { receivedAtMs, sentAtMs: this.#wallMs };
   }
 
-  #note(name: NoteName, about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null, detail?: string): void {
+  #note(
+    name: NoteName,
+    about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null,
+    more: Pick<Note, "detail" | "cause" | "units" | "waitedMs"> = {},
+  ): void {
     const note: Note = {
       name,
       ...(about === null ? {} : { executionId: about.id }),
       ...(about?.invocation === undefined ? {} : { module: about.invocation.module }),
-      ...(detail === undefined ? {} : { detail }),
+      ...more,
     };
     this.#effects.push({ kind: "note", note });
   }

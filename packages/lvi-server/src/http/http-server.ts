@@ -16,6 +16,7 @@ import {
   RadicalError,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
+import { type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import { authenticate, type PreparedKeys } from "./authentication.ts";
 
@@ -41,6 +42,8 @@ interface Answer {
   readonly status: number;
   readonly body?: Uint8Array | string;
   readonly type?: "application/cbor" | "application/json";
+  /** Reached when the answer was handed to the network. */
+  readonly sent?: Failpoint;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
@@ -70,7 +73,8 @@ async function handle(options: HttpOptions, request: IncomingMessage, response: 
   }
   if (answer.type !== undefined) response.setHeader("content-type", answer.type);
   if (answer.status !== 204) response.setHeader("content-length", Buffer.byteLength(body));
-  response.writeHead(answer.status).end(body);
+  const { sent } = answer;
+  response.writeHead(answer.status).end(body, sent === undefined ? undefined : () => failpoint(sent));
   log.debug("request", { method: request.method, path: request.url, status: answer.status, ms: now() - startedAtMs });
 }
 
@@ -88,12 +92,18 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
     case LVI_PATH: {
       expectMethod(method, "POST");
       const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body))));
+      failpoint("http.request-received");
+      const reply = encodeLviReply(await engine.request(decodeLviRequest(body)));
+      failpoint("http.reply-made");
+      return { ...cbor(reply), sent: "http.replied" };
     }
     case FOLLOWUP_PATH: {
       expectMethod(method, "POST");
       const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeFollowupReply(await engine.followup(decodeFollowup(body))));
+      failpoint("http.followup-received");
+      const reply = encodeFollowupReply(await engine.followup(decodeFollowup(body)));
+      failpoint("http.followup-reply-made");
+      return cbor(reply);
     }
   }
   const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
@@ -113,7 +123,9 @@ async function route(options: HttpOptions, request: IncomingMessage): Promise<An
       "register it: radical build, then PUT it here",
     );
   }
+  failpoint("http.module-received");
   await registerModule(hash, decodeModuleContent(body), body);
+  failpoint("http.module-registered");
   return { status: 204 };
 }
 

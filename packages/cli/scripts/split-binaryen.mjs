@@ -5,6 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { runInNewContext } from "node:vm";
 
 const PUBLISHED = createRequire(createRequire(import.meta.url).resolve("assemblyscript/package.json"));
 const START = "`\\0asm";
@@ -17,8 +18,7 @@ const decoding = /[\w$]+\($/.exec(text.slice(start - 10, start))?.[0];
 if (start < 0 || text.includes(START, start + 1) || decoding === undefined || text[end] !== ")")
   throw new Error("binaryen no longer has its WebAssembly in one literal: adapt this script");
 
-const literal = /** @type {string} */ (new Function(`return ${text.slice(start, end)}`)());
-const wasm = Buffer.from(literal, "latin1");
+const wasm = Buffer.from(String(runInNewContext(text.slice(start, end))), "latin1");
 if (!WebAssembly.validate(wasm)) throw new Error("binaryen encodes its WebAssembly in another way: adapt this script");
 
 const folder = new URL("../dist/binaryen/", import.meta.url);

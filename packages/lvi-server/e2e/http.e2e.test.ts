@@ -147,6 +147,35 @@ describe("executions over HTTP", () => {
   });
 });
 
+test("metrics tell what was done", async () => {
+  const response = await fetch(`${server.url}/metrics`);
+  expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  const metrics = await response.text();
+  const valueOf = (sample: string): number => {
+    const line = metrics.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+    return line === undefined ? 0 : Number(line.slice(sample.length + 1));
+  };
+  for (const sample of [
+    'radical_replies_total{kind="valid",reason="intent"}',
+    'radical_replies_total{kind="executed",reason="stale",outcome="result"}',
+    'radical_replies_total{kind="executed",reason="stored",outcome="result"}',
+    'radical_replies_total{kind="executed",reason="requested",outcome="trap"}',
+    'radical_replies_total{kind="refused",reason="unknown_handler"}',
+    'radical_followups_total{result="applied"}',
+    'radical_validation_failures_total{table="counters"}',
+    'radical_near_storage_executions_total{cause="requested"}',
+    'radical_storage_operation_seconds_count{operation="store_intent"}',
+    'radical_run_seconds_count{mode="derive",ending="killed"}',
+    'radical_http_request_seconds_count{route="lvi",status="200"}',
+    `radical_signed_requests_total{key="${KEY_ID}"}`,
+    "radical_workers",
+    "radical_epoch",
+  ])
+    expect([sample, valueOf(sample)]).toEqual([sample, expect.toSatisfy((count: number) => count > 0)]);
+  expect(valueOf('radical_alarms_total{alarm="determinism"}')).toBe(0);
+  expect(valueOf("radical_units_locked")).toBe(0);
+});
+
 describe("who may speak", () => {
   const body = (): Uint8Array => encodeLviRequest(client.requestOf("increment", "x", null));
 
@@ -332,7 +361,7 @@ describe("bad input", () => {
     expect(await errorOf(await fetch(`${server.url}/nothing`))).toEqual([404, "not_found"]);
     expect(await errorOf(await fetch(server.url + LVI_PATH))).toEqual([405, "method_not_allowed"]);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok" });
+    expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok", executions: 0 });
   });
 });
 

@@ -13,10 +13,18 @@ export interface Executor {
   close(): Promise<void>;
 }
 
+export interface WorkerLoad {
+  readonly workers: number;
+  readonly busy: number;
+  readonly queued: number;
+}
+
 export interface WorkerPoolOptions {
   readonly workers: number;
   /** Longest run of a handler. */
   readonly limitMs: number;
+  /** Told of each run that ended, from when a thread began with it. */
+  readonly onRun: (task: ExecutionTask, result: ExecutionResult, tookMs: number) => void;
   /** Reads a registered module's content. */
   readonly moduleContent: (hash: ModuleHash) => Promise<Uint8Array | null>;
 }
@@ -32,7 +40,7 @@ interface Slot {
   readonly modules: Set<ModuleHash>;
   /** Whether it ever ended a run. */
   answered: boolean;
-  running: (Waiting & { readonly timer: NodeJS.Timeout }) | null;
+  running: (Waiting & { readonly timer: NodeJS.Timeout; readonly startedAtMs: number }) | null;
 }
 
 /** Pause before a thread is replaced that ended before it did anything. */
@@ -56,6 +64,12 @@ export class WorkerPool implements Executor {
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     for (let i = 0; i < options.workers; i++) this.#start();
+  }
+
+  get load(): WorkerLoad {
+    let busy = 0;
+    for (const { running } of this.#slots) if (running !== null) busy++;
+    return { workers: this.#slots.size, busy, queued: this.#queue.length };
   }
 
   execute(task: ExecutionTask): Promise<ExecutionResult> {
@@ -87,7 +101,7 @@ export class WorkerPool implements Executor {
       if (waiting === undefined) return;
       const limitMs = this.#limitOf(waiting.task);
       const timer = setTimeout(() => this.#replace(slot, `the handler ran longer than ${limitMs} ms`), limitMs);
-      slot.running = { ...waiting, timer };
+      slot.running = { ...waiting, timer, startedAtMs: performance.now() };
       void this.#send(slot, waiting.task);
     }
   }
@@ -121,10 +135,9 @@ export class WorkerPool implements Executor {
   #finish(slot: Slot, result: ExecutionResult): void {
     const { running } = slot;
     if (running === null) return;
-    clearTimeout(running.timer);
     slot.answered = true;
     slot.running = null;
-    running.resolve(result);
+    this.#settle(running, result);
     this.#dispatch();
   }
 
@@ -132,10 +145,7 @@ export class WorkerPool implements Executor {
     if (!this.#slots.delete(slot)) return;
     void slot.worker.terminate();
     const { running } = slot;
-    if (running !== null) {
-      clearTimeout(running.timer);
-      running.resolve({ kind: "killed", reason });
-    }
+    if (running !== null) this.#settle(running, { kind: "killed", reason });
     if (this.#closed) return;
     if (slot.answered) {
       this.#start();
@@ -148,5 +158,10 @@ export class WorkerPool implements Executor {
         this.#dispatch();
       }, RESTART_MS);
     }
+  }
+  #settle({ task, timer, startedAtMs, resolve }: NonNullable<Slot["running"]>, result: ExecutionResult): void {
+    clearTimeout(timer);
+    this.#options.onRun(task, result, performance.now() - startedAtMs);
+    resolve(result);
   }
 }

@@ -1295,8 +1295,9 @@ class FunctionLowering {
   private unknownMember(owner: string, name: string, span: Span): Refusal {
     const shown = name === "new" ? `new ${owner}` : owner === "" ? name : `${owner}.${name}`;
     const reason = refusedMember(owner, name);
+    const why = reason === null ? " yet" : `: ${reason}`;
     return new Refusal("not_sliced_library", {
-      message: `What ${shown} does can't be followed${reason === null ? " yet" : `: ${reason}`}.`,
+      message: `What ${shown} does can't be followed${why}.`,
       primary: span,
       help: "Use other members of the library, or a function of your own.",
     });

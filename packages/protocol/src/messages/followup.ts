@@ -58,7 +58,7 @@ export function decodeFollowup(bytes: Uint8Array): Followup {
     throw new TooLargeError(`the result is larger than ${MAX_RESULT_BYTES} bytes`);
   if (writes.some(({ value }) => value !== null && value.length > MAX_VALUE_BYTES))
     throw new TooLargeError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
-  if (writes.reduce((bytes, { value }) => bytes + (value?.length ?? 0), 0) > MAX_WRITTEN_BYTES)
+  if (writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) > MAX_WRITTEN_BYTES)
     throw new TooLargeError(`the values are larger than ${MAX_WRITTEN_BYTES} bytes together`);
   if (new Set(writes.map(({ unit }) => unit)).size !== writes.length) throw new MalformedError("unit written twice");
   closeMessage(reader, length - 4);

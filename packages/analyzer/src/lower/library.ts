@@ -247,6 +247,11 @@ export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...[...members.values()].flatMap(({ owner, name }) => (owner === "" ? [name] : [])),
 ]);
 
+/** Each reason why members have no model. */
+export function refusalReasons(): ReadonlySet<string> {
+  return new Set(REFUSED.values());
+}
+
 export function libraryMember(owner: string, name: string): LibraryMember | null {
   return members.get(`${owner}.${name}`) ?? null;
 }

@@ -63,6 +63,16 @@ export class Facts {
     return this.byFunction.get(owner)?.values() ?? [];
   }
 
+  /** The nodes of a function, with what is known about them. */
+  entriesOf(owner: as.Function): Iterable<[as.Node, NodeFacts]> {
+    return this.byFunction.get(owner) ?? [];
+  }
+
+  /** All functions that were compiled. */
+  functions(): Iterable<as.Function> {
+    return this.byFunction.keys();
+  }
+
   wasCompiled(owner: as.Function, node: as.Node): boolean {
     return this.byFunction.get(owner)?.has(node) ?? false;
   }

@@ -67,7 +67,7 @@ export class Guest {
    * Units that `plainUnit` gave before, also in earlier executions, by a hash. What is accessed is often
    * accessed again; and a set finds the same string without looking into it.
    */
-  readonly #known = new Array<KnownUnit | undefined>(KNOWN_UNITS);
+  readonly #known = Array.from<KnownUnit | undefined>({ length: KNOWN_UNITS });
 
   /** An instance in its initial state, for one execution. Throws the engine's error if there can't be one. */
   static enter(module: CompiledModule, calls: HostCalls): Guest {
@@ -158,7 +158,8 @@ export class Guest {
     // Tables often have the same keys.
     let hash = tableLength * 0x80 + units[tableStart >> 1]!;
     for (let at = keyStart >> 1; at < (keyStart >> 1) + keyLength; at++) hash = (Math.imul(hash, 31) + units[at]!) | 0;
-    hash = (hash ^ (hash >>> 15)) & (KNOWN_UNITS - 1);
+    // Keys that count upwards get slots beside each other.
+    hash &= KNOWN_UNITS - 1;
     const known = this.#known[hash];
     if (known !== undefined && isUnitOf(known.codes, units, tableStart >> 1, tableLength, keyStart >> 1, keyLength))
       return known.unit;
@@ -198,7 +199,7 @@ interface KnownUnit {
 }
 
 /** How many are kept: a power of two. */
-const KNOWN_UNITS = 256;
+const KNOWN_UNITS = 512;
 
 /** Whether a unit is that of a table and a key in memory. */
 function isUnitOf(

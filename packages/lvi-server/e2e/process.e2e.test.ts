@@ -10,9 +10,10 @@ import { DatabaseSync } from "node:sqlite";
 import { type CommitId, entryOf, type LviReply, unitId } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
-import { ABSENT, incrementFollowup, incrementUnits, TestClient } from "./test-client.ts";
+import { flagOf, SETTING_NAMES, variableOf } from "../src/options.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
-import { runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
+import { logged, runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
 
 let folder: string;
 let sqlite: StorageUnderTest;
@@ -100,9 +101,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
     const first = await start(storage);
     await first.client.register();
     const child = spawnServer([...storage.args, "--workers", "1"]);
-    const waiting = createInterface(child.stderr!);
-    const [line] = (await once(waiting, "line")) as [string];
-    expect(JSON.parse(line)).toMatchObject({ event: "waiting_for_lease", epoch: 1 });
+    expect(await logged(child, "waiting_for_lease")).toMatchObject({ epoch: 1 });
     expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
     expect(await first.server.kill("SIGTERM")).toBe(0);
@@ -311,6 +310,46 @@ describe("two servers on one file", () => {
   });
 });
 
+describe("a server that waits for the lease", () => {
+  test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
+    const first = await start(sqlite);
+    await first.client.register();
+    const child = spawnServer([...sqlite.args, "--workers", "1"]);
+    const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
+    const { port } = await logged(child, "http_listening");
+    const url = `http://127.0.0.1:${String(port)}`;
+    const readiness = async (): Promise<[number, unknown]> => {
+      const response = await fetch(`${url}/readyz`);
+      return [response.status, ((await response.json()) as { status: unknown }).status];
+    };
+    await logged(child, "waiting_for_lease");
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await readiness()).toEqual([503, "standby"]);
+    const client = new TestClient(url, await testModule());
+    await expect(client.lvi(client.requestOf("increment", "a", null))).rejects.toThrow(/^503: .*"not_serving"/);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain("\nradical_serving 0\n");
+
+    await first.server.kill("SIGTERM");
+    await serves;
+    expect(await readiness()).toEqual([200, "ready"]);
+    expect(await client.lvi(client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain("\nradical_serving 1\n");
+    expect(metrics).toContain("\nradical_epoch 2\n");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+
+  test("ends at once when it is told to", async () => {
+    await start(sqlite);
+    const child = spawnServer([...sqlite.args, "--workers", "1"]);
+    const ended = once(child, "exit") as Promise<[number | null]>;
+    await logged(child, "waiting_for_lease");
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(0);
+  });
+});
+
 describe("the process", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s drains and ends with 0", async (signal) => {
     const { server, client } = await start(sqlite);
@@ -318,6 +357,20 @@ describe("the process", () => {
     expect(await client.lvi(client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     expect(await server.kill(signal)).toBe(0);
     expect(await sqlite.stored("a")).toBe(1);
+  });
+
+  test("a location over its budget is refused with a hint; another one is served", async () => {
+    const { client } = await start(sqlite, "--location-executions", "1", "--followup-timeout-ms", "60000");
+    await client.register();
+    const held = client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const commit = commitOf(await client.lvi(held));
+    const refused = await client.lvi(client.requestOf("increment", "b", incrementUnits("b", ABSENT)));
+    expect(refused).toMatchObject({ kind: "refused", code: "over_budget", retryAfterMs: 1_000 });
+    const other = client.requestOf("increment", "b", incrementUnits("b", ABSENT), { location: "other" });
+    expect(await client.lvi(other)).toMatchObject({ kind: "valid" });
+    expect(await client.followup(incrementFollowup(held.executionId, commit, "a", ABSENT))).toBe("applied");
+    const again = client.requestOf("increment", "c", incrementUnits("c", ABSENT));
+    expect(await client.lvi(again)).toMatchObject({ kind: "valid" });
   });
 
   test("ends with its parent's end of the pipe", async () => {
@@ -337,15 +390,46 @@ describe("the process", () => {
     expect(errors).toContain(port);
   });
 
+  test("its log is lines of JSON, begins with the configuration, and never shows a secret", async () => {
+    const child = spawnServer([...sqlite.args, "--workers", "1", "--log-level", "debug"]);
+    const ending = runToEnd(child);
+    const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+    const client = new TestClient(
+      `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`,
+      await testModule(),
+    );
+    await client.register();
+    await client.lvi(client.requestOf("increment", "a", null));
+    const refused = await client.send("POST", "/v1/lvi", new Uint8Array(), { keyId: "other" });
+    expect(refused.status).toBe(401);
+    child.kill("SIGTERM");
+    const { code, errors } = await ending;
+    expect(code).toBe(0);
+    const lines = errors
+      .trimEnd()
+      .split("\n")
+      .map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
+    expect(lines[0]).toMatchObject({ level: "info", event: "configuration", leaseMs: "5000", keys: KEY_ID });
+    expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(["request", "near_storage", "stopped"]));
+    expect(errors).not.toContain(SECRET.toString("hex"));
+  });
+
   test("wrong options: exit code 2 and the wrong value; help and version: 0", async () => {
     const wrong = await runToEnd(spawnServer(["--followup-timeout-ms", "soon"]));
     expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining('"soon"')]);
     const unknown = await runToEnd(spawnServer(["--nothing"]));
     expect([unknown.code, unknown.errors]).toEqual([2, expect.stringContaining("--nothing")]);
+    expect(wrong.errors).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
+    const twin = await runToEnd(spawnServer([], { RADICAL_LEASE_MS: "soon" }));
+    expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining('RADICAL_LEASE_MS "soon"')]);
     const keyless = await runToEnd(spawnServer([], { RADICAL_KEYS: "" }));
     expect([keyless.code, keyless.errors]).toEqual([2, expect.stringContaining("RADICAL_KEYS")]);
     const help = await runToEnd(spawnServer(["--help"]));
     expect([help.code, help.out]).toEqual([0, expect.stringContaining("Examples:")]);
+    for (const name of SETTING_NAMES) {
+      expect(help.out).toContain(flagOf(name));
+      expect(help.out.replace(/\s+/g, " ")).toContain(`env: ${variableOf(name)}`);
+    }
     const version = await runToEnd(spawnServer(["--version"]));
     expect([version.code, version.out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });

@@ -1,4 +1,5 @@
 /** Starts the LVI server inside a process of yours; the bin `radical-lvi-server` does the same. */
+export { FAILPOINTS } from "./failpoints.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
 export { ConfigurationError, parseKeys } from "./options.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";

@@ -20,7 +20,7 @@ export function prepareKeys(keys: Keys): PreparedKeys {
   return new Map([...keys].map(([id, secret]) => [id, createSecretKey(secret)]));
 }
 
-/** Throws a RadicalError `unauthorized`. */
+/** With which key the request is signed. Throws a RadicalError `unauthorized`. */
 export function authenticate(
   keys: PreparedKeys,
   method: string,
@@ -28,7 +28,7 @@ export function authenticate(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
   nowMs: number,
-): void {
+): { readonly keyId: string } {
   const keyId = headers[KEY_HEADER];
   const time = headers[TIME_HEADER];
   const signature = headers[SIGNATURE_HEADER];
@@ -52,6 +52,7 @@ export function authenticate(
   if (!(Math.abs(nowMs - timeMs) <= REPLAY_WINDOW_MS)) {
     throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
   }
+  return { keyId };
 }
 
 function unauthorized(message: string, hint: string): RadicalError {

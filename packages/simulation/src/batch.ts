@@ -37,14 +37,14 @@ export async function* tallies(seeds: Seeds): AsyncGenerator<Tally> {
   });
   const waiting: Tally[] = [];
   let isOver = false;
-  let error: unknown = null;
+  const errors: Error[] = [];
   let wake = (): void => {};
   worker.on("message", (tally: Tally) => {
     waiting.push(tally);
     wake();
   });
-  worker.on("error", (reason) => {
-    error = reason;
+  worker.on("error", (reason: Error) => {
+    errors.push(reason);
     wake();
   });
   worker.on("exit", () => {
@@ -55,7 +55,7 @@ export async function* tallies(seeds: Seeds): AsyncGenerator<Tally> {
     for (;;) {
       const next = waiting.shift();
       if (next !== undefined) yield next;
-      else if (error !== null) throw error;
+      else if (errors[0] !== undefined) throw errors[0];
       else if (isOver) return;
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       else await new Promise<void>((resolve) => (wake = resolve));

@@ -9,7 +9,7 @@ import { LOCATION_EFFECTS } from "./faults.ts";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
-import { encodeArgs, locationHost, MODULES, PLANS } from "./programs.ts";
+import { locationHost, MODULES, PLANS } from "./programs.ts";
 
 type Snapshot = Parameters<typeof locationHost.recordHandler>[1];
 
@@ -60,7 +60,7 @@ export class EdgeLocation implements Location {
     const { module } = this;
     const { executionId, program: handler, retained } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) };
-    const args = encodeArgs(invocation.args);
+    const args = invocation.encodedArgs;
     const execution = new this.#options.Execution(
       {
         executionId,

@@ -50,6 +50,7 @@ export const FAULTS = [
   "storage failed, nothing done",
   "storage gave no answer, nothing done",
   "storage gave no answer, done",
+  "load that misses a write beside it",
   "intent arrived after a takeover",
   // Servers.
   "server killed",

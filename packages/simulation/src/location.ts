@@ -21,7 +21,7 @@ import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import { encodeArgs, locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
+import { locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 
 /** What a client asks for. */
@@ -29,6 +29,7 @@ export interface Invocation {
   readonly executionId: ExecutionId;
   readonly program: ProgramName;
   readonly args: ProgramArguments;
+  readonly encodedArgs: Uint8Array;
   /** The client chose the id and will use it again if it gets no answer. */
   readonly retained: boolean;
 }
@@ -112,7 +113,7 @@ export class ModelLocation implements Location {
     const running: Running = {
       invocation,
       module: this.module,
-      args: encodeArgs(invocation.args),
+      args: invocation.encodedArgs,
       environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) },
       answers: [answer],
       units: null,

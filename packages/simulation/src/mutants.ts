@@ -37,7 +37,7 @@ function inCore(find: string, replace: string): Edit {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "the reply `valid` leaves before the intent is durable",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    this.#effects.push({ kind: "store-intent", operation, intent });\n  }`,
@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "locks are released before the writes are applied",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    this.#versions.applyStarted(writes);\n    const operation`,
@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "done executions are forgotten",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "absent units are not validated",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `return version === null || !sameVersion(version, current);`,
@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "readers pass writers that were told",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `findLast((holder) => holder !== execution && holder.told)`,
@@ -93,7 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a load beside an apply is taken",
-    within: 0,
+    within: 5_000,
+    weather: "cold memory",
     edits: [
       inFile(
         "server/version-table.ts",
@@ -104,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a load that was overtaken brings the old value back",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/version-table.ts",
@@ -115,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pending intents are not adopted",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    for (const { intent, first } of adoptionOrder(recovered.pending))`,
@@ -125,34 +126,34 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "commit ids are used again after a restart",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`    return commitId(this.#epoch, this.#sequence);\n  }`, `    return commitId(1, this.#sequence);\n  }`),
     ],
   },
   {
     name: "what a recording execution read is not validated",
-    within: 0,
+    within: 5_000,
     edits: [inCore(`    if (!changed) return`, `    if (!changed || reads.length > 0) return`)],
   },
   {
     name: "shared locks do not keep writers out",
-    within: 0,
+    within: 5_000,
     edits: [inFile("server/lock-table.ts", `(mode === "shared" && lock.exclusive === 0)`, `lock.exclusive === 0`)],
   },
   {
     name: "every caller that joined is told `valid`",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
-        `    if (execution.callers.length > 0) this.#replay(execution, "asked again");\n    else if`,
+        `    if (execution.callers.length > 0) this.#replay(execution, "asked_again");\n    else if`,
         `    for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);\n    if`,
       ),
     ],
   },
   {
     name: "duplicates of what left no trace run again",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -163,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "attempts that an earlier server may have answered run",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -174,7 +175,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "attempts that may have been answered and forgotten run",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -185,7 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what an earlier server did is not looked up",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -196,7 +197,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "any version of what is about to be written is an own write",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;`,
@@ -206,7 +207,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a followup is applied before the writes that its execution has read",
-    within: 0,
+    within: 5_000,
+    weather: "own writes",
     edits: [
       inCore(
         `    if (execution.ahead.size > 0) {\n      execution.early`,
@@ -216,12 +218,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "after a crash an intent that others are behind counts as abandoned",
-    within: 0,
+    within: 5_000,
     edits: [inFile("server/adoption.ts", ` && !firstOf.get(younger.intent)!.has(intent.commitId)`, ``)],
   },
   {
     name: "the lease is never checked",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`if (monotonicMs >= this.#leaseUntilMs) {`, `if (monotonicMs < 0) {`),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
@@ -229,7 +231,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a candidate does not wait the lease out",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inFile(
         "server/lease.ts",
@@ -240,7 +243,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a failure after a doubtful one is believed",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `        failed.doubtful ||= effect === "unknown";\n        if (failed.doubtful) return`,
@@ -250,7 +253,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `if (execution.phase.kind === "completing" && execution.told) {`,
@@ -269,12 +272,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a followup may write what its intent does not hold",
-    within: 0,
+    within: 5_000,
     edits: [inCore(`if (!followup.writes.every(({ unit }) => writable.has(unit))) {`, `if (writable.size < 0) {`)],
   },
   {
     name: "counters per item, without hashes, instead of commit ids",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    execution.sequence = ++this.#sequence;\n    return this.#latest;`,
@@ -297,7 +300,7 @@ const WAITED =`,
   },
   {
     name: "hashes are not compared",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`  sameVersion,\n`, ``),
       inCore(
@@ -310,7 +313,8 @@ const WAITED =`,
   },
   {
     name: "the lease is checked only when a request comes",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inCore(
         `if (monotonicMs >= this.#leaseUntilMs) {`,
@@ -321,7 +325,8 @@ const WAITED =`,
   },
   {
     name: "the lease is not checked when storage has answered",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inCore(
         `if (monotonicMs >= this.#leaseUntilMs) {`,
@@ -331,14 +336,15 @@ const WAITED =`,
   },
   {
     name: "a renewal counts from its answer",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inCore(`heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`),
     ],
   },
   {
     name: "an execution is run again before those whose writes it has read",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    if (execution.ahead.size > 0) {\n      execution.wanted`,
@@ -348,7 +354,8 @@ const WAITED =`,
   },
   {
     name: "a queue behind own writes is left without a word to those behind",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inCore(
         `      next.ahead.delete(execution);\n      if (next.ahead.size`,
@@ -358,7 +365,7 @@ const WAITED =`,
   },
   {
     name: "near storage the handler runs under the set of its location",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`: { kind: "derive", writable: this.#writable(execution) },`, `: { kind: "derive", writable: null },`),
       inCore(
@@ -374,12 +381,12 @@ const WAITED =`,
   },
   {
     name: "the gate is taken shared",
-    within: 0,
+    within: 5_000,
     edits: [inCore(`[{ unit: GATE, mode: "exclusive" }], next)`, `[{ unit: GATE, mode: "shared" }], next)`)],
   },
   {
     name: "a shared lock is made exclusive although others share it",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "server/lock-table.ts",
@@ -390,27 +397,26 @@ const WAITED =`,
   },
   {
     name: "locks are kept after a refusal",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers)
-      this.#reply(id, { kind: "refused", code: "busy"`,
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);`,
         `    execution.phase = { kind: "ended" };
     this.#executions.delete(execution.id);
-    for (const { id } of callers)
-      this.#reply(id, { kind: "refused", code: "busy"`,
+    this.#budgets.end(execution.location, execution.usage, this.#nowMs);
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);`,
       ),
     ],
   },
   {
     name: "a followup that does not come is not replaced",
-    within: 0,
-    edits: [inCore(`            this.#replay(due.execution, "followup lost");\n`, ``)],
+    within: 5_000,
+    edits: [inCore(`            this.#replay(due.execution, "followup_lost");\n`, ``)],
   },
   {
     name: "an adopted intent waits for its followup for ever",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `        throw new Error(\`the locks of intent \${intent.commitId} can't be installed\`);
@@ -421,7 +427,7 @@ const WAITED =`,
   },
   {
     name: "what an adopted intent has read is not locked again",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `[{ unit: GATE, mode: "shared" }, ...declaredLocks(units)], ahead)`,
@@ -431,17 +437,17 @@ const WAITED =`,
   },
   {
     name: "a re-execution that was killed is given up",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
-        `        this.#note("re_execution_killed", execution, result.reason);`,
+        `        this.#note("re_execution_killed", execution, { detail: result.reason });`,
         `        if (execution.kills >= 0) return this.#abandon(execution);`,
       ),
     ],
   },
   {
     name: "a doubtful completion is taken for none",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `if (failed.doubtful || execution.intent !== null) return again(failed.effect);`,
@@ -451,7 +457,7 @@ const WAITED =`,
   },
   {
     name: "a read-only execution under a chosen id leaves no trace",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`if (execution.retained || execution.declared!.some`, `if (execution.declared!.some`),
       inCore(
@@ -462,7 +468,7 @@ const WAITED =`,
   },
   {
     name: "an outcome is told before it is durable",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `    this.#effects.push(effect);\n  }\n\n  #completed(`,
@@ -477,7 +483,7 @@ const WAITED =`,
   },
   {
     name: "a re-execution runs the newest module",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });`,
@@ -488,7 +494,7 @@ const WAITED =`,
   },
   {
     name: "a re-execution has a time of its own",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(
         `this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });`,
@@ -499,14 +505,15 @@ const WAITED =`,
   },
   {
     name: "done intents are collected at once",
-    within: 0,
+    within: 5_000,
     edits: [
       inCore(`const doneBeforeMs = this.#wallMs - this.#options.retentionMs;`, `const doneBeforeMs = this.#wallMs;`),
     ],
   },
   {
     name: "the epoch of a completion is not checked",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -517,7 +524,7 @@ const WAITED =`,
   },
   {
     name: "the lease is taken whatever was seen of it",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -528,23 +535,13 @@ const WAITED =`,
   },
   {
     name: "an intent that arrives after a takeover counts",
-    within: 0,
+    within: 5_000,
+    weather: "leases",
     edits: [inFile("simulation/model-storage.ts", `if (epoch < this.#recovered) {`, `if (epoch < 0) {`)],
   },
   {
-    name: "an intent replaces the one that is there",
-    within: 0,
-    edits: [
-      inFile(
-        "simulation/model-storage.ts",
-        `if (record !== undefined) return { kind: "exists", record };`,
-        `if (record?.state === "done") return { kind: "exists", record };`,
-      ),
-    ],
-  },
-  {
     name: "what is done is completed again",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -555,7 +552,7 @@ const WAITED =`,
   },
   {
     name: "a location reads its snapshot twice",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "simulation/edge-location.ts",
@@ -566,7 +563,7 @@ const WAITED =`,
   },
   {
     name: "a location takes the answer to an attempt that it has given up",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "simulation/edge-location.ts",
@@ -577,7 +574,7 @@ const WAITED =`,
   },
   {
     name: "a location answers reads from speculation",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "location/execution.ts",
@@ -588,7 +585,7 @@ const WAITED =`,
   },
   {
     name: "a location answers from speculation when the primary does not",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "location/execution.ts",
@@ -601,7 +598,7 @@ const WAITED =`,
   },
   {
     name: "a location puts its writes into the cache before it is told their commit id",
-    within: 0,
+    within: 5_000,
     edits: [
       inFile(
         "location/execution.ts",
@@ -611,11 +608,6 @@ const WAITED =`,
     return [...warnings, ...this.#join(atMs), ...put(early)];`,
       ),
     ],
-  },
-  {
-    name: "a location sends the same attempt again and again",
-    within: 0,
-    edits: [inFile("location/execution.ts", `attempt: ++this.#sendings,`, `attempt: Math.max(1, this.#sendings++),`)],
   },
 ];
 
@@ -646,7 +638,9 @@ export async function firstCaught(
 }
 
 /** The changed parts; `dispose` removes their sources. Throws if a text to change is not in its source exactly once. */
-async function loadMutant(mutant: Mutant): Promise<{ readonly parts: Parts; readonly dispose: () => Promise<void> }> {
+export async function loadMutant(
+  mutant: Mutant,
+): Promise<{ readonly parts: Parts; readonly dispose: () => Promise<void> }> {
   const folder = await mkdtemp(path.join(PACKAGE, ".mutant-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {

@@ -2,7 +2,7 @@
 import type { NoteName } from "@radical/lvi-server";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import { ModelStorage } from "./model-storage.ts";
+import type { ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
 
 export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "note"> {

@@ -34,7 +34,8 @@ interface Items {
 /** What the client is told. */
 type Program = (items: Items, args: ProgramArguments) => string | void;
 
-const unitsOf = (table: string, keys: string): readonly UnitId[] => [...keys].map((key) => `${table}/${key}` as UnitId);
+const unitsOf = (table: string, keys: string): readonly UnitId[] =>
+  Array.from(keys, (key) => `${table}/${key}` as UnitId);
 
 /** Few units each, so that executions meet. */
 const ITEMS = unitsOf("item", "abcde");

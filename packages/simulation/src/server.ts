@@ -18,7 +18,7 @@ import {
   type Now,
   type Recovered,
 } from "@radical/lvi-server";
-import type { ExecutionId, LviReply, ModuleHash } from "@radical/protocol";
+import type { ExecutionId, LviReply, ModuleHash, UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -76,6 +76,8 @@ interface Caller {
   readonly executionId: ExecutionId;
   readonly answer: (reply: LviReply) => void;
 }
+
+type StoredItems = ReturnType<ModelStorage["load"]>;
 
 /** One life of a server process. */
 interface Life {
@@ -174,7 +176,7 @@ export class Server {
     const begin = (pending: readonly Intent[] | null): void => {
       // Another one has the lease already: the process ends, and is started again.
       if (pending === null) return this.#end();
-      this.#write(() => `serves with epoch ${epoch}, adopts ${pending.length} intents`);
+      this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       life.epoch = epoch;
       const modules = new Map([...storage.modules].map((module) => [module, PLANS]));
@@ -345,9 +347,10 @@ export class Server {
       }
       case "load": {
         const { operation, units } = effect;
+        const early = storage.load(units);
         return this.#operate(
           operation,
-          () => storage.load(units),
+          () => this.#torn(units, early, storage.load(units)),
           (items) => ({ kind: "loaded", operation, items }),
         );
       }
@@ -391,7 +394,8 @@ export class Server {
           ? ({ kind: "killed", reason: "simulated" } as const)
           : executeTask(primaryHost, effect.task);
         if (trace.lines !== null) trace.write(`    run ${effect.run}: ${result.kind}`);
-        this.#after(random.between(0, 20), () => this.#step({ kind: "executed", run: effect.run, result }));
+        const tookMs = random.between(0, 20);
+        this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       }
       case "collect": {
@@ -406,6 +410,20 @@ export class Server {
         if (isAlone === true) throw new Error(`the only server halted: ${effect.reason}`);
         return this.#end();
     }
+  }
+
+  /** Each unit is read at a time of its own, so a load may show a part of what was written meanwhile. */
+  #torn(units: readonly UnitId[], early: StoredItems, late: StoredItems): StoredItems {
+    const { clock, counts } = this.#options;
+    const found = new Map(late);
+    for (const unit of units) {
+      const before = early.get(unit);
+      if (before === late.get(unit) || !clock.random.chance(0.5)) continue;
+      counts.add("load that misses a write beside it");
+      if (before === undefined) found.delete(unit);
+      else found.set(unit, before);
+    }
+    return found;
   }
 
   #operate<T>(operation: number, carryOut: () => T, event: (value: T) => Event): void {

@@ -103,6 +103,10 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
       answeredIds: random.pick([8, 60, 1_000_000, 1_000_000]),
       replayWindowMs: random.pick([2_000, 300_000]),
       retentionMs: 60_000,
+      // Now and then a location may have little at a time.
+      ...(random.chance(0.1)
+        ? { location: { executions: 3, units: 8, bytes: 1_000_000, workers: 1, burstMs: 50 }, maxCallers: 2 }
+        : {}),
     },
     collectMs: null,
     deploys: random.chance(0.3),
@@ -176,7 +180,8 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
         serverEnd: random.pick([0, 0, 0.01]),
         trouble: { ...NO_TROUBLE, cache: random.pick([null, 500]) },
-        core: { ...calm.core, followupTimeoutMs: 5_000, maxWaitMs: 2_000, maxQueue: 1_000 },
+        kill: random.pick([0, 0.1]),
+        core: { ...calm.core, followupTimeoutMs: random.pick([500, 5_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
         groups: [random.pick(["items", "items", "bank", "registers"])],
         affinity: 0.9,
         pauseMs: random.pick([50, 300]),

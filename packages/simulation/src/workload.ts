@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import type { Operation } from "./history.ts";
 import type { Invocation, Location } from "./location.ts";
-import { GROUPS, type ProgramName, WHOLE_GROUP } from "./programs.ts";
+import { encodeArgs, GROUPS, type ProgramName, WHOLE_GROUP } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 import type { Weather } from "./weather.ts";
 
@@ -60,7 +60,8 @@ export class Workload {
   #invocation(program: ProgramName, units: Operation["units"], amount: number, retained: boolean): Invocation {
     const number = this.#begun++;
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
-    return { executionId, program, args: { operation: `op${number}`, units, amount }, retained };
+    const args = { operation: `op${number}`, units, amount };
+    return { executionId, program, args, encodedArgs: encodeArgs(args), retained };
   }
 
   #next(home: number): void {

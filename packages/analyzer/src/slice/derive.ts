@@ -5,16 +5,18 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
-import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import type { Program } from "../lower/ir.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
-import { type as, ElementKind } from "../parse/assemblyscript.ts";
+import type { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
+import { accessPatterns } from "./access-patterns.ts";
 import { Derivations } from "./derivations.ts";
 import { KeyPatterns } from "./key-patterns.ts";
+import { instanceOf, knownAccesses } from "./known-accesses.ts";
 import { expenseDiagnostic } from "./explain.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
@@ -26,14 +28,15 @@ export function deriveReadWriteSets(front: FrontEnd, derivations = new Derivatio
   return derived;
 }
 
-function derive({ program, facts, sources }: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
+  const { program, facts, sources } = front;
   try {
     const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
     return derivations.of({ handler, program: lowered, sources }, () => sliced(handler, lowered, sources));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
-    return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+    return { kind: "refused", handler: handler.name, reason, ...knownAccesses(front, handler.declaration) };
   }
 }
 
@@ -52,7 +55,7 @@ function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly
       fields: slice.residual.fields,
       comment: `What ${handler.name} (${handler.file}) reads and writes.`,
     }),
-    ...patternsOf(slice, pointsTo, keys),
+    ...accessPatterns(slice.residual.accesses, pointsTo, keys),
     transformations: slice.transformations,
     explanations: slice.explanations,
     plain: other,
@@ -93,44 +96,8 @@ function problemOf(action: () => void): string | null {
   }
 }
 
-function patternsOf(
-  { residual }: Slice,
-  pointsTo: PointsTo,
-  keys: KeyPatterns,
-): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
-  const reads = new Map<string, AccessPattern>();
-  const writes = new Map<string, AccessPattern>();
-  for (const [access, { dependent }] of residual.accesses) {
-    const isRead = access.operation === "get" || access.operation === "has";
-    const patterns = isRead ? reads : writes;
-    const { file, start } = access.span;
-    for (const { name } of pointsTo.tablesOf(access.table)) {
-      for (const pattern of keys.of(access, name)) {
-        // The slice may have several copies of an access.
-        const place = `${file}:${start}:${pattern}`;
-        const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
-        const source = keys.source(access.key.span);
-        patterns.set(place, { table: name, pattern, source, dependent: isDependent, span: access.span });
-      }
-    }
-  }
-  return {
-    readOnly: writes.size === 0,
-    reads: [...reads.values()].toSorted(bySpan),
-    writes: [...writes.values()].toSorted(bySpan),
-  };
-}
-
 function handlerInstance(program: as.Program, { name, declaration }: HandlerDeclaration): as.Function {
-  const element = program.elementsByDeclaration.get(declaration);
-  const instance =
-    element?.kind === ElementKind.FunctionPrototype
-      ? program.resolver.resolveFunction(element as as.FunctionPrototype, null)
-      : null;
+  const instance = instanceOf(program, declaration);
   if (instance === null) throw new Error(`${name} is not a function of the program`);
   return instance;
-}
-
-function bySpan(a: AccessPattern, b: AccessPattern): number {
-  return a.span.file < b.span.file ? -1 : a.span.file > b.span.file ? 1 : a.span.start - b.span.start;
 }

@@ -1,5 +1,6 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
-import { enableCompileCache, flushCompileCache } from "node:module";
+import { existsSync } from "node:fs";
+import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Analysis, BuildInput, Diagnostic } from "@radical/analyzer";
 import type { CompileAnswer, CompileQuestion, CompilerLibrary } from "./compile.ts";
@@ -7,8 +8,20 @@ import type { CompileAnswer, CompileQuestion, CompilerLibrary } from "./compile.
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
 
-// The compiler is 14 MB of JavaScript. What V8 made of it is kept for the next process, where Node keeps such things.
+// What V8 made of the compiler's JavaScript is kept for the next process, where Node keeps such things.
 enableCompileCache();
+
+// The build made this of the Binaryen that AssemblyScript imports (scripts/split-binaryen.mjs): it loads several times
+// faster. There is none where the sources run unbuilt.
+const binaryen = new URL("../binaryen/index.js", import.meta.url);
+if (existsSync(binaryen)) {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === "binaryen" ? { url: binaryen.href, shortCircuit: true } : next(specifier, context),
+  });
+  // V8 compiles the WebAssembly while the modules of the analyzer are read.
+  void import(binaryen.href);
+}
 const { buildApplication, renderDiagnostic } = await import("@radical/analyzer");
 
 const { colours, ...library } = workerData as CompilerLibrary;

@@ -82,16 +82,13 @@ function checkRuns(
       const value = writer === null ? null : (values.get(`${unit} ${writer}`) ?? null);
       return { version: { commitId: NO_COMMIT, hash: null }, value };
     };
-    const { run } = truthfulHost.recordHandler(
-      {
-        handler: program,
-        args: encodeArgs({ operation: name, units, amount }),
-        environment: entry?.environment ?? { timeMs: 0, seed: new Uint8Array(16) },
-        ...{ module: entry?.module ?? MODULES[0] },
-      },
-      snapshot,
-      { guess: false },
-    );
+    const call = {
+      module: entry?.module ?? MODULES[0],
+      handler: program,
+      args: encodeArgs({ operation: name, units, amount }),
+      environment: entry?.environment ?? { timeMs: 0, seed: new Uint8Array(16) },
+    };
+    const { run } = truthfulHost.recordHandler(call, snapshot, { guess: false });
     const writes = entry?.writes ?? [];
     const isSame =
       run !== null &&

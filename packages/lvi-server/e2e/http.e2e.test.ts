@@ -2,15 +2,22 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import {
   type AccessedUnit,
+  encodeFollowup,
   encodeLviRequest,
   encodeModuleContent,
   entryOf,
+  type Followup,
   FOLLOWUP_PATH,
   LVI_PATH,
+  type LviRequest,
+  MAX_ARGUMENT_BYTES,
+  MAX_RESULT_BYTES,
+  MAX_VALUE_BYTES,
   type ModuleContent,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
   unitId,
+  type Write,
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -306,6 +313,41 @@ describe("bad input", () => {
     });
     // Whoever wants one of them next gets it.
     expect(await client.lvi(client.requestOf("increment", "many-9999", null))).toMatchObject({ kind: "executed" });
+  });
+
+  test("arguments, names, values, write sets and results over their limit are refused, and nothing is held", async () => {
+    const request = client.requestOf("increment", "large", incrementUnits("large", null));
+    const large: readonly LviRequest[] = [
+      { ...request, args: new Uint8Array(MAX_ARGUMENT_BYTES + 1) },
+      { ...request, handler: "h".repeat(257) },
+      { ...request, location: "l".repeat(257) },
+    ];
+    for (const one of large) {
+      const response = await client.send("POST", LVI_PATH, encodeLviRequest(one));
+      expect(await errorOf(response)).toEqual([413, "message_too_large"]);
+    }
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
+
+    const written = client.requestOf("increment", "w", incrementUnits("w", ABSENT));
+    const reply = await client.lvi(written);
+    if (reply.kind !== "valid") throw new Error(`not valid: ${reply.kind}`);
+    const followup = incrementFollowup(written.executionId, reply.commitId!, "w", ABSENT);
+    const valueOf = (index: number, length: number): Write => ({
+      unit: unitId("counters", `w${index}`),
+      value: new Uint8Array(length),
+    });
+    const tooLarge: readonly Followup[] = [
+      { ...followup, writes: [valueOf(0, MAX_VALUE_BYTES + 1)] },
+      { ...followup, writes: Array.from({ length: 11 }, (_, index) => valueOf(index, MAX_VALUE_BYTES)) },
+      { ...followup, outcome: { kind: "result", value: new Uint8Array(MAX_RESULT_BYTES + 1) } },
+    ];
+    for (const one of tooLarge) {
+      const response = await client.send("POST", FOLLOWUP_PATH, encodeFollowup(one));
+      expect(await errorOf(response)).toEqual([413, "message_too_large"]);
+    }
+    // The intent is as it was: the followup that fits is applied.
+    expect(await client.followup(followup)).toBe("applied");
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
   });
 
   test("a module that can't be run", async () => {

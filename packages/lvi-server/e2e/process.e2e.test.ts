@@ -359,6 +359,20 @@ describe("the process", () => {
     expect(await sqlite.stored("a")).toBe(1);
   });
 
+  test("a location over its budget is refused with a hint; another one is served", async () => {
+    const { client } = await start(sqlite, "--location-executions", "1", "--followup-timeout-ms", "60000");
+    await client.register();
+    const held = client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const commit = commitOf(await client.lvi(held));
+    const refused = await client.lvi(client.requestOf("increment", "b", incrementUnits("b", ABSENT)));
+    expect(refused).toMatchObject({ kind: "refused", code: "over_budget", retryAfterMs: 1_000 });
+    const other = client.requestOf("increment", "b", incrementUnits("b", ABSENT), { location: "other" });
+    expect(await client.lvi(other)).toMatchObject({ kind: "valid" });
+    expect(await client.followup(incrementFollowup(held.executionId, commit, "a", ABSENT))).toBe("applied");
+    const again = client.requestOf("increment", "c", incrementUnits("c", ABSENT));
+    expect(await client.lvi(again)).toMatchObject({ kind: "valid" });
+  });
+
   test("ends with its parent's end of the pipe", async () => {
     const { server } = await start(sqlite, "--exit-with-parent");
     const ended = once(server.child, "exit");

@@ -168,7 +168,9 @@ export class Engine {
         );
         return;
       case "execute":
-        void executor.execute(effect.task).then((result) => this.#step({ kind: "executed", run: effect.run, result }));
+        void executor
+          .execute(effect.task)
+          .then(({ result, tookMs }) => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       case "note":
         return this.#note(effect.note);

@@ -125,6 +125,12 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     executionLimitMs,
     leaseMs,
     core: { followupTimeoutMs },
+    location: {
+      executions: options.locationExecutions,
+      units: options.locationUnits,
+      bytes: options.locationBytes,
+      workersPercent: options.locationWorkersPercent,
+    },
     log,
     onHalt: (reason) => {
       // What is durable is right: a fresh process recovers from it.

@@ -97,6 +97,30 @@ export const SETTINGS = {
     "longest wait for running executions when stopping",
     wholeNumber(0, 3_600_000),
   ),
+  locationExecutions: setting(
+    "--location-executions <number>",
+    "10000",
+    "most executions of one location under way, pending intents included",
+    wholeNumber(1, 10_000_000),
+  ),
+  locationUnits: setting(
+    "--location-units <number>",
+    "200000",
+    "most units that one location's executions hold or ask for",
+    wholeNumber(1, 100_000_000),
+  ),
+  locationBytes: setting(
+    "--location-bytes <bytes>",
+    "268435456",
+    "most bytes that one location's requests under way keep in memory",
+    wholeNumber(1_000_000, 1_000_000_000_000),
+  ),
+  locationWorkersPercent: setting(
+    "--location-workers-percent <number>",
+    "75",
+    "share of the workers' time that one location's handlers may take in the long run; 100: no limit",
+    wholeNumber(1, 100),
+  ),
   logLevel: setting("--log-level <level>", "info", "debug, info, warn, error or silent", oneOf(LOG_LEVELS)),
   exitWithParent: setting(
     "--exit-with-parent [yes|no]",

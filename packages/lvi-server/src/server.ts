@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
+import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
@@ -33,7 +34,9 @@ export interface ServerOptions {
   readonly executionLimitMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
-  readonly core?: Partial<CoreOptions>;
+  readonly core?: Partial<Omit<CoreOptions, "location">>;
+  /** What one location may use at once, and in the long run of the workers' time. */
+  readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
   /** The server must not go on: another one has taken over its storage, or it found itself broken. */
   readonly onHalt: (reason: string) => void;
@@ -55,6 +58,7 @@ const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
 const DEFAULT_LEASE_MS = 5_000;
+const DEFAULT_WORKERS_PERCENT = 75;
 
 /**
  * Resolves when the server serves: after it has taken over the storage and adopted the pending intents. It listens before,
@@ -123,12 +127,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
     const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
-    const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, recovered, coreNow());
+    const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
+    const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
+    const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
+    const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core, location }, recovered, coreNow());
     pool = new WorkerPool({
-      workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
+      workers,
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
       moduleContent: (hash) => storage.moduleContent(hash),
-      onRun: ({ access }, { kind }, tookMs) => metrics.ran(access.kind, kind, tookMs),
+      onRun: ({ access }, { result, tookMs }) => metrics.ran(access.kind, result.kind, tookMs),
     });
     const executor = executorWithFailpoints(pool);
     const engine = new Engine({ core, epoch, storage, executor, log, metrics, now: coreNow, onHalt });

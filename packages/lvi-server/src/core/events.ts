@@ -48,7 +48,8 @@ export type Event =
       readonly effect: "none" | "unknown";
       readonly reason: string;
     }
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult }
+  /** `tookMs`: of a worker, without the wait for one. */
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
   /** Time to collect old done intents. */

@@ -36,6 +36,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
+import { type Budget, Budgets, type Usage } from "./budgets.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
   CallerId,
@@ -77,6 +78,10 @@ export interface CoreOptions {
   readonly maxQueue: number;
   /** Most units of one execution. */
   readonly maxUnits: number;
+  /** Most callers that wait for one execution. */
+  readonly maxCallers: number;
+  /** What one location may use. */
+  readonly location: Budget;
   /** Rounds lost to contention before a near-storage execution takes the gate. */
   readonly maxRounds: number;
   /** How far a location's clock may be from ours. */
@@ -103,6 +108,8 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxExecutions: 20_000,
   maxQueue: 1_000,
   maxUnits: 10_000,
+  maxCallers: 100,
+  location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
   maxRounds: 3,
   maxClockSkewMs: 300_000,
   replayWindowMs: REPLAY_WINDOW_MS,
@@ -183,6 +190,8 @@ interface Execution {
   readonly id: ExecutionId;
   readonly invocation: Invocation;
   readonly location: string;
+  /** Of its location's budget. */
+  usage: Usage;
   readonly retained: boolean;
   /** What the location declared; null without a set. */
   readonly declared: readonly AccessedUnit[] | null;
@@ -248,6 +257,7 @@ export class LviCore {
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
   readonly #locks = new LockTable<Execution>();
+  readonly #budgets: Budgets;
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
@@ -278,6 +288,7 @@ export class LviCore {
     if (recovered.lease !== null) this.#renewSoon(0);
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
+    this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
@@ -361,7 +372,7 @@ export class LviCore {
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
-        return this.#executed(event.run, event.result);
+        return this.#executed(event.run, event.result, event.tookMs);
       case "clock":
         return this.#clock();
       case "collect": {
@@ -416,10 +427,15 @@ export class LviCore {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
 
+    const usage = usageOf(request.args, units ?? []);
+    const excess = this.#budgets.excess(location, usage);
+    if (excess !== null) return refuse("over_budget", excess.words, excess.retryAfterMs);
+
     const execution: Execution = {
       id: executionId,
       invocation: { module, handler, args: request.args, environment: request.environment },
       location,
+      usage,
       retained: request.retained,
       declared: units,
       callers: [caller],
@@ -442,6 +458,7 @@ export class LviCore {
       wanted: null,
     };
     this.#executions.set(executionId, execution);
+    this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
     if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs)) return this.#begin(execution);
@@ -486,6 +503,7 @@ export class LviCore {
 
   /** The same execution again: it waits for the outcome of the first. */
   #join(execution: Execution, caller: Caller): void {
+    if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller.id);
     this.#note("joined", execution);
     execution.callers.push(caller);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -653,13 +671,7 @@ export class LviCore {
     this.#note("intent_alarm", execution, {
       detail: "the execution id has a pending intent that this server has not adopted",
     });
-    for (const { id } of callers) {
-      this.#reply(
-        id,
-        { kind: "refused", code: "pending", message: "the execution is pending", retryAfterMs: 1_000 },
-        null,
-      );
-    }
+    for (const { id } of callers) this.#replyPending(id);
   }
 
   #followup(caller: CallerId, followup: Followup): void {
@@ -797,6 +809,9 @@ export class LviCore {
   // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
 
   #runNearStorage(execution: Execution, cause: ExecutedCause): void {
+    // A pending intent is a promise, whatever it costs.
+    const excess = execution.intent === null ? this.#budgets.excessOfRuns(execution.location, this.#nowMs) : null;
+    if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
     this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
     const plan = this.#modules.get(module)?.get(handler);
@@ -902,6 +917,7 @@ export class LviCore {
     const needed = new Map<UnitId, LockMode>();
     for (const unit of reads) needed.set(unit, "shared");
     for (const unit of writes) needed.set(unit, "exclusive");
+    if (!this.#grow(execution, needed.size)) return;
     const held = this.#locks.heldBy(execution);
     if (held.size === 0) return this.#lock(execution, requestsOf(needed), next);
 
@@ -917,6 +933,21 @@ export class LviCore {
       if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
     }
     this.#startOver(execution, requestsOf(needed), next);
+  }
+
+  /** Whether the location's budget has room for so many units of the execution; else it is refused. */
+  #grow(execution: Execution, units: number): boolean {
+    const { location, usage, intent } = execution;
+    const more = units - usage.units;
+    if (more <= 0) return true;
+    const excess = intent === null ? this.#budgets.excessOfUnits(location, more) : null;
+    if (excess !== null) {
+      this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
+      return false;
+    }
+    this.#budgets.grow(location, more);
+    execution.usage = { ...usage, units };
+    return true;
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
@@ -1055,6 +1086,7 @@ export class LviCore {
     execution.phase = { kind: "ended" };
     execution.told = false;
     this.#executions.delete(execution.id);
+    this.#budgets.end(execution.location, execution.usage, this.#nowMs);
     this.#leaveQueue(execution);
     this.#unlock(execution);
   }
@@ -1067,12 +1099,7 @@ export class LviCore {
 
   /** The handler can't be run near storage. */
   #fail(execution: Execution, code: RefusalCode, message: string): void {
-    const { callers, intent } = execution;
-    if (intent === null) {
-      this.#endWithoutTrace(execution, callers);
-      for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
-      return;
-    }
+    if (execution.intent === null) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
     execution.near!.result = null;
     const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
@@ -1231,19 +1258,19 @@ export class LviCore {
     execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
     for (const { id } of overdue) {
       if (id === execution.speculator) continue;
-      this.#reply(
-        id,
-        { kind: "refused", code: "pending", message: "the execution is still pending", retryAfterMs: 1_000 },
-        null,
-      );
+      this.#replyPending(id);
     }
   }
 
   #refuseBusy(execution: Execution, message: string): void {
+    this.#refuse(execution, "busy", message, RETRY_AFTER_MS);
+  }
+
+  /** Nothing was done, and nothing is held. */
+  #refuse(execution: Execution, code: RefusalCode, message: string, retryAfterMs: number | null): void {
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers)
-      this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
@@ -1285,9 +1312,10 @@ export class LviCore {
     }
   }
 
-  #executed(run: RunId, result: ExecutionResult): void {
+  #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
     const { execution, replay } = this.#runs.get(run)!;
     this.#runs.delete(run);
+    this.#budgets.ran(execution.location, tookMs, this.#nowMs);
     if (replay) this.#replayed(execution, result);
     else if (execution.phase.kind === "running") this.#ran(execution, result);
   }
@@ -1302,6 +1330,7 @@ export class LviCore {
       id: executionId,
       invocation: { module, handler, args, environment },
       location,
+      usage: usageOf(args, units),
       retained: true,
       declared: null,
       callers: [],
@@ -1325,6 +1354,7 @@ export class LviCore {
       wanted: null,
     };
     this.#executions.set(executionId, execution);
+    this.#budgets.begin(location, execution.usage, this.#nowMs);
     if (first !== null) {
       adopted.set(intent.commitId, execution);
       const ahead = new Set([...first].flatMap((id) => adopted.get(id) ?? []));
@@ -1391,6 +1421,12 @@ export class LviCore {
     this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
   }
 
+  /** Not a refusal of the execution: it goes on. */
+  #replyPending(caller: CallerId): void {
+    const message = "the execution is pending";
+    this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, null);
+  }
+
   #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
     this.#reply(caller.id, { kind: "valid", commitId: commit, times: this.#times(caller.receivedAtMs) }, after);
   }
@@ -1428,11 +1464,22 @@ export class LviCore {
   }
 }
 
+const RETRY_AFTER_MS = 1_000;
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";
+
+/** Rough memory of an execution, and of a unit, besides their arguments and names. */
+const EXECUTION_BYTES = 2_000;
+const UNIT_BYTES = 400;
+
+function usageOf(args: Uint8Array, units: readonly { readonly unit: UnitId }[]): Usage {
+  let bytes = EXECUTION_BYTES + args.length;
+  for (const { unit } of units) bytes += UNIT_BYTES + unit.length;
+  return { units: units.length, bytes };
+}
 
 function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {
   return (

@@ -7,9 +7,15 @@ import type { ModuleHash } from "@radical/protocol";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 import type { WorkerTask } from "./worker.ts";
 
+/** What came of a task, and how long it took a thread: 0 if none began with it. */
+export interface Run {
+  readonly result: ExecutionResult;
+  readonly tookMs: number;
+}
+
 export interface Executor {
   /** Never rejects: what goes wrong is the result `killed`. */
-  execute(task: ExecutionTask): Promise<ExecutionResult>;
+  execute(task: ExecutionTask): Promise<Run>;
   close(): Promise<void>;
 }
 
@@ -24,14 +30,14 @@ export interface WorkerPoolOptions {
   /** Longest run of a handler. */
   readonly limitMs: number;
   /** Told of each run that ended, from when a thread began with it. */
-  readonly onRun: (task: ExecutionTask, result: ExecutionResult, tookMs: number) => void;
+  readonly onRun: (task: ExecutionTask, run: Run) => void;
   /** Reads a registered module's content. */
   readonly moduleContent: (hash: ModuleHash) => Promise<Uint8Array | null>;
 }
 
 interface Waiting {
   readonly task: ExecutionTask;
-  readonly resolve: (result: ExecutionResult) => void;
+  readonly resolve: (run: Run) => void;
 }
 
 interface Slot {
@@ -51,6 +57,8 @@ const GUESSING_SHARE = 10;
 
 /** Most modules that a worker keeps compiled: during development every build is one. */
 const MAX_MODULES = 16;
+
+const SHUTTING_DOWN: Run = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
 
 // The sources run as TypeScript, the published package as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -72,9 +80,9 @@ export class WorkerPool implements Executor {
     return { workers: this.#slots.size, busy, queued: this.#queue.length };
   }
 
-  execute(task: ExecutionTask): Promise<ExecutionResult> {
+  execute(task: ExecutionTask): Promise<Run> {
     return new Promise((resolve) => {
-      if (this.#closed) return resolve({ kind: "killed", reason: "the server is shutting down" });
+      if (this.#closed) return resolve(SHUTTING_DOWN);
       this.#queue.push({ task, resolve });
       this.#dispatch();
     });
@@ -82,7 +90,7 @@ export class WorkerPool implements Executor {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { resolve } of this.#queue.splice(0)) resolve({ kind: "killed", reason: "the server is shutting down" });
+    for (const { resolve } of this.#queue.splice(0)) resolve(SHUTTING_DOWN);
     await Promise.all([...this.#slots].map((slot) => slot.worker.terminate()));
   }
 
@@ -161,7 +169,8 @@ export class WorkerPool implements Executor {
   }
   #settle({ task, timer, startedAtMs, resolve }: NonNullable<Slot["running"]>, result: ExecutionResult): void {
     clearTimeout(timer);
-    this.#options.onRun(task, result, performance.now() - startedAtMs);
-    resolve(result);
+    const run: Run = { result, tookMs: performance.now() - startedAtMs };
+    this.#options.onRun(task, run);
+    resolve(run);
   }
 }

@@ -14,6 +14,7 @@ import {
   type ModuleHash,
   MODULES_PATH,
   RadicalError,
+  TooLargeError,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { type Failpoint, failpoint } from "../failpoints.ts";
@@ -236,6 +237,8 @@ function expectMethod(method: string, ...allowed: readonly string[]): void {
 
 function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
+  if (error instanceof TooLargeError)
+    return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(
       "malformed_message",

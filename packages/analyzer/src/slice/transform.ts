@@ -193,7 +193,9 @@ function describe(union: Abandoned, candidate: Candidate, steps: number, expense
   const { span } = condition;
   const origin = expense.originOf(condition);
   const related = [
-    ...(origin === null ? [] : [{ span: origin.span, label: `expensive: about ${counted(origin.steps)} steps` }]),
+    ...(origin === null
+      ? []
+      : [{ span: origin.span, label: `expensive: about ${origin.steps.toLocaleString("en")} steps` }]),
     ...(kind === "dropped-guard"
       ? union.dropped.map((jump) => ({ span: jump.place.span, label: "this end is left out" }))
       : accessesOf(union.sides).map((access) => ({ span: access.span, label: "said whatever the condition is" }))),
@@ -218,10 +220,6 @@ function accessesOf(sides: Abandoned["sides"]): Expression[] {
       });
   }
   return found;
-}
-
-function counted(steps: number): string {
-  return steps.toLocaleString("en");
 }
 
 function describeWidening(widened: Widened, candidate: Candidate, steps: number): Transformation {

@@ -519,17 +519,17 @@ export function h(all: string[]): void {
   });
 
   test("a recursion, if it makes no accesses", () => {
-    const kinds = (source: string): string[] =>
+    const told = (source: string): string[] =>
       built(source)
         .handlers[0]!.explanations.filter(({ kind }) => kind !== "line")
         .map(({ kind, what }) => `${kind}: ${what.replace(/ \(.*/, "")}`);
     expect(
-      kinds(
+      told(
         "function fib(n: i32): i32 { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nexport function h(n: i32): void { A.get(fib(n).toString()); }",
       ),
     ).toEqual(["recursion: keeps a recursion, of fib"]);
     expect(
-      kinds(
+      told(
         "function visit(n: i32): void { if (n > 0) { A.get(n.toString()); visit(n - 1); } }\nexport function h(n: i32): void { visit(n); }",
       ),
     ).toEqual([]);

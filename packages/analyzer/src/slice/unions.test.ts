@@ -226,6 +226,26 @@ describe("not where it would be wrong", () => {
         "export function h(a: string, n: i32): void { if (slow(a) > n) for (let i = n; i != 3; i++) A.get('k' + (i & 7).toString()); B.get('end'); }",
       ],
       [
+        "ends by itself: a bound that the counter never gets to",
+        "export function h(a: string, n: i32): void { const bound: i64 = n > 3 ? i64.MAX_VALUE : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "ends by itself: a bound that no integer gets to",
+        "export function h(a: string, n: i32): void { const bound: f64 = n > 3 ? Infinity : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "does not trap: what stands for an argument that is left out",
+        "function askOther(key: string, all: string[], other: string = all[1]): void { B.has(key + other); }\nexport function h(a: string, all: string[]): void { const asked = askOther; if (slow(a) > 1) asked(a, all); A.get(a); }",
+      ],
+      [
+        "ends by itself: what stands for an argument that is left out",
+        "function far(n: i32): i32 { let i = n; while (i != 2) i = i < 2 ? i + 1 : i; return i; }\nfunction askFar(n: i32, key: i32 = far(n)): void { B.has(key.toString()); }\nexport function h(a: string, n: i32): void { const asked = askFar; if (slow(a) > n) asked(n); A.get(a); }",
+      ],
+      [
+        "does not recur: what stands for an argument that is left out",
+        "function askAgain(n: i32, key: string = again(n)): void { B.has('k' + key); }\nfunction again(n: i32): string { if (n <= 0) return 'x'; const asked = askAgain; asked(n < 3 ? n - 1 : n); return 'y'; }\nexport function h(a: string, n: i32): void { const asked = askAgain; if (slow(a) > n) asked(n); A.get(a); }",
+      ],
+      [
         "does not recur",
         "function walk(a: string, n: i32): void { A.get('k' + (n & 3).toString()); if (n > 3 && slow(a) >= 0) return; walk(a, n + 1); }\nexport function h(a: string): void { walk(a, 0); }",
       ],

@@ -47,7 +47,7 @@ function compareRuns(
   if (derived.kind === "failed") {
     const { run } = recordHandler(module, invocation, snapshot, { guess: false });
     const isInvalid = run?.outcome.kind === "trap" && run.outcome.code === "invalid_access";
-    const isEndless = /memory|stack/.test(derived.reason);
+    const isEndless = /memory|nested|rounds/.test(derived.reason);
     if (isInvalid || (!exact && !isEndless)) return null;
     throw new Error(`${handler}: ${derived.reason}`);
   }

@@ -55,6 +55,16 @@ describe("branches with an expensive condition become both sides", () => {
   test.each(
     [
       [
+        "what a jump rules out",
+        "export function h(a: string): void { if (slow(a) > 1) { const i = A.get(a); if (i == null) return; B.get('k' + i.s); } else { B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
+        "what a jump out of a switch rules out",
+        "export function h(a: string): void { switch (slow(a)) { case 0: { const i = A.get(a); if (i == null) break; B.get('k' + i.s); } case 1: B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
         "if and else",
         "export function h(a: string): void { if (slow(a) > 1) A.put(a, new Item()); else B.get(a); }",
         ["union"],
@@ -212,6 +222,10 @@ describe("not where it would be wrong", () => {
       [
         "does not trap: null",
         "export function h(a: string): void { const i = A.get(a); if (slow(a) > 1) B.get(i!.s + 'k'); A.get('end'); }",
+      ],
+      [
+        "does not trap: a radix",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get('k' + n.toString(n)); if (slow(a) > 2) A.get('k' + n.toString(1)); B.get(a); }",
       ],
       [
         "does not trap: division",

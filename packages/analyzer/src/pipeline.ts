@@ -12,7 +12,8 @@ import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
-import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
+import type { AccessPattern, Derived, Explanation, FrontEnd, Steps, Transformation } from "./front.ts";
+import { type as, ElementKind } from "./parse/assemblyscript.ts";
 import {
   compileProgram,
   compileWith,
@@ -26,9 +27,10 @@ import { fromCompiler, fromCrash } from "./parse/messages.ts";
 import { spanOfRange } from "./parse/span.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { compileReadWriteSets } from "./read-write-program.ts";
-import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
+import { isSetFunction, readDirections, type Directions, type GivenSet } from "./schema/directions.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 import { readTags } from "./schema/tags.ts";
+import { instanceOf, knownAccesses, type KnownAccesses } from "./slice/known-accesses.ts";
 
 export interface BuildInput {
   /** Every source file of the application. */
@@ -67,6 +69,7 @@ export interface HandlerReport {
   readonly writes: readonly AccessPattern[];
   readonly transformations: readonly Transformation[];
   readonly explanations: readonly Explanation[];
+  readonly steps: Steps;
   /** Source of the read/write-set function; null if there is none. */
   readonly rwSource: string | null;
 }
@@ -140,11 +143,20 @@ export function buildWith(
 
   const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema)));
   resolved.module?.drop();
-  diagnostics.push(...problemsOf(resolved, fallback), ...checkUses(resolved, schema.tables, fallback));
+  const uses = checkUses(resolved, schema.tables, fallback);
+  // What has no place in the developer's files follows from what they use.
+  diagnostics.push(
+    ...uses,
+    ...problemsOf(resolved, fallback).filter(({ primary }) => uses.length === 0 || primary !== fallback),
+  );
   if (hasErrors()) return failed();
 
   const derived = derive(slicer, resolved, { sources: input.sources, ...declarations(schema, directions) }, schema);
-  onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived));
+  const known = new Map([
+    ...nearStorageAccesses(resolved, input.sources, schema, directions),
+    ...givenAccesses(request, input.sources, schema, directions),
+  ]);
+  onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived, known));
 
   const { entry, grafts } = generateCode(schema, { respond: true });
   const f = compileProgram(
@@ -160,7 +172,7 @@ export function buildWith(
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback);
   diagnostics.push(...rw.diagnostics);
   if (hasErrors()) return failed();
-  return { ...analysisOf(diagnostics, schema, directions, rw.derived), wasm, rwWasm: rw.wasm };
+  return { ...analysisOf(diagnostics, schema, directions, rw.derived, known), wasm, rwWasm: rw.wasm };
 }
 
 function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
@@ -202,6 +214,7 @@ function analysisOf(
   schema: Schema,
   directions: Directions,
   derived: ReadonlyMap<string, Derived>,
+  known: KnownByHandler,
 ): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
@@ -209,7 +222,9 @@ function analysisOf(
   return {
     ok: true,
     diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
-    handlers: schema.handlers.map((handler) => report(handler, directions, derived.get(handler.name))),
+    handlers: schema.handlers.map((handler) =>
+      report(handler, directions, derived.get(handler.name), known.get(handler.name)),
+    ),
     tables: schema.tables.map(({ name, type }) => ({ name, type })),
     records: recordTypes(schema.records),
   };
@@ -240,22 +255,26 @@ function derive(
   } catch (error) {
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
+  const knownOf = ({ declaration }: HandlerSchema): KnownAccesses =>
+    compiler === null ? NOT_KNOWN : knownAccesses({ ...application, program, facts: compiler.facts }, declaration);
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
   return new Map(
     application.handlers.map(({ name }) => {
       const handler = schema.handlers.find((candidate) => candidate.name === name)!;
-      return [name, byName.get(name) ?? refused(handler, words)];
+      return [name, byName.get(name) ?? refused(handler, words, knownOf(handler))];
     }),
   );
 }
 
-function refused(handler: HandlerSchema, words: string): Derived {
+const NOT_KNOWN: KnownAccesses = { readOnly: false, reads: [], writes: [], steps: null };
+
+function refused(handler: HandlerSchema, words: string, { steps, ...known }: KnownAccesses): Derived {
   const reason = diagnostic("analyzer_crash", {
     message: `${handler.name} runs in record mode: ${words}`,
     primary: nameSpan(handler),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+  return { kind: "refused", handler: handler.name, reason, ...known, steps: { handler: steps, readWriteSet: null } };
 }
 
 /** What the slicer gets to see: no handlers whose sets come from elsewhere. */
@@ -276,7 +295,12 @@ function declarations(
   };
 }
 
-function report(handler: HandlerSchema, directions: Directions, derived: Derived | undefined): HandlerReport {
+function report(
+  handler: HandlerSchema,
+  directions: Directions,
+  derived: Derived | undefined,
+  known: KnownAccesses | undefined,
+): HandlerReport {
   const span = nameSpan(handler);
   return {
     name: handler.name,
@@ -284,7 +308,7 @@ function report(handler: HandlerSchema, directions: Directions, derived: Derived
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
-    ...planOf(handler, directions, derived),
+    ...planOf(handler, directions, derived, known),
   };
 }
 
@@ -292,26 +316,81 @@ function planOf(
   { name }: HandlerSchema,
   { given, nearStorage }: Directions,
   derived: Derived | undefined,
+  known = NOT_KNOWN,
 ): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
-  const unknown = {
-    readOnly: false,
-    reads: [],
-    writes: [],
-    transformations: [],
-    explanations: [],
-    rwSource: null,
-  } as const;
+  const nothing = { transformations: [], explanations: [], rwSource: null };
+  const { steps: knownSteps, ...patterns } = known;
   const set = given.get(name);
-  if (set !== undefined)
-    return { ...unknown, plan: { kind: "given", function: { name: set.name, span: set.span } }, rwSource: set.source };
+  if (set !== undefined) {
+    const plan = { kind: "given", function: { name: set.name, span: set.span } } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: null, readWriteSet: knownSteps }, rwSource: set.source };
+  }
   const chosen = nearStorage.get(name);
-  if (chosen !== undefined) return { ...unknown, plan: { kind: "near-storage", span: chosen } };
+  if (chosen !== undefined) {
+    const plan = { kind: "near-storage", span: chosen } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
+  }
   if (derived === undefined) throw new Error(`${name} has no plan`);
-  const { readOnly, reads, writes } = derived;
-  if (derived.kind === "refused")
-    return { ...unknown, plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes };
+  const { readOnly, reads, writes, steps } = derived;
+  const common = { readOnly, reads, writes, steps };
+  if (derived.kind === "refused") return { ...nothing, ...common, plan: { kind: "recorded", reason: derived.reason } };
   const { transformations, explanations, source } = derived;
-  return { plan: { kind: "sliced" }, readOnly, reads, writes, transformations, explanations, rwSource: source };
+  return { ...common, plan: { kind: "sliced" }, transformations, explanations, rwSource: source };
+}
+
+/** Of handlers without a slice, by name. */
+type KnownByHandler = ReadonlyMap<string, KnownAccesses>;
+
+function nearStorageAccesses(
+  { program, compiler }: CompiledProgram<FactsCompiler>,
+  sources: readonly SourceFile[],
+  schema: Schema,
+  { nearStorage }: Directions,
+): KnownByHandler {
+  if (compiler === null) return new Map();
+  const front = { program, facts: compiler.facts, sources, tables: schema.tables };
+  return new Map(
+    schema.handlers
+      .filter(({ name }) => nearStorage.has(name))
+      .map(({ name, declaration }) => [name, knownAccesses(front, declaration)]),
+  );
+}
+
+/** Given sets are compiled apart: they may say what handlers may not. What is wrong with them is told later. */
+function givenAccesses(
+  request: CompileRequest,
+  sources: readonly SourceFile[],
+  { handlers }: Schema,
+  { given }: Directions,
+): KnownByHandler {
+  const found = new Map<string, KnownAccesses>();
+  if (given.size === 0) return found;
+  const loaded = loadProgram({ ...request, shadowStack: false });
+  const { program } = loaded;
+  if (!loaded.ok) return found;
+  const schema = extractSchema(program, [...new Set(handlers.map(({ exportedBy }) => exportedBy))], {
+    uniqueNames: true,
+    isSetFunction: (declaration) =>
+      [...given.values()].some(
+        ({ file, span }) =>
+          span.start === declaration.name.range.start && file === declaration.name.range.source.normalizedPath,
+      ),
+  });
+  const declared = Array.from(given.values(), (set) => ({ set, declaration: declarationOf(set, program) }));
+  const roots = declared.flatMap(({ declaration }) => (declaration && instanceOf(program, declaration)) ?? []);
+  const resolved = compileWith(loaded, () => new FactsCompiler(program, { ...rootsOf(schema), handlers: roots }));
+  resolved.module?.drop();
+  const { compiler } = resolved;
+  if (compiler === null) return found;
+  const front = { program, facts: compiler.facts, sources, tables: schema.tables };
+  for (const { set, declaration } of declared)
+    if (declaration !== null) found.set(set.handler, knownAccesses(front, declaration, { isGivenSet: true }));
+  return found;
+}
+
+function declarationOf({ file, name }: GivenSet, program: as.Program): as.FunctionDeclaration | null {
+  const element = program.filesByName.get(file.replace(/\.ts$/, ""))?.members?.get(name);
+  return element?.kind === ElementKind.FunctionPrototype ? (element.declaration as as.FunctionDeclaration) : null;
 }
 
 function nameSpan(handler: HandlerSchema): Span {

@@ -2,19 +2,29 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import {
   type AccessedUnit,
+  decodeFollowupReply,
+  decodeLviReply,
+  encodeFollowup,
   encodeLviRequest,
   encodeModuleContent,
   entryOf,
+  type Followup,
   FOLLOWUP_PATH,
   LVI_PATH,
+  type LviRequest,
+  MAX_ARGUMENT_BYTES,
+  MAX_RESULT_BYTES,
+  MAX_VALUE_BYTES,
   type ModuleContent,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
   unitId,
+  type Write,
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../src/log.ts";
+import { KeyRing } from "../src/http/keys.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
@@ -40,10 +50,12 @@ beforeAll(async () => {
   const rotated = randomBytes(16);
   server = await startServer({
     storage: ":memory:",
-    keys: new Map([
-      [KEY_ID, SECRET],
-      ["next", rotated],
-    ]),
+    keys: new KeyRing(
+      new Map([
+        [KEY_ID, SECRET],
+        ["next", rotated],
+      ]),
+    ),
     workers: 1,
     executionLimitMs: 2_000,
     log: createLog("error", (line) => errors.push(line)),
@@ -147,6 +159,35 @@ describe("executions over HTTP", () => {
   });
 });
 
+test("metrics tell what was done", async () => {
+  const response = await fetch(`${server.url}/metrics`);
+  expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  const metrics = await response.text();
+  const valueOf = (sample: string): number => {
+    const line = metrics.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+    return line === undefined ? 0 : Number(line.slice(sample.length + 1));
+  };
+  for (const sample of [
+    'radical_replies_total{kind="valid",reason="intent"}',
+    'radical_replies_total{kind="executed",reason="stale",outcome="result"}',
+    'radical_replies_total{kind="executed",reason="stored",outcome="result"}',
+    'radical_replies_total{kind="executed",reason="requested",outcome="trap"}',
+    'radical_replies_total{kind="refused",reason="unknown_handler"}',
+    'radical_followups_total{result="applied"}',
+    'radical_validation_failures_total{table="counters"}',
+    'radical_near_storage_executions_total{cause="requested"}',
+    'radical_storage_operation_seconds_count{operation="store_intent"}',
+    'radical_run_seconds_count{mode="derive",ending="killed"}',
+    'radical_http_request_seconds_count{route="lvi",status="200"}',
+    `radical_signed_requests_total{key="${KEY_ID}"}`,
+    "radical_workers",
+    "radical_epoch",
+  ])
+    expect([sample, valueOf(sample)]).toEqual([sample, expect.toSatisfy((count: number) => count > 0)]);
+  expect(valueOf('radical_alarms_total{alarm="determinism"}')).toBe(0);
+  expect(valueOf("radical_units_locked")).toBe(0);
+});
+
 describe("who may speak", () => {
   const body = (): Uint8Array => encodeLviRequest(client.requestOf("increment", "x", null));
 
@@ -168,6 +209,33 @@ describe("who may speak", () => {
   test("a signature for another path", async () => {
     const response = await client.send("POST", LVI_PATH, body(), { path: FOLLOWUP_PATH });
     expect(await errorOf(response)).toEqual([401, "unauthorized"]);
+  });
+
+  test("the very same bytes again, within the replay window: no second effect", async () => {
+    // From here on the client has heard of this server.
+    await client.read("replayed");
+    const timeMs = Date.now();
+    const send = async (path: string, bytes: Uint8Array): Promise<Uint8Array> => {
+      const response = await client.send("POST", path, bytes, { timeMs });
+      expect(response.status).toBe(200);
+      return new Uint8Array(await response.arrayBuffer());
+    };
+    const writing = client.requestOf("increment", "replayed", incrementUnits("replayed", ABSENT));
+    const valid = decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)));
+    if (valid.kind !== "valid") throw new Error(`not valid: ${valid.kind}`);
+    const followup = encodeFollowup(incrementFollowup(writing.executionId, valid.commitId!, "replayed", ABSENT));
+    expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("applied");
+    expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("completed_before");
+    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ cause: "stored" });
+    expect(await client.read("replayed")).toBe(1);
+
+    // One that left no trace would read what is there by now: its answer was given, so it gets none.
+    const { version } = entryOf(valid.commitId!, Uint8Array.of(1));
+    const reading = encodeLviRequest(
+      client.requestOf("read", "replayed", [{ unit: unitId("counters", "replayed"), mode: "read", version }]),
+    );
+    expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "valid", commitId: null });
+    expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "refused", code: "in_doubt" });
   });
 
   test("outside the replay window", async () => {
@@ -253,7 +321,7 @@ describe("bad input", () => {
       expect([200, 400]).toContain(response.status);
       await response.arrayBuffer();
     }
-    expect(server.engine.load).toEqual({ executions: 0, pending: 0 });
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
     expect(errors).toEqual([]);
   });
 
@@ -277,6 +345,41 @@ describe("bad input", () => {
     });
     // Whoever wants one of them next gets it.
     expect(await client.lvi(client.requestOf("increment", "many-9999", null))).toMatchObject({ kind: "executed" });
+  });
+
+  test("arguments, names, values, write sets and results over their limit are refused, and nothing is held", async () => {
+    const request = client.requestOf("increment", "large", incrementUnits("large", null));
+    const large: readonly LviRequest[] = [
+      { ...request, args: new Uint8Array(MAX_ARGUMENT_BYTES + 1) },
+      { ...request, handler: "h".repeat(257) },
+      { ...request, location: "l".repeat(257) },
+    ];
+    for (const one of large) {
+      const response = await client.send("POST", LVI_PATH, encodeLviRequest(one));
+      expect(await errorOf(response)).toEqual([413, "message_too_large"]);
+    }
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
+
+    const written = client.requestOf("increment", "w", incrementUnits("w", ABSENT));
+    const reply = await client.lvi(written);
+    if (reply.kind !== "valid") throw new Error(`not valid: ${reply.kind}`);
+    const followup = incrementFollowup(written.executionId, reply.commitId!, "w", ABSENT);
+    const valueOf = (index: number, length: number): Write => ({
+      unit: unitId("counters", `w${index}`),
+      value: new Uint8Array(length),
+    });
+    const tooLarge: readonly Followup[] = [
+      { ...followup, writes: [valueOf(0, MAX_VALUE_BYTES + 1)] },
+      { ...followup, writes: Array.from({ length: 11 }, (_, index) => valueOf(index, MAX_VALUE_BYTES)) },
+      { ...followup, outcome: { kind: "result", value: new Uint8Array(MAX_RESULT_BYTES + 1) } },
+    ];
+    for (const one of tooLarge) {
+      const response = await client.send("POST", FOLLOWUP_PATH, encodeFollowup(one));
+      expect(await errorOf(response)).toEqual([413, "message_too_large"]);
+    }
+    // The intent is as it was: the followup that fits is applied.
+    expect(await client.followup(followup)).toBe("applied");
+    expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
   });
 
   test("a module that can't be run", async () => {
@@ -332,7 +435,7 @@ describe("bad input", () => {
     expect(await errorOf(await fetch(`${server.url}/nothing`))).toEqual([404, "not_found"]);
     expect(await errorOf(await fetch(server.url + LVI_PATH))).toEqual([405, "method_not_allowed"]);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok" });
+    expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok", executions: 0 });
   });
 });
 

@@ -1,8 +1,9 @@
 /** Real processes: kill -9 at the worst moments, restarts, signals, wrong options, parents that die. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -10,13 +11,15 @@ import { DatabaseSync } from "node:sqlite";
 import { type CommitId, entryOf, type LviReply, unitId } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
-import { ABSENT, incrementFollowup, incrementUnits, TestClient } from "./test-client.ts";
+import { flagOf, SETTING_NAMES, variableOf } from "../src/options.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
-import { runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
+import { logged, runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
 
 let folder: string;
 let sqlite: StorageUnderTest;
 let running: ServerProcess[];
+let spawned: ChildProcess[];
 
 /** A storage, and how to look into it behind the server's back. */
 interface StorageUnderTest {
@@ -28,14 +31,29 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-server-"));
   sqlite = sqliteStorage(path.join(folder, "data.sqlite"));
   running = [];
+  spawned = [];
 });
 
 afterEach(async () => {
   for (const server of running) {
     if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
   }
+  for (const child of spawned) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
   await rm(folder, { recursive: true, force: true });
 });
+
+const SECRETS_BY_ID: Readonly<Record<string, Buffer>> = { old: randomBytes(32), next: randomBytes(32) };
+
+/** A server that this test ends, or what comes after it. */
+function spawn(...args: Parameters<typeof spawnServer>): ChildProcess {
+  const child = spawnServer(...args);
+  spawned.push(child);
+  return child;
+}
 
 async function start(
   storage: StorageUnderTest,
@@ -99,10 +117,8 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
     const storage = dynamoStorage(local);
     const first = await start(storage);
     await first.client.register();
-    const child = spawnServer([...storage.args, "--workers", "1"]);
-    const waiting = createInterface(child.stderr!);
-    const [line] = (await once(waiting, "line")) as [string];
-    expect(JSON.parse(line)).toMatchObject({ event: "waiting_for_lease", epoch: 1 });
+    const child = spawn([...storage.args, "--workers", "1"]);
+    expect(await logged(child, "waiting_for_lease")).toMatchObject({ epoch: 1 });
     expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
     expect(await first.server.kill("SIGTERM")).toBe(0);
@@ -311,6 +327,46 @@ describe("two servers on one file", () => {
   });
 });
 
+describe("a server that waits for the lease", () => {
+  test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
+    const first = await start(sqlite);
+    await first.client.register();
+    const child = spawn([...sqlite.args, "--workers", "1"]);
+    const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
+    const { port } = await logged(child, "http_listening");
+    const url = `http://127.0.0.1:${String(port)}`;
+    const readiness = async (): Promise<[number, unknown]> => {
+      const response = await fetch(`${url}/readyz`);
+      return [response.status, ((await response.json()) as { status: unknown }).status];
+    };
+    await logged(child, "waiting_for_lease");
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await readiness()).toEqual([503, "standby"]);
+    const client = new TestClient(url, await testModule());
+    await expect(client.lvi(client.requestOf("increment", "a", null))).rejects.toThrow(/^503: .*"not_serving"/);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain("\nradical_serving 0\n");
+
+    await first.server.kill("SIGTERM");
+    await serves;
+    expect(await readiness()).toEqual([200, "ready"]);
+    expect(await client.lvi(client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain("\nradical_serving 1\n");
+    expect(metrics).toContain("\nradical_epoch 2\n");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+
+  test("ends at once when it is told to", async () => {
+    await start(sqlite);
+    const child = spawn([...sqlite.args, "--workers", "1"]);
+    const ended = once(child, "exit") as Promise<[number | null]>;
+    await logged(child, "waiting_for_lease");
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(0);
+  });
+});
+
 describe("the process", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s drains and ends with 0", async (signal) => {
     const { server, client } = await start(sqlite);
@@ -318,6 +374,88 @@ describe("the process", () => {
     expect(await client.lvi(client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     expect(await server.kill(signal)).toBe(0);
     expect(await sqlite.stored("a")).toBe(1);
+  });
+
+  test("a location over its budget is refused with a hint; another one is served", async () => {
+    const { client } = await start(sqlite, "--location-executions", "1", "--followup-timeout-ms", "60000");
+    await client.register();
+    const held = client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const commit = commitOf(await client.lvi(held));
+    const refused = await client.lvi(client.requestOf("increment", "b", incrementUnits("b", ABSENT)));
+    expect(refused).toMatchObject({ kind: "refused", code: "over_budget", retryAfterMs: 1_000 });
+    const other = client.requestOf("increment", "b", incrementUnits("b", ABSENT), { location: "other" });
+    expect(await client.lvi(other)).toMatchObject({ kind: "valid" });
+    expect(await client.followup(incrementFollowup(held.executionId, commit, "a", ABSENT))).toBe("applied");
+    const again = client.requestOf("increment", "c", incrementUnits("c", ABSENT));
+    expect(await client.lvi(again)).toMatchObject({ kind: "valid" });
+  });
+
+  test("keys are rotated under load, and no request fails", async () => {
+    const file = path.join(folder, "keys");
+    const keysOf = (...ids: string[]): string =>
+      ids.map((id) => `${id}:${SECRETS_BY_ID[id]!.toString("hex")}\n`).join("");
+    // As secrets are replaced: another file under the same name.
+    const replaceKeys = async (text: string): Promise<void> => {
+      await writeFile(`${file}.next`, text);
+      await rename(`${file}.next`, file);
+    };
+    await replaceKeys(keysOf("old"));
+    const child = spawn([...sqlite.args, "--workers", "1", "--keys-file", file], { RADICAL_KEYS: "" });
+    const lines = createInterface(child.stderr!)[Symbol.asyncIterator]();
+    const logs = async (event: string): Promise<Readonly<Record<string, unknown>>> => {
+      for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+        const entry = JSON.parse(line.value) as Readonly<Record<string, unknown>>;
+        if (entry["event"] === event) return entry;
+      }
+      throw new Error(`the server ended without ${event}`);
+    };
+    const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+    const client = new TestClient(
+      `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`,
+      await testModule(),
+    );
+    const signWith = (keyId: string): void => {
+      client.signing = { keyId, secret: SECRETS_BY_ID[keyId]! };
+    };
+    signWith("old");
+    await client.register();
+
+    const answers = new EventEmitter();
+    const count = { asked: 0, answered: 0 };
+    const ending = new AbortController();
+    const load = Array.from({ length: 4 }, async (_, index) => {
+      while (!ending.signal.aborted) {
+        count.asked++;
+        const reply = await client.lvi(client.requestOf("increment", `counter ${index}`, null));
+        if (reply.kind === "executed") count.answered++;
+        answers.emit("answered");
+      }
+    });
+    const someMore = async (): Promise<void> => {
+      for (let i = 0; i < 40; i++) await once(answers, "answered");
+    };
+    await someMore();
+    await replaceKeys(keysOf("old", "next"));
+    child.kill("SIGHUP");
+    expect(await logs("keys_loaded")).toMatchObject({ keys: "old, next" });
+    await someMore();
+    signWith("next");
+    await someMore();
+    await replaceKeys("this is no key");
+    child.kill("SIGHUP");
+    expect(await logs("keys_not_loaded")).toMatchObject({ level: "error" });
+    await someMore();
+    // Without the signal: the change is seen.
+    await replaceKeys(keysOf("next"));
+    expect(await logs("keys_loaded")).toMatchObject({ keys: "next" });
+    await someMore();
+    ending.abort();
+    await Promise.all(load);
+    expect(count.answered).toBe(count.asked);
+    signWith("old");
+    await expect(client.read("a")).rejects.toThrow(/^401: .*unauthorized/);
+    child.kill("SIGKILL");
+    await once(child, "exit");
   });
 
   test("ends with its parent's end of the pipe", async () => {
@@ -337,15 +475,46 @@ describe("the process", () => {
     expect(errors).toContain(port);
   });
 
+  test("its log is lines of JSON, begins with the configuration, and never shows a secret", async () => {
+    const child = spawn([...sqlite.args, "--workers", "1", "--log-level", "debug"]);
+    const ending = runToEnd(child);
+    const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+    const client = new TestClient(
+      `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`,
+      await testModule(),
+    );
+    await client.register();
+    await client.lvi(client.requestOf("increment", "a", null));
+    const refused = await client.send("POST", "/v1/lvi", new Uint8Array(), { keyId: "other" });
+    expect(refused.status).toBe(401);
+    child.kill("SIGTERM");
+    const { code, errors } = await ending;
+    expect(code).toBe(0);
+    const lines = errors
+      .trimEnd()
+      .split("\n")
+      .map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
+    expect(lines[0]).toMatchObject({ level: "info", event: "configuration", leaseMs: "5000", keys: KEY_ID });
+    expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(["request", "near_storage", "stopped"]));
+    expect(errors).not.toContain(SECRET.toString("hex"));
+  });
+
   test("wrong options: exit code 2 and the wrong value; help and version: 0", async () => {
     const wrong = await runToEnd(spawnServer(["--followup-timeout-ms", "soon"]));
     expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining('"soon"')]);
     const unknown = await runToEnd(spawnServer(["--nothing"]));
     expect([unknown.code, unknown.errors]).toEqual([2, expect.stringContaining("--nothing")]);
+    expect(wrong.errors).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
+    const twin = await runToEnd(spawnServer([], { RADICAL_LEASE_MS: "soon" }));
+    expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining('RADICAL_LEASE_MS "soon"')]);
     const keyless = await runToEnd(spawnServer([], { RADICAL_KEYS: "" }));
     expect([keyless.code, keyless.errors]).toEqual([2, expect.stringContaining("RADICAL_KEYS")]);
     const help = await runToEnd(spawnServer(["--help"]));
     expect([help.code, help.out]).toEqual([0, expect.stringContaining("Examples:")]);
+    for (const name of SETTING_NAMES) {
+      expect(help.out).toContain(flagOf(name));
+      expect(help.out.replace(/\s+/g, " ")).toContain(`env: ${variableOf(name)}`);
+    }
     const version = await runToEnd(spawnServer(["--version"]));
     expect([version.code, version.out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });

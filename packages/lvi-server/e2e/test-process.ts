@@ -55,3 +55,12 @@ export async function runToEnd(child: ChildProcess): Promise<{ code: number | nu
   const [code] = (await once(child, "close")) as [number | null];
   return { code, out, errors };
 }
+
+/** The first line of its log with this event. */
+export async function logged(child: ChildProcess, event: string): Promise<Readonly<Record<string, unknown>>> {
+  for await (const line of createInterface(child.stderr!)) {
+    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (entry["event"] === event) return entry;
+  }
+  throw new Error(`the server ended without ${event}`);
+}

@@ -3,10 +3,11 @@
  * of them back as events. It decides nothing.
  */
 import type { Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
-import type { CallerId, Effect, Event, Note, NoteName, OperationId } from "./core/events.ts";
+import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 
 export interface EngineOptions {
@@ -15,6 +16,7 @@ export interface EngineOptions {
   readonly storage: Storage;
   readonly executor: Executor;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly now: () => Now;
   /** This server may serve no more, or found itself broken: nothing it holds in memory is to be trusted. */
   readonly onHalt: (reason: string) => void;
@@ -32,6 +34,9 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "refused",
 ]);
 
+/** Most units that one line of log names. */
+const LOGGED_UNITS = 5;
+
 interface Waiter {
   readonly resolve: (answer: never) => void;
   readonly reject: (error: Error) => void;
@@ -40,7 +45,6 @@ interface Waiter {
 export class Engine {
   readonly #options: EngineOptions;
   readonly #waiters = new Map<CallerId, Waiter>();
-  readonly #counters = new Map<NoteName, number>();
   readonly #collector: NodeJS.Timeout;
   #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | null = null;
   #callers = 0;
@@ -53,15 +57,12 @@ export class Engine {
     this.#options = options;
     this.#collector = setInterval(() => this.#step({ kind: "collect" }), COLLECT_INTERVAL_MS);
     this.#collector.unref();
+    // Not only after the interval: a server may be started again more often than that.
+    setImmediate(() => this.#step({ kind: "collect" }));
     this.#wake();
   }
 
-  /** How often each thing worth a note has happened. */
-  get counters(): Readonly<Partial<Record<NoteName, number>>> {
-    return Object.fromEntries(this.#counters);
-  }
-
-  get load(): LviCore["load"] {
+  get load(): Load {
     return this.#options.core.load;
   }
 
@@ -121,8 +122,10 @@ export class Engine {
     const { storage, executor, epoch, log } = this.#options;
     switch (effect.kind) {
       case "reply":
+        this.#options.metrics.replied(effect.reply);
         return this.#answer(effect.caller, effect.reply, effect.after);
       case "followup-reply":
+        this.#options.metrics.followed(effect.result);
         return this.#answer(effect.caller, effect.result, effect.after);
       case "look-up":
         return this.#operate(effect.operation, storage.lookUp(epoch, effect.executionId), (record) => ({
@@ -165,7 +168,9 @@ export class Engine {
         );
         return;
       case "execute":
-        void executor.execute(effect.task).then((result) => this.#step({ kind: "executed", run: effect.run, result }));
+        void executor
+          .execute(effect.task)
+          .then(({ result, tookMs }) => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       case "note":
         return this.#note(effect.note);
@@ -198,13 +203,14 @@ export class Engine {
     if (this.#waiters.size === 0) for (const drained of this.#drained.splice(0)) drained();
   }
 
-  #note({ name, executionId, module, detail }: Note): void {
-    this.#counters.set(name, (this.#counters.get(name) ?? 0) + 1);
-    const { log } = this.#options;
-    const fields = { execution: executionId, module, detail };
-    if (ALARMS.has(name)) log.error(name, fields);
-    else if (WARNINGS.has(name)) log.warn(name, fields);
-    else log.debug(name, fields);
+  #note(note: Note): void {
+    const { log, metrics } = this.#options;
+    metrics.note(note);
+    const { name, executionId, module, detail, cause, units, waitedMs } = note;
+    const level = ALARMS.has(name) ? "error" : WARNINGS.has(name) ? "warn" : "debug";
+    if (!log.writes(level)) return;
+    const named = units?.slice(0, LOGGED_UNITS).join(" ");
+    log[level](name, { execution: executionId, module, detail, cause, units: named, waitedMs });
   }
 
   /** One timer for all that the core waits for. */

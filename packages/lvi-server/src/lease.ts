@@ -8,6 +8,8 @@ export interface LeaseOptions {
   readonly termMs: number;
   readonly log: Log;
   readonly clock: MonotonicClock;
+  /** Told when another server turns out to have the lease. */
+  readonly onStandby: () => void;
 }
 
 export interface MonotonicClock {
@@ -22,11 +24,14 @@ export const PROCESS_CLOCK: MonotonicClock = {
 };
 
 /** Resolves when this server has the lease. Rejects if storage can't be read at all. */
-export async function acquireLease({ storage, termMs, log, clock }: LeaseOptions): Promise<HeldLease> {
+export async function acquireLease({ storage, termMs, log, clock, onStandby }: LeaseOptions): Promise<HeldLease> {
   const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", lease: await storage.readLease() });
   const { waitsFor } = candidate;
-  if (waitsFor !== null) log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs });
+  if (waitsFor !== null) {
+    onStandby();
+    log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs });
+  }
   while (effect.kind !== "elected") {
     let event: CandidateEvent;
     try {

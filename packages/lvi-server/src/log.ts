@@ -5,20 +5,21 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-export interface Log {
-  debug(event: string, fields?: Fields): void;
-  info(event: string, fields?: Fields): void;
-  warn(event: string, fields?: Fields): void;
-  error(event: string, fields?: Fields): void;
+type Writing = Exclude<LogLevel, "silent">;
+
+export interface Log extends Readonly<Record<Writing, (event: string, fields?: Fields) => void>> {
+  /** Whether lines of the level are written: what is costly to put together can be spared. */
+  writes(level: Writing): boolean;
 }
 
-/** Drops what is below the level. */
+/** Drops what is below the level. Fields never hold secrets, arguments or values of an application. */
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const least = LOG_LEVELS.indexOf(level);
-  const at = (name: LogLevel) => {
-    if (LOG_LEVELS.indexOf(name) < least) return () => {};
+  const writes = (name: Writing): boolean => LOG_LEVELS.indexOf(name) >= least;
+  const at = (name: Writing) => {
+    if (!writes(name)) return () => {};
     return (event: string, fields: Fields = {}) =>
       write(`${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`);
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), writes };
 }

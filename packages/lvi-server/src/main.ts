@@ -5,10 +5,25 @@
  * Standard output gets one line of JSON when the server serves, `{"event":"listening","port":…}`; logs go to standard
  * error.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, watchFile } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { createLog } from "./log.ts";
-import { ConfigurationError, type Options, parseOptions, type RawOptions } from "./options.ts";
+import { KeyRing, parseKeys } from "./http/keys.ts";
+import { createLog, type Log } from "./log.ts";
+import {
+  ConfigurationError,
+  configurationFields,
+  describeConfiguration,
+  KEYS_VARIABLE,
+  type KeySources,
+  type Options,
+  parseOptions,
+  type RawSettings,
+  SETTING_NAMES,
+  type SettingName,
+  SETTINGS,
+  type Source,
+  variableOf,
+} from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
@@ -17,64 +32,36 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
+/** How often the file of keys is looked at. */
+const KEYS_INTERVAL_MS = 1_000;
+
 const command = new Command("radical-lvi-server")
   .description(
     "The primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage.",
   )
-  .version(version)
-  .addOption(new Option("--port <number>", "port to listen on; 0 takes a free one").env("RADICAL_PORT").default("8788"))
-  .addOption(new Option("--host <address>", "address to listen on").env("RADICAL_HOST").default("127.0.0.1"))
-  .addOption(
-    new Option(
-      "--storage <address>",
-      "items and intents: sqlite:<file>, or dynamodb:<table prefix>?region=…&endpoint=… (tables are made if they are missing)",
-    )
-      .env("RADICAL_STORAGE")
-      .default("sqlite:radical.sqlite"),
-  )
-  .addOption(
-    new Option("--workers <number>", "threads that run handlers (default: cores - 1, at least 2)").env(
-      "RADICAL_WORKERS",
-    ),
-  )
-  .addOption(
-    new Option("--followup-timeout-ms <ms>", "after which a handler is re-executed in place of its followup")
-      .env("RADICAL_FOLLOWUP_TIMEOUT_MS")
-      .default("5000"),
-  )
-  .addOption(
-    new Option("--execution-limit-ms <ms>", "longest run of a handler")
-      .env("RADICAL_EXECUTION_LIMIT_MS")
-      .default("10000"),
-  )
-  .addOption(
-    new Option(
-      "--lease-ms <ms>",
-      "after which another server on the same storage takes over from one that does not answer",
-    )
-      .env("RADICAL_LEASE_MS")
-      .default("5000"),
-  )
-  .addOption(
-    new Option("--drain-ms <ms>", "longest wait for running executions when stopping")
-      .env("RADICAL_DRAIN_MS")
-      .default("5000"),
-  )
-  .addOption(
-    new Option("--log-level <level>", "debug, info, warn, error or silent").env("RADICAL_LOG_LEVEL").default("info"),
-  )
-  .addOption(new Option("--exit-with-parent", "stop when standard input ends"))
+  .version(version);
+for (const name of SETTING_NAMES) {
+  const { flag, words, default: fallback } = SETTINGS[name];
+  const option = new Option(flag, words).env(variableOf(name));
+  if (fallback !== null) option.default(fallback);
+  // Without its word.
+  if (option.optional) option.preset("yes");
+  command.addOption(option);
+}
+command
   .addHelpText(
     "after",
     `
 Environment:
-  RADICAL_KEYS   keys that locations sign with, "<id>:<hex>,…"; several while they are rotated (required)
+  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; required, or else --keys-file
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too
 
 Examples:
-  $ RADICAL_KEYS="main:$(openssl rand -hex 32)" radical-lvi-server --storage sqlite:app.sqlite
+  $ ${KEYS_VARIABLE}="main:$(openssl rand -hex 32)" radical-lvi-server --storage sqlite:app.sqlite
   $ radical-lvi-server --port 0 --storage sqlite:app.sqlite --log-level debug
   $ radical-lvi-server --storage 'dynamodb:my-app?region=eu-central-1'
+  $ curl http://127.0.0.1:8788/readyz
+  $ curl http://127.0.0.1:8788/metrics
   $ sqlite3 app.sqlite 'select "table", key, commit_id from items'
 
 Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
@@ -82,41 +69,45 @@ Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
   )
   .exitOverride();
 
+const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
 try {
   command.parse();
-  await run(parseOptions({ ...command.opts<RawOptions>(), ...keysOf(process.env) }));
+  const raw = rawSettings();
+  try {
+    await run(raw, parseOptions(raw, keySources));
+  } catch (error) {
+    fail(error);
+    if (error instanceof ConfigurationError)
+      process.stderr.write(`\n${describeConfiguration(raw, keySources.variable, error.wrong)}\n`);
+  }
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
   else fail(error);
 }
 
-function keysOf(environment: NodeJS.ProcessEnv): { keys?: string } {
-  const keys = environment["RADICAL_KEYS"];
-  return keys === undefined ? {} : { keys };
+function rawSettings(): RawSettings {
+  const texts = command.opts<Readonly<Partial<Record<SettingName, string>>>>();
+  const sourceOf = (name: SettingName): Source => {
+    const source = command.getOptionValueSource(name);
+    return source === "env" ? "environment" : source === "cli" ? "command line" : "default";
+  };
+  return Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, { text: texts[name], source: sourceOf(name) }]),
+  ) as unknown as RawSettings;
 }
 
-async function run(options: Options): Promise<void> {
+async function run(raw: RawSettings, options: Options): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
-  const server: RunningServer = await startServer({
-    storage: await openStorage(options.storage),
-    keys: options.keys,
-    port,
-    host,
-    ...(workers === null ? {} : { workers }),
-    executionLimitMs,
-    leaseMs,
-    core: { followupTimeoutMs },
-    log,
-    onHalt: (reason) => {
-      // What is durable is right: a fresh process recovers from it.
-      log.error("halted", { reason });
-      process.exit(1);
-    },
-  });
+  log.info("configuration", configurationFields(raw, options.keys));
+  const keys = new KeyRing(options.keys);
+  if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
 
+  let server: RunningServer | null = null;
   const stop = (cause: string): void => {
     log.info("stopping", { cause });
+    // What waits for the lease holds nothing.
+    if (server === null) process.exit(0);
     server.close(drainMs).then(
       () => process.exit(0),
       (error: unknown) => {
@@ -133,9 +124,48 @@ async function run(options: Options): Promise<void> {
       .on("end", () => stop("parent ended"))
       .on("error", () => stop("parent ended"));
 
+  server = await startServer({
+    storage: await openStorage(options.storage),
+    keys,
+    port,
+    host,
+    ...(workers === null ? {} : { workers }),
+    executionLimitMs,
+    leaseMs,
+    core: { followupTimeoutMs },
+    location: {
+      executions: options.locationExecutions,
+      units: options.locationUnits,
+      bytes: options.locationBytes,
+      workersPercent: options.locationWorkersPercent,
+    },
+    log,
+    onHalt: (reason) => {
+      // What is durable is right: a fresh process recovers from it.
+      log.error("halted", { reason });
+      process.exit(1);
+    },
+  });
+
   process.stdout.write(
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
+}
+
+/** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
+function rereadKeys(file: string, keys: KeyRing, log: Log): void {
+  const reread = (cause: string): void => {
+    try {
+      const parsed = parseKeys(readFileSync(file, "utf8"));
+      keys.replace(parsed);
+      log.info("keys_loaded", { cause, keys: [...parsed.keys()].join(", ") });
+    } catch (error) {
+      log.error("keys_not_loaded", { cause, reason: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  process.on("SIGHUP", () => reread("SIGHUP"));
+  // By its state, not by events: files of secrets are often replaced by a link to another one.
+  watchFile(file, { interval: KEYS_INTERVAL_MS, persistent: false }, () => reread("file changed"));
 }
 
 function fail(error: unknown): void {

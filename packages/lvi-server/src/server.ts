@@ -1,23 +1,30 @@
 /** The LVI server put together: storage, core, workers, HTTP. */
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
+import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
-import { type Keys, prepareKeys } from "./http/authentication.ts";
-import { createHttpServer } from "./http/http-server.ts";
+import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
+import { failpoint } from "./failpoints.ts";
+import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
+import type { KeyRing } from "./http/keys.ts";
 import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
 import type { Log } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage } from "./storage/storage.ts";
 
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
   readonly storage: string | Storage;
-  readonly keys: Keys;
+  /** Replacing what it holds needs no restart. */
+  readonly keys: KeyRing;
   /** Loopback unless told otherwise. */
   readonly host?: string;
   /** 0: any free port. */
@@ -28,7 +35,9 @@ export interface ServerOptions {
   readonly executionLimitMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
-  readonly core?: Partial<CoreOptions>;
+  readonly core?: Partial<Omit<CoreOptions, "location">>;
+  /** What one location may use at once, and in the long run of the workers' time. */
+  readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
   /** The server must not go on: another one has taken over its storage, or it found itself broken. */
   readonly onHalt: (reason: string) => void;
@@ -50,96 +59,134 @@ const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
 const DEFAULT_LEASE_MS = 5_000;
+const DEFAULT_WORKERS_PERCENT = 75;
 
-/** Resolves when the server serves: after it has taken over the storage and adopted the pending intents. */
+/**
+ * Resolves when the server serves: after it has taken over the storage and adopted the pending intents. It listens before,
+ * and says that it is not ready.
+ */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { log, keys, onHalt } = options;
+  const { log, onHalt } = options;
   const now = (): number => Date.now();
-  const storage = typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage;
-  const leasing = { storage, termMs: options.leaseMs ?? DEFAULT_LEASE_MS, log, clock: PROCESS_CLOCK };
-  const acquired = await acquireLease(leasing);
-  const { epoch } = acquired;
-  const release = async (): Promise<void> => {
-    // A successor need not wait it out.
-    await storage
-      .renewLease(epoch, 0)
-      .catch((error: unknown) => log.warn("lease_not_released", { reason: String(error) }));
-    await storage.close();
-  };
-  const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
-  const recover = async (): Promise<readonly Intent[]> => {
-    for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
-    return storage.recover(epoch);
-  };
-  const { result: pending, lease } = await holding(leasing, acquired, recover).catch(async (error: unknown) => {
-    await release();
-    throw error;
+  let state: ServerState = { kind: "not-serving", reason: "starting" };
+  let pool: WorkerPool | null = null;
+  let epoch = 0;
+  const metrics = new Metrics({
+    load: () => (state.kind === "not-serving" ? null : state.engine.load),
+    workers: () => pool?.load ?? null,
+    epoch: () => epoch,
   });
-  log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
-
-  const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
-  const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
-  const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core }, recovered, coreNow());
-  const executor = new WorkerPool({
-    workers: options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1),
-    limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
-    moduleContent: (hash) => storage.moduleContent(hash),
-  });
-  const engine = new Engine({ core, epoch, storage, executor, log, now: coreNow, onHalt });
-
-  let ready = true;
-  const http = createHttpServer({
-    engine,
-    keys: prepareKeys(keys),
-    log,
-    now,
-    isReady: () => ready,
-    hasModule: (hash) => modules.has(hash),
-    registerModule: async (hash, content, bytes) => {
-      checkModule(hash, content);
-      const plans = new Map(Object.entries(content.plans));
-      await engine.registerModule({ hash, plans }, bytes);
-      modules.set(hash, plans);
-      log.info("module_registered", { module: hash, handlers: plans.size });
-    },
-  });
+  const storage = observedStorage(
+    storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
+    (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
+  );
+  const http = createHttpServer({ keys: options.keys, log, metrics, now, state: () => state });
   const host = options.host ?? "127.0.0.1";
-  const free = async (): Promise<void> => {
-    engine.close();
-    await executor.close();
-    await release();
-  };
   try {
-    await new Promise<void>((resolve, reject) => {
-      http.once("error", reject);
-      http.listen(options.port ?? 0, host, resolve);
-    });
+    await listen(http, options.port ?? 0, host);
   } catch (error) {
-    await free();
+    await storage.close();
     throw error;
   }
   const { port } = http.address() as AddressInfo;
-
-  let closing: Promise<void> | null = null;
-  const close = async (drainMs: number): Promise<void> => {
-    ready = false;
-    await engine.drain(drainMs);
+  log.info("http_listening", { host, port });
+  const stopListening = (): Promise<void> => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     http.closeIdleConnections();
     // Answers that have just been given are on their way.
     setImmediate(() => http.closeAllConnections());
-    await closed;
-    await free();
-    log.info("stopped", { epoch });
+    return closed;
   };
-  return {
-    host,
-    port,
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    epoch,
-    engine,
-    close: (drainMs = DEFAULT_DRAIN_MS) => (closing ??= close(drainMs)),
+
+  const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
+  const leasing = {
+    storage,
+    termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    log,
+    clock: PROCESS_CLOCK,
+    onStandby: () => (state = { kind: "not-serving", reason: "standby" }),
   };
+  const release = async (): Promise<void> => {
+    // A successor need not wait it out.
+    if (epoch > 0)
+      await storage
+        .renewLease(epoch, 0)
+        .catch((error: unknown) => log.warn("lease_not_released", { reason: String(error) }));
+    await storage.close();
+  };
+  try {
+    const acquired = await acquireLease(leasing);
+    epoch = acquired.epoch;
+    failpoint("start.lease-acquired");
+    state = { kind: "not-serving", reason: "recovering" };
+    const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
+      for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
+      return storage.recover(epoch);
+    });
+    failpoint("start.recovered");
+    log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
+
+    const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
+    const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
+    const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
+    const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
+    const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
+    const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core, location }, recovered, coreNow());
+    pool = new WorkerPool({
+      workers,
+      limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
+      moduleContent: (hash) => storage.moduleContent(hash),
+      onRun: ({ access }, { result, tookMs }) => metrics.ran(access.kind, result.kind, tookMs),
+    });
+    const executor = executorWithFailpoints(pool);
+    const engine = new Engine({ core, epoch, storage, executor, log, metrics, now: coreNow, onHalt });
+    const serving: Serving = {
+      engine,
+      hasModule: (hash) => modules.has(hash),
+      registerModule: async (hash, content, bytes) => {
+        checkModule(hash, content);
+        const plans = new Map(Object.entries(content.plans));
+        await engine.registerModule({ hash, plans }, bytes);
+        modules.set(hash, plans);
+        log.info("module_registered", { module: hash, handlers: plans.size });
+      },
+    };
+    state = { kind: "serving", ...serving };
+    failpoint("start.listening");
+
+    let closing: Promise<void> | null = null;
+    const close = async (drainMs: number): Promise<void> => {
+      state = { kind: "draining", ...serving };
+      const drained = engine.drain(drainMs);
+      failpoint("stop.draining");
+      await drained;
+      failpoint("stop.drained");
+      await stopListening();
+      engine.close();
+      await executor.close();
+      await release();
+      log.info("stopped", { epoch });
+    };
+    return {
+      host,
+      port,
+      url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      epoch,
+      engine,
+      close: (drainMs = DEFAULT_DRAIN_MS) => (closing ??= close(drainMs)),
+    };
+  } catch (error) {
+    state = { kind: "not-serving", reason: "stopped" };
+    await Promise.all([stopListening(), release()]);
+    throw error;
+  }
+}
+
+function listen(http: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject);
+    http.listen(port, host, resolve);
+  });
 }
 
 /** Throws a RadicalError for a module that is not what its hash says, or can't be run. */

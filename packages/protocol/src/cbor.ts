@@ -13,6 +13,9 @@ export class MalformedError extends Error {
   override readonly name = "MalformedError";
 }
 
+/** A message that is understood, and has more in it than is taken. */
+export class TooLargeError extends MalformedError {}
+
 /** An item nested deeper than {@link MAX_DEPTH}. */
 class TooDeepError extends MalformedError {}
 

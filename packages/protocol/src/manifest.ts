@@ -34,4 +34,6 @@ export interface Manifest {
 export interface TestHooks {
   /** Tables whose units are left out of every read/write set that the location derives. */
   readonly undeclaredTables?: readonly string[];
+  /** Where an isolate stops for good, the n-th time that it is reached. */
+  readonly failpoint?: { readonly name: string; readonly time: number };
 }

@@ -22,6 +22,7 @@ import type {
   WarningCode,
 } from "./core/effects.ts";
 import type { Execution } from "./core/execution.ts";
+import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
 import type { Primary } from "./lvi/primary.ts";
 import { type SpeculationLane, turns } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
@@ -39,6 +40,7 @@ export interface Surroundings {
   readonly cache: Cache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  readonly failpoint: ArmedFailpoint | null;
   readonly timings: Timings;
   /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
@@ -53,12 +55,14 @@ export interface Run {
 }
 
 export function drive(execution: Execution, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, lane, timings, now, warn } = surroundings;
+  const { module, invocation, cache, primary, lane, failpoint, timings, now, warn } = surroundings;
   const answer = Promise.withResolvers<Answer>();
   let sent: Promise<void> = Promise.resolve();
 
   const advance = async (event: ExecutionEvent): Promise<void> => {
     try {
+      const stopped = failpoint?.reach(failpointBeforeEvent(event));
+      if (stopped) await stopped;
       const effects = execution.step(event);
       await Promise.all(
         effects.map(async (effect) => {
@@ -72,6 +76,8 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
   };
 
   const perform = async (effect: Effect): Promise<ExecutionEvent | null> => {
+    const stopped = failpoint?.reach(failpointBeforeEffect(effect));
+    if (stopped) await stopped;
     const sinceMs = now();
     switch (effect.kind) {
       case "derive": {
@@ -101,6 +107,10 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
       case "send": {
         const sending = primary.ask(effect.request, effect.timeoutMs);
         sent = sending.sent;
+        if (failpoint !== null) {
+          await sent;
+          await failpoint.reach("edge.request-sent");
+        }
         const answered = await sending.answered;
         timings.add("lvi", sinceMs);
         return {
@@ -123,9 +133,11 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
       }
       case "answer":
         answer.resolve(effect.answer);
+        await failpoint?.reach("edge.answered");
         return null;
       case "put":
         await cache.putMany(effect.entries);
+        await failpoint?.reach("edge.put");
         return null;
       case "follow": {
         const answered = await primary.follow(effect.followup, effect.timeoutMs);

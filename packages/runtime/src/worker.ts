@@ -11,6 +11,7 @@ import { TieredCache } from "./cache/tiered-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
 import { drive } from "./driver.ts";
+import { ArmedFailpoint } from "./failpoints.ts";
 import { readCall, route } from "./http/call.ts";
 import { identityOf } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
@@ -39,6 +40,8 @@ interface Isolate {
   readonly memory: MemoryCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  /** For crash tests. */
+  readonly failpoint: ArmedFailpoint | null;
 }
 
 export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts): RadicalWorker {
@@ -52,6 +55,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
       memory: new MemoryCache(settings.memoryCacheBytes),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
+      failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
 
@@ -92,7 +96,7 @@ class Exchange {
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
   async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, primary, lane } = isolate;
+    const { settings, primary, lane, failpoint } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
@@ -121,6 +125,7 @@ class Exchange {
       cache: this.#cache(env, isolate),
       primary,
       lane,
+      failpoint,
       timings: this.#timings,
       now,
       warn: (event, message) => this.#warn("warn", event, location, message),

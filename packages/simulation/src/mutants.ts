@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "lvi-core.ts",
     edits: [
       {
-        find: `    if (execution.callers.length > 0) this.#replay(execution, "asked again");\n    else if`,
+        find: `    if (execution.callers.length > 0) this.#replay(execution, "asked_again");\n    else if`,
         replace: `    for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);\n    if`,
       },
     ],

@@ -504,7 +504,8 @@ class Server {
           ? ({ kind: "killed", reason: "simulated" } as const)
           : executeTask(primaryHost, effect.task);
         trace(`run ${effect.run} ${effect.task.access.kind} ${result.kind}`);
-        this.#after(random.between(0, 20), () => this.#step({ kind: "executed", run: effect.run, result }));
+        const tookMs = random.between(0, 20);
+        this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       }
       case "note":

@@ -10,7 +10,8 @@ import { spanOfRange } from "../parse/span.ts";
 import type { SyntaxTree, SyntaxTrees } from "../parse/syntax-trees.ts";
 import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
-import { checkBrackets, checkNesting, tooDeep } from "./nesting.ts";
+import { checkBrackets, checkNesting, overflowPlace } from "./nesting.ts";
+import { scan } from "./scanner.ts";
 
 const SDK = "@radical/sdk";
 
@@ -27,12 +28,12 @@ export function checkSources(
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
     if (file === undefined) continue;
-    const tree = parsed(file, trees);
-    const deep = tree === null ? (checkBrackets(file) ?? tooDeep(spanOf(file, 0, 0))) : tooDeepPlace(tree);
-    if (deep !== null) diagnostics.push(deep);
-    if (tree === null || deep !== null) continue;
-    const { source, messages } = tree;
-    const forms = formsIn(file, tree);
+    const { deep, forms } = lookedAt(file, trees);
+    if (deep !== null) {
+      diagnostics.push(deep);
+      continue;
+    }
+    const { source, messages } = trees.get(file.path, file.text);
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
     diagnostics.push(...checkNames(source));
     for (const { specifier, internalPath } of importsOf(source)) {
@@ -47,30 +48,42 @@ export function checkSources(
   return diagnostics;
 }
 
-/** Null: the parser's stack overflowed, and it does not say where. */
-function parsed(file: SourceFile, trees: SyntaxTrees): SyntaxTree | null {
+/** What a text shows by itself. */
+interface Looks {
+  readonly text: string;
+  /** Code that is nested too deeply; then there is no tree, and nothing else is looked for. */
+  readonly deep: Diagnostic | null;
+  readonly forms: readonly Diagnostic[];
+}
+
+// Looked for once per text: scanning takes as long as parsing.
+const LOOKS = new WeakMap<SyntaxTrees, Map<string, Looks>>();
+
+function lookedAt(file: SourceFile, trees: SyntaxTrees): Looks {
+  const ofTrees = LOOKS.get(trees) ?? new Map<string, Looks>();
+  LOOKS.set(trees, ofTrees);
+  const known = ofTrees.get(file.path);
+  if (known?.text === file.text) return known;
+  const tokens = scan(file.text);
+  const overflows = (text: string): boolean => parsed(file.path, text, trees) === null;
+  let deep = checkBrackets(file, tokens);
+  if (deep === null) {
+    const tree = parsed(file.path, file.text, trees);
+    deep = tree === null ? overflowPlace(file, overflows) : checkNesting(tree.source);
+  }
+  const looks = { text: file.text, deep, forms: deep === null ? checkForms(file, tokens) : [] };
+  ofTrees.set(file.path, looks);
+  return looks;
+}
+
+/** Null: the parser's stack overflowed. */
+function parsed(path: string, text: string, trees: SyntaxTrees): SyntaxTree | null {
   try {
-    return trees.get(file.path, file.text);
+    return trees.get(path, text);
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;
   }
-}
-
-// Looked for once per tree: scanning takes as long as parsing.
-const FORMS = new WeakMap<SyntaxTree, readonly Diagnostic[]>();
-const DEEP_PLACES = new WeakMap<SyntaxTree, Diagnostic | null>();
-
-function formsIn(file: SourceFile, tree: SyntaxTree): readonly Diagnostic[] {
-  let forms = FORMS.get(tree);
-  if (forms === undefined) FORMS.set(tree, (forms = checkForms(file)));
-  return forms;
-}
-
-function tooDeepPlace(tree: SyntaxTree): Diagnostic | null {
-  let place = DEEP_PLACES.get(tree);
-  if (place === undefined) DEEP_PLACES.set(tree, (place = checkNesting(tree.source)));
-  return place;
 }
 
 /** The parser's errors without those that come of a form that is named already: on its line, or without a name later. */

@@ -3,7 +3,7 @@
  */
 import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, type HostFunction } from "@radical/protocol";
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
-import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import {
   isDevelopers,
@@ -14,6 +14,7 @@ import {
 } from "../parse/compile.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
+import { scan } from "./scanner.ts";
 
 interface Refusal {
   readonly code: DiagnosticCode;
@@ -153,7 +154,8 @@ function checkImports(
         message: `handlers can't use ${full} of the host`,
         help: ENVIRONMENT_HELP,
       };
-      found.push(diagnostic(refusal.code, { ...refusal, primary: originOf(element, compiler) ?? fallback }));
+      const primary = originOf(element, compiler) ?? mentionOf(full, program) ?? fallback;
+      found.push(diagnostic(refusal.code, { ...refusal, primary }));
     }
   }
   return found;
@@ -178,6 +180,20 @@ function originOf(element: as.Element, compiler: RadicalCompiler): Span | null {
       seen.add(caller);
       waiting.push(caller);
     }
+  }
+  return null;
+}
+
+/** Where the developer names a value of the host: nothing calls it. */
+function mentionOf(full: string, program: as.Program): Span | null {
+  const [owner = "", member = ""] = full.split(".").slice(-2);
+  for (const source of program.sources.filter(isDevelopers)) {
+    const tokens = scan(source.text);
+    const at = tokens.findIndex(
+      ({ text }, index) => text === owner && tokens[index + 1]?.text === "." && tokens[index + 2]?.text === member,
+    );
+    if (at !== -1)
+      return spanOf({ path: source.normalizedPath, text: source.text }, tokens[at]!.start, tokens[at + 2]!.end);
   }
   return null;
 }

@@ -95,7 +95,65 @@ const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = 
   ['import x from "./h"; export function h(): void {}', ["module_form"]],
   ['import x = require("./h"); export function h(): void {}', ["module_form"]],
   ["export = 1; export function h(): void {}", ["module_form"]],
-  ["function f(x: i32): asserts x {} export function h(): void {}", ["overload_signature"]],
+  ["function f(x: i32): asserts x {} export function h(): void {}", ["assertion_signature"]],
+  ["function f(x: Item | null): asserts x is Item {} export function h(): void {}", ["assertion_signature"]],
+  ["class A { f(): asserts this is A {} } export function h(): void {}", ["assertion_signature"]],
+  ["function f(asserts: i32): i32 { return asserts; } export function h(): void { f(1); }", []],
+  ["export function h(): void { const s = Symbol('x'); }", ["symbol"]],
+  ["export function h(): void { const s = Symbol.for('x'); }", ["symbol"]],
+  ["function f(s: symbol): void {} export function h(): void {}", ["symbol"]],
+  ["class A { [Symbol.iterator](): i32 { return 1; } } export function h(): void {}", ["computed_name", "symbol"]],
+  ["class A extends Item { ['x']: i32 = 0; } export function h(): void {}", ["computed_name"]],
+  ["class A extends Item { declare n: i32; } export function h(): void {}", ["class_form"]],
+  [
+    "class A { m(): void {} } class B extends A { override m(): void {} public override n(): void {} } export function h(): void {}",
+    ["class_form"],
+  ],
+  [
+    "function tag(parts: string[], n: i32): string { return parts[0]; } export function h(a: i32): void { items.get(tag`x${a}`); }",
+    ["template_tag"],
+  ],
+  ["export function h(a: i32): void { items.get(String.raw`x`); }", ["template_tag"]],
+  ["declare global { } export function h(): void {}", ["module_form"]],
+  ["export function h(): void { const m: 1 = 1; }", ["type_operator"]],
+  ["export function h(a: string): void { const n: null = null; }", ["unknown_type"]],
+  ["export function h(): void { const p = process.argv; }", ["nondeterministic"]],
+  ["export function h(): string { return crypto.randomUUID(); }", ["nondeterministic"]],
+  ["export function h(): void { performance.mark('x'); }", ["nondeterministic"]],
+  ["export function h(): void { queueMicrotask(() => {}); }", ["nondeterministic"]],
+  ["export function h(): void { setInterval(() => {}, 1); }", ["nondeterministic"]],
+  ["export function h(): void { const u = new URL('x'); }", ["nondeterministic"]],
+  ["export function h(): void { const e = new TextEncoder(); }", ["nondeterministic"]],
+  ["export function h(): void { structuredClone(new Item()); }", ["platform_name"]],
+  ["export function h(): void { const w = new WeakMap<Item, i32>(); }", ["platform_name"]],
+  ["export function h(a: i32): void { String(a); }", ["platform_name"]],
+  ["export function h(): void { const x = require('x'); }", ["nondeterministic"]],
+  ["export function h(): void { Promise.resolve(1); }", ["unknown_type"]],
+  ["export function h(): void { import('./x').then((x) => {}); }", ["dynamic_import"]],
+  ["export function h(a: string): void { try { items.get(a); } finally {} }", ["try_statement"]],
+  ["export function h(a: string): void { try { items.get(a); } catch {} }", ["try_statement"]],
+  ["export async function h(a: string): Promise<void> { await items.get(a); }", ["async_function"]],
+  ["export function h(a: i32): void { let t = 0; [1].forEach((x) => { t += x; }); }", ["closure"]],
+  ["export function h(a: Item): void { delete a.s; }", ["delete_operator"]],
+  ["export function h(a: Item): void { with (a) { n = 1; } }", ["old_statement"]],
+  ["export function h(a: string | null): i32 { return a?.length ?? 0; }", ["optional_chaining", "nullish_coalescing"]],
+  ["function f({ n }: Item): void {} export function h(): void {}", ["destructuring"]],
+  ["function f([n]: i32[]): void {} export function h(): void {}", ["destructuring"]],
+  ["const f = ({ n }: Item): i32 => n; export function h(): void {}", ["destructuring"]],
+  ["export function h(xs: i32[]): void { for (const x of xs) {} }", ["for_of_loop"]],
+  ["export function h(xs: Map<string, i32>): void { for (const [k, v] of xs) {} }", ["destructuring"]],
+  ["export function h(): void { outer: for (;;) { for (;;) break outer; } }", ["labeled_statement"]],
+  ["export function h(a: string): bool { return /a/.test(a); }", ["regular_expression"]],
+  ["export function h(): i64 { return 10n; }", ["bigint_literal"]],
+  ["namespace N { export const k: string = 'x'; } export function h(): void { items.get(N.k); }", []],
+  [
+    "abstract class A { abstract m(): string; } class B extends A { m(): string { return 'x'; } } export function h(): void { const a: A = new B(); items.get(a.m()); }",
+    [],
+  ],
+  ["class A { get x(): string { return 'x'; } } export function h(): void { items.get(new A().x); }", []],
+  ["export default function h(): void {}", ["invalid_handler_name"]],
+  ["export default class A {} export function h(): void {}", []],
+  ["export function h(a: i32): string { return typeof a; }", []],
   ["function f(x: Item): x is Item { return true; } export function h(): void {}", ["type_operator"]],
   ["function f(a?: i32): i32 { return a; } export function h(): void { f(); }", ["optional_member"]],
   ["class A { x?: i32; } export function h(): void {}", ["optional_member"]],
@@ -154,8 +212,11 @@ test.each(FORMS)("%s", (source, codes) => {
   const { diagnostics } = buildWith({ ...buildInput({ "handlers/h.ts": HEAD + source }), optimize: false }, slicer);
   const found = diagnostics.filter(({ code }) => code !== "compiler_warning");
   expect([...new Set(found.map(({ code }) => code))]).toEqual(codes);
-  for (const { help, message } of found) {
+  for (const { help, message, primary } of found) {
     expect(message).not.toMatch(/not implemented/i);
     expect(help).toBeTruthy();
+    // Not where problems go that have no place.
+    expect(primary.file).toBe("handlers/h.ts");
+    expect(primary.line).toBeGreaterThanOrEqual(HEAD.split("\n").length);
   }
 });

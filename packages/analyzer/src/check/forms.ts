@@ -3,7 +3,7 @@
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
-import { scan, type ScannedToken } from "./scanner.ts";
+import { nested, type NestedToken, type ScannedToken } from "./scanner.ts";
 
 interface Form {
   readonly message: string;
@@ -75,6 +75,18 @@ const FORMS = {
     message: "there are no operators on types",
     help: "write the type itself: a class, a number type, bool, string or an array",
   },
+  assertion_signature: {
+    message: "there are no assertion signatures: what a function proves stays in it",
+    help: "test where it is needed: if (user == null) abort(404, …); behind it user is not null",
+  },
+  symbol: {
+    message: "there are no symbols",
+    help: "use a text or the number of an enum; a loop over a collection counts",
+  },
+  computed_name: {
+    message: "there are no computed names of members",
+    help: "write the name itself; for names that are computed use a map: const ages = new Map<string, i32>();",
+  },
   const_assertion: {
     message: "there is no as const",
     help: "leave it out, or use const variables or an enum",
@@ -132,8 +144,8 @@ const FORMS = {
     help: "write a method, or pass the object as a parameter of another name",
   },
   class_form: {
-    message: "there are no static blocks, accessor fields and using declarations",
-    help: "give static fields their values where they are declared, and write get and set",
+    message: "there are no static blocks, accessor and declare fields, override modifiers and using declarations",
+    help: "give static fields their values where they are declared, write get and set, and leave override out",
   },
   module_form: {
     message: "there are no module declarations, export =, export * as and import = require()",
@@ -151,11 +163,16 @@ const FORMS = {
 
 type FormCode = keyof typeof FORMS;
 
-/** What of these forms is in a file, in order. */
-export function checkForms(file: SourceFile): Diagnostic[] {
-  const tokens = scan(file.text);
+type Tokens = readonly NestedToken[];
+
+/** A file with more of them is told of the first ones. */
+const MOST_FORMS = 200;
+
+/** What of these forms is in a file with these tokens, in order. */
+export function checkForms(file: SourceFile, scanned: readonly ScannedToken[]): Diagnostic[] {
+  const tokens = nested(scanned);
   const found: Diagnostic[] = [];
-  for (let index = 0; index < tokens.length; index++) {
+  for (let index = 0; index < tokens.length && found.length < MOST_FORMS; index++) {
     const code = formAt(tokens, index);
     if (code === null) continue;
     const { start, end } = tokens[index]!;
@@ -164,7 +181,7 @@ export function checkForms(file: SourceFile): Diagnostic[] {
   return found;
 }
 
-function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null {
+function formAt(tokens: Tokens, index: number): FormCode | null {
   const token = tokens[index]!;
   const before = tokens[index - 1];
   const after = (distance = 1): string => tokens[index + distance]?.text ?? "";
@@ -188,9 +205,13 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
         return isObjectLiteral(tokens, index) && hasLiteralMember(tokens, index) ? "object_literal" : null;
       case "[":
         if (isIndexSignature(tokens, index)) return "index_signature";
+        if (isMemberName(tokens, index)) return "computed_name";
         return startsPattern(tokens, index) ? "destructuring" : null;
       case ":": {
         const next = after();
+        if (next === "asserts" && before?.text === ")" && isName(2)) return "assertion_signature";
+        if (next === "symbol" && isTyped(tokens, index)) return "symbol";
+        if (tokens[index + 1]?.kind === "number" && isTyped(tokens, index)) return "type_operator";
         if (next === "[" && isTyped(tokens, index)) return "tuple_type";
         if (next === "unique" && after(2) === "symbol") return "type_operator";
         if (next === "typeof" && isTyped(tokens, index)) return "type_operator";
@@ -234,8 +255,14 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
       return isName(1) && isStatementStart(before) && isInFunction(tokens, index) ? "local_declaration" : null;
     case "class":
       return before?.text !== "abstract" && isInFunction(tokens, index) ? "local_declaration" : null;
+    case "Symbol":
+      return after() === "(" || after() === "." ? "symbol" : null;
     case "module":
+    case "global":
       return before?.text === "declare" ? "module_form" : null;
+    case "override":
+    case "declare":
+      return isName(1) && isMember(tokens, index) ? "class_form" : null;
     case "export":
       return after() === "=" || (after() === "*" && after(2) === "as") ? "module_form" : null;
     case "static":
@@ -293,39 +320,20 @@ function formAt(tokens: readonly ScannedToken[], index: number): FormCode | null
 }
 
 /** `async (…) =>`, not a call of a function named async. */
-function isAsyncArrow(tokens: readonly ScannedToken[], index: number): boolean {
+function isAsyncArrow(tokens: Tokens, index: number): boolean {
   if (tokens[index + 1]?.text !== "(") return false;
-  let depth = 0;
-  for (let at = index + 1; at < tokens.length; at++) {
-    if (tokens[at]!.text === "(") depth++;
-    else if (tokens[at]!.text === ")" && --depth === 0)
-      return tokens[at + 1]?.text === "=>" || tokens[at + 1]?.text === ":";
-  }
-  return false;
+  const behind = tokens[closing(tokens, index + 1) + 1]?.text;
+  return behind === "=>" || behind === ":";
 }
 
-function hasPatternParameter(tokens: readonly ScannedToken[], open: number): boolean {
+function hasPatternParameter(tokens: Tokens, open: number): boolean {
   if (tokens[open]?.text !== "(") return false;
-  let depth = 0;
-  for (let at = open; at < tokens.length; at++) {
-    const { text } = tokens[at]!;
-    if (text === "(") depth++;
-    if (text === ")" && --depth === 0) return false;
-    const starts = depth === 1 && (text === "(" || text === ",");
-    const next = tokens[at + 1]?.text;
-    if (starts && (next === "{" || next === "[")) return true;
-  }
-  return false;
+  return membersOf(tokens, open).some((at) => tokens[at]?.text === "{" || tokens[at]?.text === "[");
 }
 
 /** Whether a block follows the parentheses that open at the index: no call. */
-function endsInBlock(tokens: readonly ScannedToken[], open: number): boolean {
-  let depth = 0;
-  for (let at = open; at < tokens.length; at++) {
-    if (tokens[at]!.text === "(") depth++;
-    else if (tokens[at]!.text === ")" && --depth === 0) return tokens[at + 1]?.text === "{";
-  }
-  return false;
+function endsInBlock(tokens: Tokens, open: number): boolean {
+  return tokens[closing(tokens, open) + 1]?.text === "{";
 }
 
 function endsExpression(before: ScannedToken | undefined): boolean {
@@ -334,7 +342,7 @@ function endsExpression(before: ScannedToken | undefined): boolean {
 }
 
 /** The kind of a loop whose head starts at the index. */
-function loopForm(tokens: readonly ScannedToken[], start: number): FormCode | null {
+function loopForm(tokens: Tokens, start: number): FormCode | null {
   let at = start;
   if (["let", "const", "var"].includes(tokens[at]?.text ?? "")) at++;
   if (tokens[at]?.kind !== "name") return null;
@@ -352,34 +360,30 @@ const DECORATORS: ReadonlySet<string> = new Set(
   "global operator unmanaged sealed final inline external builtin lazy unsafe".split(" "),
 );
 
-const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
-
 /** Index of the bracket that closes the one at the index. */
-function closing(tokens: readonly ScannedToken[], open: number): number {
-  let depth = 0;
-  for (let at = open; at < tokens.length; at++) {
-    const { kind, text } = tokens[at]!;
-    if (kind !== "punctuation") continue;
-    if (text in CLOSING) depth++;
-    else if (Object.values(CLOSING).includes(text) && --depth === 0) return at;
-  }
-  return tokens.length;
+function closing(tokens: Tokens, open: number): number {
+  return tokens[open]?.closer ?? tokens.length;
 }
 
 /** Index of the bracket that the token at the index stands in; -1: none. */
-function opener(tokens: readonly ScannedToken[], index: number): number {
-  let depth = 0;
-  for (let at = index - 1; at >= 0; at--) {
-    const { kind, text } = tokens[at]!;
-    if (kind !== "punctuation") continue;
-    if (Object.values(CLOSING).includes(text)) depth++;
-    else if (text in CLOSING && depth-- === 0) return at;
+function opener(tokens: Tokens, index: number): number {
+  return tokens[index]?.opener ?? -1;
+}
+
+/** Where the parts begin that commas separate in the brackets that open at the index. */
+function membersOf(tokens: Tokens, open: number): number[] {
+  const end = closing(tokens, open);
+  const starts = [open + 1];
+  for (let at = open + 1; at < end; at++) {
+    // Past what stands in brackets of its own.
+    if (tokens[at]!.closer !== null) at = tokens[at]!.closer!;
+    else if (tokens[at]!.text === ",") starts.push(at + 1);
   }
-  return -1;
+  return starts;
 }
 
 /** Whether braces around the token are the body of a function, loop or branch. */
-function isInFunction(tokens: readonly ScannedToken[], index: number): boolean {
+function isInFunction(tokens: Tokens, index: number): boolean {
   for (let at = opener(tokens, index); at >= 0; at = opener(tokens, at)) {
     if (tokens[at]!.text !== "{") continue;
     const before = tokens[at - 1];
@@ -397,7 +401,7 @@ function isInFunction(tokens: readonly ScannedToken[], index: number): boolean {
 }
 
 /** Whether the colon gives a type to a variable, parameter or field. */
-function isTyped(tokens: readonly ScannedToken[], colon: number): boolean {
+function isTyped(tokens: Tokens, colon: number): boolean {
   const name = tokens[colon - 1];
   if (name?.kind !== "name") return false;
   const before = tokens[colon - 2]?.text ?? "";
@@ -410,7 +414,7 @@ function isTyped(tokens: readonly ScannedToken[], colon: number): boolean {
 }
 
 /** `[a, b] = …` and `({ a } = …)` as statements, `({ a }) =>` as a parameter. */
-function startsPattern(tokens: readonly ScannedToken[], open: number): boolean {
+function startsPattern(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1];
   const end = closing(tokens, open);
   const after = tokens[end + 1]?.text;
@@ -419,11 +423,14 @@ function startsPattern(tokens: readonly ScannedToken[], open: number): boolean {
     return after === "=" && end > open + 1 && before?.text !== ")" && isStatementStart(before);
   }
   if (before?.text !== "(") return false;
-  return after === "=" || ((after === ")" || after === ",") && tokens[closing(tokens, open - 1) + 1]?.text === "=>");
+  if (after === "=") return true;
+  const behind = tokens[closing(tokens, open - 1) + 1]?.text;
+  if (after === ":") return behind === "=>" || behind === ":";
+  return (after === ")" || after === ",") && behind === "=>";
 }
 
 /** `[key: string]: T` in a class or interface. */
-function isIndexSignature(tokens: readonly ScannedToken[], open: number): boolean {
+function isIndexSignature(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1]?.text ?? "";
   return (
     ["{", ";", "}", "readonly"].includes(before) &&
@@ -434,33 +441,47 @@ function isIndexSignature(tokens: readonly ScannedToken[], open: number): boolea
   );
 }
 
-function isObjectLiteral(tokens: readonly ScannedToken[], open: number): boolean {
+/** Whether the token begins a member of a class or interface. */
+function isMember(tokens: Tokens, index: number): boolean {
+  const open = opener(tokens, index);
+  if (open < 0 || tokens[open]!.text !== "{") return false;
+  const before = tokens[index - 1]!.text;
+  if (!["{", ";", "}", "public", "protected", "private", "static", "readonly", "get", "set"].includes(before))
+    return false;
+  // Back over `extends Base<T> implements Shape`, to the name of a class.
+  for (let at = open - 1; at >= 0 && !["{", "}", ";", "(", ")"].includes(tokens[at]!.text); at--)
+    if (tokens[at]!.text === "class" || tokens[at]!.text === "interface") return true;
+  return false;
+}
+
+/** `["name"]: T` and `[Symbol.iterator]() { … }` in a class. */
+function isMemberName(tokens: Tokens, open: number): boolean {
+  const behind = tokens[closing(tokens, open) + 1]?.text ?? "";
+  return [":", "(", "="].includes(behind) && isMember(tokens, open);
+}
+
+function isObjectLiteral(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1];
   return before !== undefined && (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text));
 }
 
 /** Whether a member of an object literal is no field. */
-function hasLiteralMember(tokens: readonly ScannedToken[], open: number): boolean {
-  const end = closing(tokens, open);
-  for (let at = open; at < end; at++) {
-    const { text } = tokens[at]!;
-    const starts = at === open || (text === "," && opener(tokens, at) === open);
-    if (!starts) continue;
-    const [first, second, third] = [tokens[at + 1], tokens[at + 2], tokens[at + 3]];
+function hasLiteralMember(tokens: Tokens, open: number): boolean {
+  return membersOf(tokens, open).some((at) => {
+    const [first, second, third] = [tokens[at], tokens[at + 1], tokens[at + 2]];
     if ((first?.text === "[" && third?.text !== "in") || (first?.kind === "name" && second?.text === "(")) return true;
-    if ((first?.text === "get" || first?.text === "set") && second?.kind === "name" && third?.text === "(") return true;
-  }
-  return false;
+    return (first?.text === "get" || first?.text === "set") && second?.kind === "name" && third?.text === "(";
+  });
 }
 
-function hasStringValue(tokens: readonly ScannedToken[], index: number): boolean {
+function hasStringValue(tokens: Tokens, index: number): boolean {
   const open = index + 2;
   if (tokens[open]?.text !== "{") return false;
   const end = closing(tokens, open);
   return tokens.slice(open, end).some(({ kind }, at) => kind === "string" && tokens[open + at - 1]?.text === "=");
 }
 
-function hasCallSignature(tokens: readonly ScannedToken[], index: number): boolean {
+function hasCallSignature(tokens: Tokens, index: number): boolean {
   let open = index + 1;
   while (open < tokens.length && tokens[open]!.text !== "{") open++;
   const end = closing(tokens, open);
@@ -473,7 +494,7 @@ function hasCallSignature(tokens: readonly ScannedToken[], index: number): boole
 }
 
 /** What a type alias stands for, if that is a form that there is not. */
-function aliasForm(tokens: readonly ScannedToken[], index: number): FormCode | null {
+function aliasForm(tokens: Tokens, index: number): FormCode | null {
   let at = index + 2;
   while (at < tokens.length && tokens[at]!.text !== "=" && tokens[at]!.text !== ";") at++;
   const first = tokens[at + 1];

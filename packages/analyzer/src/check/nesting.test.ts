@@ -43,6 +43,19 @@ describe.each(Object.entries(SHAPES))("%s", (_name, shape) => {
   });
 });
 
+test.each(["parentheses", "conditional", "negation"])("100,000 levels of %s are refused at their place", (name) => {
+  const { diagnostics } = built(SHAPES[name]!(100_000));
+  expect(diagnostics.map(({ code }) => code)).toEqual(["nested_too_deeply"]);
+  expect(diagnostics[0]?.primary.line).toBe(3);
+});
+
+test("of 70,000 mistakes in 2 MB the first ones are told", () => {
+  const { diagnostics } = built("async function x(): void {}\n".repeat(70_000));
+  expect(diagnostics.map(({ code, primary }) => `${code} ${primary.line}`)).toEqual(
+    Array.from({ length: 200 }, (_, index) => `async_function ${index + 3}`),
+  );
+});
+
 test("thousands of statements and elements are no depth", () => {
   const { ok, handlers } = built(
     block(`const all = [${joined(3_000, "1", ", ")}]; ${'items.get("x");'.repeat(3_000)}`),

@@ -6,21 +6,44 @@ import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
 import { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
-import { scan } from "./scanner.ts";
+import type { ScannedToken } from "./scanner.ts";
+
+/** Of a large file, most comes behind the place. */
+const FIRST_TRIED = 16_384;
 
 /** Levels of the syntax tree; the stack of Node's main thread is enough for half as many again. */
 const MOST_LEVELS = 500;
 
 /** Brackets in brackets, each at least a level, before the parser sees them. */
-export function checkBrackets(file: SourceFile): Diagnostic | null {
+export function checkBrackets(file: SourceFile, tokens: readonly ScannedToken[]): Diagnostic | null {
   let depth = 0;
-  for (const { kind, text, start, end } of scan(file.text)) {
+  for (const { kind, text, start, end } of tokens) {
     if (kind !== "punctuation") continue;
     if (text === "(" || text === "[" || text === "{") depth++;
     else if (text === ")" || text === "]" || text === "}") depth--;
     if (depth > MOST_LEVELS) return tooDeep(spanOf(file, start, end));
   }
   return null;
+}
+
+/**
+ * Where a parser overflows the stack. It does not say so itself, but it does not overflow before it has come there: the
+ * shortest beginning of the file that is too much ends at the place. `overflows`: whether a text is too much.
+ */
+export function overflowPlace(file: SourceFile, overflows: (text: string) => boolean): Diagnostic {
+  const { length } = file.text;
+  let fits = 0;
+  let tooMuch = Math.min(FIRST_TRIED, length);
+  while (tooMuch < length && !overflows(file.text.slice(0, tooMuch))) {
+    fits = tooMuch;
+    tooMuch = Math.min(2 * tooMuch, length);
+  }
+  while (tooMuch - fits > 1) {
+    const middle = Math.floor((fits + tooMuch) / 2);
+    if (overflows(file.text.slice(0, middle))) tooMuch = middle;
+    else fits = middle;
+  }
+  return tooDeep(spanOf(file, fits, tooMuch));
 }
 
 /** A place that is too deep: of a long sum, one of its first terms. */
@@ -41,7 +64,7 @@ function childrenOf(node: as.Node): as.Node[] {
     .filter((value): value is as.Node => value instanceof as.Node);
 }
 
-export function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
+function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
   return diagnostic("nested_too_deeply", {
     message: `this code is nested in more than ${MOST_LEVELS} levels of expressions and statements`,
     primary,

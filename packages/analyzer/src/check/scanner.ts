@@ -11,6 +11,14 @@ export interface ScannedToken {
   readonly end: number;
 }
 
+/** A token that knows its brackets, by index. */
+export interface NestedToken extends ScannedToken {
+  /** The bracket that it stands in; -1: none. */
+  readonly opener: number;
+  /** Of an opening bracket: the one that closes it, or behind the last token if none does. Null: it opens none. */
+  closer: number | null;
+}
+
 const PUNCTUATION = [
   ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", "&&=", "||=", "??=", "=>", "==", "!=", "<=", ">=", "&&", "||", "??",
   "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", "**",
@@ -107,4 +115,25 @@ function expectsExpression(before: ScannedToken | undefined): boolean {
   if (before.kind === "name") return BEFORE_EXPRESSION.has(before.text);
   if (before.kind === "template") return before.text.endsWith("${");
   return before.kind === "punctuation" && ![")", "]", "}", "++", "--"].includes(before.text);
+}
+
+/** The tokens with the brackets that they stand in; brackets match whatever their kinds. */
+export function nested(tokens: readonly ScannedToken[]): readonly NestedToken[] {
+  const open: NestedToken[] = [];
+  const places: number[] = [];
+  return tokens.map((token, index) => {
+    const isBracket = token.kind === "punctuation";
+    if (isBracket && /^[)\]}]$/.test(token.text)) {
+      const opening = open.pop();
+      places.pop();
+      if (opening !== undefined) opening.closer = index;
+    }
+    const opens = isBracket && /^[([{]$/.test(token.text);
+    const known: NestedToken = { ...token, opener: places.at(-1) ?? -1, closer: opens ? tokens.length : null };
+    if (opens) {
+      open.push(known);
+      places.push(index);
+    }
+    return known;
+  });
 }

@@ -51,6 +51,10 @@ export const CATALOGUE = {
   logical_assignment: REFUSED,
   bigint_literal: REFUSED,
   type_operator: REFUSED,
+  assertion_signature: REFUSED,
+  symbol: REFUSED,
+  template_tag: REFUSED,
+  computed_name: REFUSED,
   const_assertion: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,
@@ -115,7 +119,6 @@ export const CATALOGUE = {
   not_sliced_syntax: NOT_SLICED,
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
-  not_sliced_update_order: NOT_SLICED,
   sliced_without_transformations: { severity: "warning", class: "internal" },
   /** On the developer's request; it works, and takes time. */
   expensive_read_write_set: { severity: "info", class: "imprecise" },

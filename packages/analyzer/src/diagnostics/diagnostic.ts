@@ -46,13 +46,23 @@ export interface Diagnostic {
 
 /** The span of the offsets `start` to `end` of a file. */
 export function spanOf(file: SourceFile, start: number, end: number): Span {
-  let line = 1;
-  let lineStart = 0;
-  for (let at = file.text.indexOf("\n"); at !== -1 && at < start; at = file.text.indexOf("\n", at + 1)) {
-    line++;
-    lineStart = at + 1;
+  const starts = lineStartsOf(file.text);
+  let line = 0;
+  for (let step = 2 ** Math.floor(Math.log2(starts.length)); step >= 1; step /= 2)
+    if (line + step < starts.length && starts[line + step]! <= start) line += step;
+  return { file: file.path, start, end, line: line + 1, column: start - starts[line]! + 1 };
+}
+
+/** Of the text that was asked for last: spans are made file by file, and there may be many. */
+let lastLines: { readonly text: string; readonly starts: readonly number[] } = { text: "", starts: [0] };
+
+function lineStartsOf(text: string): readonly number[] {
+  if (lastLines.text !== text) {
+    const starts = [0];
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+    lastLines = { text, starts };
   }
-  return { file: file.path, start, end, line, column: start - lineStart + 1 };
+  return lastLines.starts;
 }
 
 /** By file, then place, then code, without repetitions. */

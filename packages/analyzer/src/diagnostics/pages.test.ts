@@ -21,10 +21,8 @@ const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
   "sliced_without_transformations",
   "compiler_crash",
   "analyzer_crash",
-  "not_sliced_method_value",
   "not_sliced_table_value",
   "not_sliced_type",
-  "not_sliced_update_order",
 ]);
 
 /** Empty if there is none. */

@@ -221,7 +221,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ...entries("Function.*", "functions are called by their name or a variable, as f(x)"),
   ...entries("Iterator.* IteratorResult.*", "there are no iterators: use keys() and values(), which are arrays"),
   ...entries(".Symbol Symbol.* _Symbol.*", "there are no computed names"),
-  ...entries("String.raw TemplateStringsArray.*", "only the tag String.raw`…` is followed"),
+  ...entries("String.raw TemplateStringsArray.*", "there are no tags of templates"),
   ...entries("ArrayBufferView.*", "it is known of the typed arrays and DataView"),
   ...entries(
     "Error.name Error.message Error.stack",
@@ -246,6 +246,11 @@ export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
   ...[...members.values()].flatMap(({ owner, name }) => (owner === "" ? [name] : [])),
 ]);
+
+/** Each reason why members have no model. */
+export function refusalReasons(): ReadonlySet<string> {
+  return new Set(REFUSED.values());
+}
 
 export function libraryMember(owner: string, name: string): LibraryMember | null {
   return members.get(`${owner}.${name}`) ?? null;

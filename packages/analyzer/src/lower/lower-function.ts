@@ -44,6 +44,8 @@ import { Refusal } from "./refusal.ts";
 
 /** What a body refers to: each declaration is lowered once per program. */
 export interface Declarations {
+  /** What has no rule is left out instead of refused; see `lowerAsKnown`. */
+  readonly asKnown: boolean;
   readonly facts: Facts;
   readonly program: as.Program;
   function(source: as.Function): FunctionDeclaration;
@@ -70,7 +72,11 @@ export interface Declarations {
 
 /** Fills in parameters, initializers and body of a declared function. */
 export function lowerBody(lowering: Declarations, source: as.Function, declaration: FunctionDeclaration): void {
-  new FunctionLowering(lowering, source, declaration.self).function(source, declaration);
+  const body = new FunctionLowering(lowering, source, declaration.self);
+  body.orElse(
+    () => body.function(source, declaration),
+    () => {},
+  );
 }
 
 /** An expression outside of function bodies; it sees no variables. `owner` is the function whose facts it has, if one. */
@@ -87,6 +93,9 @@ export function lowerInitializer(
 export function lowerModuleStatement(lowering: Declarations, node: as.Statement, owner: as.Function): Statement[] {
   return new FunctionLowering(lowering, owner, null).moduleStatement(node);
 }
+
+/** The operator of what has no rule; see `lowerAsKnown`. */
+export const UNKNOWN = "?";
 
 /** Something that can be read and written, made of expressions that are evaluated first. */
 interface Place {
@@ -251,7 +260,24 @@ class FunctionLowering {
     return null;
   }
 
+  /** The other way if the one has no rule, where that is what is wanted. */
+  orElse<T>(lower: () => T, unknown: () => T): T {
+    try {
+      return lower();
+    } catch (thrown) {
+      if (!this.lowering.asKnown || !(thrown instanceof Refusal)) throw thrown;
+      return unknown();
+    }
+  }
+
   private statement(node: as.Statement): Statement[] {
+    return this.orElse(
+      () => this.statementByRule(node),
+      () => [],
+    );
+  }
+
+  private statementByRule(node: as.Statement): Statement[] {
     const span = spanOf(node);
     switch (node.kind) {
       case NodeKind.Block:
@@ -483,6 +509,13 @@ class FunctionLowering {
 
   /** `expected` is the type of nodes that were not compiled on their own: literals as initial values. */
   expression(node: as.Expression, expected?: Type): Expression {
+    return this.orElse(
+      () => this.expressionByRule(node, expected),
+      () => ({ kind: "operation", operator: UNKNOWN, operands: [], type: expected ?? STRING, span: spanOf(node) }),
+    );
+  }
+
+  private expressionByRule(node: as.Expression, expected: Type | undefined): Expression {
     const inner = withoutParentheses(node);
     const span = spanOf(inner);
     switch (inner.kind) {
@@ -719,6 +752,7 @@ class FunctionLowering {
         throw new Refusal("not_sliced_syntax", {
           message: "A condition that is known but has an effect can't be followed.",
           primary: span,
+          help: "Compute it in a statement of its own, before.",
         });
       return this.expression(consequentLives ? node.ifThen : node.ifElse);
     }
@@ -1261,8 +1295,9 @@ class FunctionLowering {
   private unknownMember(owner: string, name: string, span: Span): Refusal {
     const shown = name === "new" ? `new ${owner}` : owner === "" ? name : `${owner}.${name}`;
     const reason = refusedMember(owner, name);
+    const why = reason === null ? " yet" : `: ${reason}`;
     return new Refusal("not_sliced_library", {
-      message: `What ${shown} does can't be followed${reason === null ? " yet" : `: ${reason}`}.`,
+      message: `What ${shown} does can't be followed${why}.`,
       primary: span,
       help: "Use other members of the library, or a function of your own.",
     });
@@ -1565,7 +1600,11 @@ class FunctionLowering {
       if (
         table.type.kind === "table" &&
         key !== undefined &&
-        (name === "get" || name === "has" || name === "put" || name === "delete")
+        (name === "get" ||
+          name === "has" ||
+          name === "put" ||
+          name === "delete" ||
+          (this.lowering.asKnown && (name === "touch" || name === "willPut" || name === "willDelete")))
       ) {
         return {
           kind: "access",

@@ -50,9 +50,18 @@ export function lowerHandler(application: ResolvedApplication, handler: as.Funct
   return new Lowering(application).run(handler);
 }
 
+/**
+ * The same for what is only told to people: what has no rule is an operation `?` without operands, a statement or body
+ * without a rule is empty, and functions may say what they touch.
+ */
+export function lowerAsKnown(application: ResolvedApplication, start: as.Function): Program {
+  return new Lowering(application, true).run(start);
+}
+
 class Lowering implements Declarations {
   readonly facts: Facts;
   readonly program: as.Program;
+  readonly asKnown: boolean;
   private readonly functions = new Map<as.Function, FunctionDeclaration>();
   private readonly classes = new Map<as.Class, ClassDeclaration>();
   private readonly globals = new Map<as.Global, Global>();
@@ -68,7 +77,8 @@ class Lowering implements Declarations {
   /** Declared, body not lowered yet. */
   private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
 
-  constructor(application: ResolvedApplication) {
+  constructor(application: ResolvedApplication, asKnown = false) {
+    this.asKnown = asKnown;
     this.facts = application.facts;
     this.program = application.program;
   }
@@ -77,7 +87,7 @@ class Lowering implements Declarations {
     const declaration = this.function(handler);
     this.drain();
     const globals = this.initialization();
-    this.refuseEffectsOfFields();
+    if (!this.asKnown) this.refuseEffectsOfFields();
     return {
       handler: declaration,
       globals: [...this.enumValues.values(), ...globals],
@@ -113,7 +123,7 @@ class Lowering implements Declarations {
         }
       }
     }
-    for (const [unit, refusal] of this.refused) this.markUnknown(unit, refusal);
+    if (!this.asKnown) for (const [unit, refusal] of this.refused) this.markUnknown(unit, refusal);
     return units.flatMap(
       (unit) => done.get(unit) ?? (unit.kind === "global" ? (this.globals.get(unit.global) ?? []) : []),
     );

@@ -1,9 +1,12 @@
+import { ENTRY_FILE, loadingEntry } from "../codegen/generate.ts";
 import { DEFAULT_LIMITS } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { spanOf } from "../diagnostics/diagnostic.ts";
 import { buildInput } from "../testing/library.ts";
 import { compileProgram, compileWith, loadProgram, RadicalCompiler, type CompileRequest } from "./compile.ts";
+import { FactsCompiler } from "./facts.ts";
 import { fromCrash } from "./messages.ts";
+import { extractSchema } from "../schema/schema.ts";
 import { SyntaxTrees } from "./syntax-trees.ts";
 
 const PATH = "handlers/notes.ts";
@@ -52,4 +55,28 @@ test("a crash of the compiler is a diagnostic at the function it was in, and lea
   });
   expect(base.trees.get(PATH, TEXT, "entry")).not.toBe(tree);
   expect(compileProgram(loadProgram(base)).ok).toBe(true);
+});
+
+test("a crash in a helper names the handler too", () => {
+  class Crashing extends FactsCompiler {
+    override compileStatement(statement: Parameters<RadicalCompiler["compileStatement"]>[0]): number {
+      if (this.currentFlow.sourceFunction.prototype.name === "helper") throw new TypeError("no luck");
+      return super.compileStatement(statement);
+    }
+  }
+  const text =
+    "function helper(): void { helper(); }\nexport function first(): void {}\nexport function add(): void { helper(); }";
+  const sources = new Map([
+    [PATH, text],
+    [ENTRY_FILE, loadingEntry([PATH])],
+  ]);
+  const loaded = loadProgram({ ...request(), sources, entry: ENTRY_FILE });
+  const { handlers } = extractSchema(loaded.program, [PATH], { uniqueNames: true });
+  const roots = { handlers: handlers.map(({ instance }) => instance), records: [] };
+  const { crash } = compileWith(loaded, (program) => new Crashing(program, roots));
+  expect(crash?.handler?.declaration.name.text ?? null).toBe("add");
+  expect(fromCrash(crash!, spanOf({ path: PATH, text }, 0, 0))).toMatchObject({
+    message: "the AssemblyScript compiler crashed in helper, compiled for handler add: no luck",
+    primary: { file: PATH, line: 1 },
+  });
 });

@@ -70,6 +70,8 @@ export interface Crash {
   readonly error: unknown;
   /** The function that was being compiled, if one was. */
   readonly within: as.Function | null;
+  /** The handler on whose behalf, if that is known. */
+  readonly handler: as.Function | null;
 }
 
 export interface CompiledProgram<Compiler extends RadicalCompiler = RadicalCompiler> extends LoadedProgram {
@@ -98,7 +100,13 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
     if (!hasErrors(program)) as.initializeProgram(program);
   } catch (error) {
     request.trees.clear();
-    return { request, program, messages: program.diagnostics, ok: false, crash: { error, within: null } };
+    return {
+      request,
+      program,
+      messages: program.diagnostics,
+      ok: false,
+      crash: { error, within: null, handler: null },
+    };
   }
   return { request, program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
@@ -128,7 +136,8 @@ export function compileWith<Compiler extends RadicalCompiler>(
     request.trees.clear();
     module?.drop();
     const within = compiler?.currentFlow.sourceFunction ?? null;
-    return { ...loaded, ok: false, module: null, crash: { error, within }, compiler };
+    const handler = compiler?.handler ?? null;
+    return { ...loaded, ok: false, module: null, crash: { error, within, handler }, compiler };
   }
 }
 
@@ -186,6 +195,8 @@ const DRAWS: ReadonlyMap<string, string> = new Map([
  * writing down who calls what.
  */
 export class RadicalCompiler extends as.Compiler {
+  /** The handler that is compiled, with all that it calls; null: others do not know. */
+  handler: as.Function | null = null;
   /** The calls of each function, in order of compilation. */
   readonly calls = new Map<as.Function, CallSite[]>();
   /** The calls of AssemblyScript's builtins by name: `load`. */

@@ -63,6 +63,16 @@ export class Facts {
     return this.byFunction.get(owner)?.values() ?? [];
   }
 
+  /** The nodes of a function, with what is known about them. */
+  entriesOf(owner: as.Function): Iterable<[as.Node, NodeFacts]> {
+    return this.byFunction.get(owner) ?? [];
+  }
+
+  /** All functions that were compiled. */
+  functions(): Iterable<as.Function> {
+    return this.byFunction.keys();
+  }
+
   wasCompiled(owner: as.Function, node: as.Node): boolean {
     return this.byFunction.get(owner)?.has(node) ?? false;
   }
@@ -86,6 +96,7 @@ export class Facts {
 
 /** The members of the compiler that the observer wraps; most are private in its typings. */
 interface CompilerInternals {
+  handler: as.Function | null;
   currentFlow: as.Flow;
   currentType: as.Type;
   currentParent: as.Element | null;
@@ -166,11 +177,13 @@ function compileRoots(compiler: CompilerInternals, { handlers, records }: Roots)
     // Not those of the runtime's entry.
     if (!isGenerated(file.source)) return;
     for (const handler of handlers) {
+      compiler.handler = handler;
       compiler.compileFunction(handler);
       // Compiles the default values of parameters.
       if (handler.signature.requiredParameters < handler.signature.parameterTypes.length)
         compiler.ensureVarargsStub(handler);
     }
+    compiler.handler = null;
     for (const record of records) compileConstructor(compiler, record, record.declaration.name);
   };
 }

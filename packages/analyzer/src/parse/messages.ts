@@ -10,16 +10,21 @@ import { readableTypes, spanOfRange } from "./span.ts";
 /** Where a message goes that has no place in the developer's files. */
 type Fallback = Span;
 
+/** Of more errors or warnings the first are told. */
+const MOST_MESSAGES = 200;
+
 /** Messages of the parser. */
 export function fromParser(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
-  return messages.map((message) => convert(message, "syntax_error", fallback));
+  return messages.slice(0, MOST_MESSAGES).map((message) => convert(message, "syntax_error", fallback));
 }
 
 /** Messages of resolution and compilation; remarks (like "unused type parameter") are left out. */
 export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
-  const diagnostics = messages
-    .filter((message) => as.isError(message) || as.isWarning(message))
-    .map((message) => convert(message, as.isError(message) ? "type_error" : "compiler_warning", fallback));
+  const errors = messages.filter((message) => as.isError(message));
+  const warnings = messages.filter((message) => as.isWarning(message));
+  const diagnostics = [...errors.slice(0, MOST_MESSAGES), ...warnings.slice(0, MOST_MESSAGES)].map((message) =>
+    convert(message, as.isError(message) ? "type_error" : "compiler_warning", fallback),
+  );
   // A captured variable is also reported as not assigned.
   const closures = new Set(diagnostics.filter(({ code }) => code === "closure").map(({ primary }) => primary.start));
   return diagnostics.filter(({ code, primary }) => code === "closure" || !closures.has(primary.start));
@@ -29,9 +34,15 @@ export function fromCrash(crash: Crash, fallback: Fallback): Diagnostic {
   const declaration = crash.within?.declaration;
   const own = declaration !== undefined && isDevelopers(declaration.range.source);
   const words = crash.error instanceof Error ? crash.error.message : String(crash.error);
+  const handler = crash.handler?.declaration.name.text;
+  const behalf = handler === undefined || handler === declaration?.name.text ? "" : `, compiled for handler ${handler}`;
   return diagnostic("compiler_crash", {
-    message: `the AssemblyScript compiler crashed${own ? ` in ${declaration.name.text}` : ""}: ${words}`,
-    primary: own ? spanOfRange(declaration.name.range) : fallback,
+    message: `the AssemblyScript compiler crashed${own ? ` in ${declaration.name.text}` : ""}${behalf}: ${words}`,
+    primary: own
+      ? spanOfRange(declaration.name.range)
+      : crash.handler === null
+        ? fallback
+        : spanOfRange(crash.handler.declaration.name.range),
     help: "this is not your mistake; writing this code in another way may avoid it",
   });
 }
@@ -103,13 +114,20 @@ const KNOWN: readonly Known[] = [
     help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
   },
   {
+    pattern: /^not implemented: (Tagged template literals|String\.raw)$/,
+    code: "template_tag",
+    message: "there are no tags of templates",
+    help: "call the function with its values: label(`${count} items`)",
+  },
+  {
     pattern: /^cannot find name 'any'$/,
     code: "any_type",
     message: "there is no type any",
     help: "write the type that the value has",
   },
   {
-    pattern: /^cannot find name '(unknown|object|bigint|undefined|never|Record|Partial|Readonly|Promise)'$/,
+    pattern:
+      /^cannot find name '(unknown|object|bigint|undefined|null|never|Record|Partial|Readonly|Required|ReturnType|Awaited|Promise)'$/,
     code: "unknown_type",
     help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
   },
@@ -120,7 +138,8 @@ const KNOWN: readonly Known[] = [
     help: "take, return and store record classes: they are encoded for you",
   },
   {
-    pattern: /^cannot find name '(setTimeout|setInterval|fetch|globalThis|window|require|Buffer)'$/,
+    pattern:
+      /^cannot find name '(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|queueMicrotask|fetch|globalThis|window|self|document|navigator|require|module|Buffer|URL|URLSearchParams|TextEncoder|TextDecoder|Headers|Request|Response|WebSocket|XMLHttpRequest|EventTarget|AbortController|WebAssembly)'$/,
     code: "nondeterministic",
     help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
   },
@@ -156,7 +175,7 @@ const KNOWN: readonly Known[] = [
   },
   {
     pattern:
-      /^cannot find name '(arguments|eval|Symbol|Proxy|Reflect|WeakMap|WeakSet|Intl|process|ReadonlyArray|Readonly|Pick|Omit|Iterable|Iterator)'$/,
+      /^cannot find name '(arguments|eval|structuredClone|escape|unescape|BigInt|Proxy|Reflect|WeakMap|WeakSet|WeakRef|FinalizationRegistry|SharedArrayBuffer|AggregateError|EvalError|ReferenceError|Intl|process|ReadonlyArray|Readonly|Pick|Omit|Iterable|Iterator)'$/,
     code: "platform_name",
     help: "handlers have @radical/sdk and AssemblyScript's library: numbers, String, Array, Map, Set, Math, Date, typed arrays",
   },
@@ -179,7 +198,28 @@ const KNOWN: readonly Known[] = [
     pattern: /^cannot invoke an expression whose type lacks a call signature/,
     code: "platform_name",
     message: "this is no function that handlers can call",
-    help: "maps and sets have keys() and values(), which are arrays",
+    help: "convert with value as i32 and value.toString(); maps and sets have keys() and values(), which are arrays",
+  },
+  {
+    pattern: /^expression does not compile to a value at runtime$/,
+    code: "platform_name",
+    message: "this is no function that handlers can call",
+    help: "convert with value as i32 and value.toString(); maps and sets have keys() and values(), which are arrays",
+  },
+  {
+    pattern: /^property '.*' does not exist on type '(crypto|performance|process)'$/,
+    code: "nondeterministic",
+    help: "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk",
+  },
+  {
+    pattern: /^property '.*' does not exist on type 'console'$/,
+    code: "console_not_available",
+    help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+  },
+  {
+    pattern: /^module requires at least '\d+' pages of initial memory$/,
+    message: "the texts and arrays that are written in the source take too much memory",
+    help: "keep large data in a table and read what is needed",
   },
   {
     pattern: /^feature '.*' is not enabled$/,
@@ -196,6 +236,11 @@ const KNOWN: readonly Known[] = [
     pattern: /^type '<object>' is not assignable/,
     code: "object_literal",
     help: "object literals need a class: class Point { x: i32 = 0; y: i32 = 0; } const point: Point = { x: 1, y: 2 };",
+  },
+  {
+    pattern:
+      /^property '.*' does not exist on type '(string|Array|StaticArray|Map|Set|Math|Object|Date|[IUF]\d+|Bool)\b/,
+    help: "AssemblyScript's library has fewer members than JavaScript's: write a function of your own",
   },
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
   { pattern: /^object is possibly 'null'$/, help: NULL_HELP },

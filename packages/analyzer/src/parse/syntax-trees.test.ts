@@ -55,6 +55,28 @@ test("after any edits, a build is what it is without the builds before", () => {
   expect(failed).toBeLessThan(10);
 }, 60_000);
 
+test("the trees of the library are those that the parser makes, though the bodies of functions are parsed on demand", () => {
+  const { stdlib, sdk } = buildInput({});
+  const library = [...stdlib, ...sdk.map(({ path, text }) => [`@radical/sdk/${path}`, text] as const)];
+  const trees = new SyntaxTrees();
+  for (const [path, text] of library) {
+    const parser = new as.Parser();
+    parser.parseFile(text, `~lib/${path}`, false);
+    const { source, messages, imports } = trees.get(`~lib/${path}`, text);
+    expect(outlineOf(source.statements)).toEqual(outlineOf(parser.sources[0]!.statements));
+    expect(messages.length).toBe(parser.diagnostics.length);
+    expect(new Set(imports.map(({ internalPath }) => internalPath))).toEqual(new Set(parser.backlog));
+  }
+}, 60_000);
+
+/** Everything in a tree but the texts of the files, as plain data. */
+function outlineOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(outlineOf);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof as.Source) return value.normalizedPath;
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, outlineOf(child)]));
+}
+
 /** Trees that nobody can write into, but for what the compiler sets and takes back, and its memory of line numbers. */
 class FrozenTrees extends SyntaxTrees {
   readonly #frozen = new Set<object>();

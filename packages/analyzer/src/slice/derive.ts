@@ -5,16 +5,19 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
-import type { AccessPattern, Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import type { Program } from "../lower/ir.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
-import { type as, ElementKind } from "../parse/assemblyscript.ts";
+import type { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
+import { accessPatterns, type AccessPatterns } from "./access-patterns.ts";
 import { Derivations } from "./derivations.ts";
 import { KeyPatterns } from "./key-patterns.ts";
+import { instanceOf, knownAccesses } from "./known-accesses.ts";
 import { expenseDiagnostic } from "./explain.ts";
 import { sliceProgram, type Slice } from "./transform.ts";
 import { verifySlice } from "./verify-slice.ts";
@@ -26,14 +29,17 @@ export function deriveReadWriteSets(front: FrontEnd, derivations = new Derivatio
   return derived;
 }
 
-function derive({ program, facts, sources }: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
+function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
+  const { program, facts, sources } = front;
   try {
     const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
     return derivations.of({ handler, program: lowered, sources }, () => sliced(handler, lowered, sources));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
-    const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
-    return { kind: "refused", handler: handler.name, reason, readOnly: false, reads: [], writes: [] };
+    const found = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
+    const { steps, ...known } = knownAccesses(front, handler.declaration);
+    const reason = { ...found, related: [...found.related, ...notKnown(known)] };
+    return { kind: "refused", handler: handler.name, reason, ...known, steps: { handler: steps, readWriteSet: null } };
   }
 }
 
@@ -45,6 +51,7 @@ function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly
   verifySlice(lowered, plain.residual, plain.relevance);
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
+  const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler);
   const verdict = (slice: Slice, other: Derived | null): Derived => ({
     kind: "sliced",
     handler: handler.name,
@@ -52,19 +59,28 @@ function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly
       fields: slice.residual.fields,
       comment: `What ${handler.name} (${handler.file}) reads and writes.`,
     }),
-    ...patternsOf(slice, pointsTo, keys),
+    ...accessPatterns(slice.residual.accesses, pointsTo, keys),
     transformations: slice.transformations,
     explanations: slice.explanations,
+    steps: { handler: handlerSteps, readWriteSet: slice.steps },
     plain: other,
     diagnostics: [
       ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
       ...slice.explanations
-        .filter(({ steps }) => steps > 0)
+        .filter(({ kind }) => kind === "expense")
         .map((explanation) => expenseDiagnostic(handler.name, explanation)),
     ],
   });
   return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
 }
+
+/** The accesses of which the analyzer does not know what they hang on. */
+function notKnown({ reads, writes }: AccessPatterns): Diagnostic["related"] {
+  const unknown = [...reads, ...writes].filter(({ pattern }) => /\{\?\}|^\?/.test(pattern));
+  return unknown.slice(0, MOST_RELATED).map(({ span }) => ({ span, label: "this key hangs on what is not known" }));
+}
+
+const MOST_RELATED = 3;
 
 function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
   const words = thrown instanceof Error ? thrown.message : String(thrown);
@@ -93,44 +109,8 @@ function problemOf(action: () => void): string | null {
   }
 }
 
-function patternsOf(
-  { residual }: Slice,
-  pointsTo: PointsTo,
-  keys: KeyPatterns,
-): Pick<Extract<Derived, { kind: "sliced" }>, "readOnly" | "reads" | "writes"> {
-  const reads = new Map<string, AccessPattern>();
-  const writes = new Map<string, AccessPattern>();
-  for (const [access, { dependent }] of residual.accesses) {
-    const isRead = access.operation === "get" || access.operation === "has";
-    const patterns = isRead ? reads : writes;
-    const { file, start } = access.span;
-    for (const { name } of pointsTo.tablesOf(access.table)) {
-      for (const pattern of keys.of(access, name)) {
-        // The slice may have several copies of an access.
-        const place = `${file}:${start}:${pattern}`;
-        const isDependent = isRead && (dependent || (patterns.get(place)?.dependent ?? false));
-        const source = keys.source(access.key.span);
-        patterns.set(place, { table: name, pattern, source, dependent: isDependent, span: access.span });
-      }
-    }
-  }
-  return {
-    readOnly: writes.size === 0,
-    reads: [...reads.values()].toSorted(bySpan),
-    writes: [...writes.values()].toSorted(bySpan),
-  };
-}
-
 function handlerInstance(program: as.Program, { name, declaration }: HandlerDeclaration): as.Function {
-  const element = program.elementsByDeclaration.get(declaration);
-  const instance =
-    element?.kind === ElementKind.FunctionPrototype
-      ? program.resolver.resolveFunction(element as as.FunctionPrototype, null)
-      : null;
+  const instance = instanceOf(program, declaration);
   if (instance === null) throw new Error(`${name} is not a function of the program`);
   return instance;
-}
-
-function bySpan(a: AccessPattern, b: AccessPattern): number {
-  return a.span.file < b.span.file ? -1 : a.span.file > b.span.file ? 1 : a.span.start - b.span.start;
 }

@@ -118,3 +118,80 @@ describe("the little language", () => {
     expect([...new Set(patterns)].toSorted()).toEqual(expected.toSorted());
   });
 });
+
+describe("of handlers without a slice", () => {
+  const HEAD = `
+    import { Table, random } from "@radical/sdk";
+    class Item { n: i32 = 0; }
+    const items = new Table<Item>("items");
+    const lists = new Table<string[]>("lists");
+    let current = items;
+    function remove(key: string): void { items.delete("old-" + key); }
+    class V { x: i32 = 1; @operator("==") static same(l: V, r: V): bool { return items.has("same"); } }
+    class Named { toString(): string { items.put("named", new Item()); return "n"; } }
+    `;
+  const of = (source: string): string => {
+    const { handlers, diagnostics } = build({ "handlers/h.ts": HEAD + source });
+    const [handler] = handlers;
+    if (handler === undefined) return diagnostics[0]?.message ?? "";
+    const { plan, readOnly, reads, writes } = handler;
+    const patterns = [
+      ...reads.map(({ pattern, dependent }) => `reads ${pattern}${dependent ? " dependent" : ""}`),
+      ...writes.map(({ pattern }) => `writes ${pattern}`),
+    ];
+    return [plan.kind, readOnly ? "reads only" : "writes", ...new Set(patterns)].join(", ");
+  };
+
+  test.each([
+    ["(a: string): void { items.get(nameof<Item>() + a); }", "recorded, reads only, reads items/{?}{a}"],
+    [
+      "(a: string): void { const all = lists.get(a); if (all == null) return; for (let i = 0; i < all.length; i++) items.put(all[i], new Item()); remove(a); items.has(typeof (a + a)); }",
+      "recorded, writes, reads lists/{a}, reads items/{?}, writes items/old-{a}, writes items/{each of lists/{a}}",
+    ],
+    [
+      "(a: string): void { const r: ArrayBufferView = new Uint8Array(2); items.has(r.byteLength.toString() + a); }",
+      "recorded, reads only, reads items/{?}{a}",
+    ],
+    ['(a: string): void { items.get([[items.has(a) ? "x" : "y"]].join()); }', "recorded, reads only, reads items/{?}"],
+    ["(): bool { return [new V()].includes(new V()); }", "recorded, reads only, reads items/{?}"],
+    [
+      "(): void { items.get(nameof<Item>() + [[new Named()]].join()); }",
+      "recorded, writes, reads items/{?}{?}, writes items/{?}",
+    ],
+    [
+      "(a: string): void { const f = (key: string): void => { current.put(key, new Item()); }; f(nameof<Item>() + a); }",
+      "recorded, writes, writes items/{= key}",
+    ],
+    [
+      "(a: string): void { items.get(salt.toString() + a); } const salt = random();",
+      "recorded, reads only, reads items/{random}{a}",
+    ],
+  ])("recorded: %s", (source, expected) => {
+    expect(of(`export function h${source}`)).toBe(expected);
+  });
+
+  test("near storage", () => {
+    expect(of("/** @nearstorage */ export function h(a: string): void { items.put(a, new Item()); }")).toBe(
+      "near-storage, writes, writes items/{a}",
+    );
+  });
+
+  test("given: those of the given function", () => {
+    const set = `export function h(user: string, size: i32 = 10): void { items.put(user, new Item()); }
+      /** @readwrite h */
+      function touched(user: string): void {
+        const all = lists.get(user);
+        if (all == null) return;
+        for (let i = 0; i < all.length; i++) items.touch(all[i]);
+        items.willPut(\`p-\${user}\`);
+        items.willDelete(nameof<Item>() + user);
+      }`;
+    expect(of(set)).toBe(
+      "given, writes, reads lists/{user} dependent, reads items/{each of lists/{user}}, writes items/p-{user}, writes items/{?}{user}",
+    );
+    expect(
+      of(`export function h(a: string): void { items.put(a, new Item()); }
+      /** @readwrite h */ function none(a: string): void { items.touch(a); }`),
+    ).toBe("given, reads only, reads items/{a}");
+  });
+});

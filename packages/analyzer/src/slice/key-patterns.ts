@@ -9,6 +9,7 @@
  *             | "uuid" | "random" | "now"
  *             | "…"                                       the pattern itself again: a recursion
  *             | "= " source                               computed
+ *             | "?"                                       not known: there is no rule for it
  *
  * Constants are resolved, and helpers are looked through: an access in one has a pattern for each way to it. A pattern
  * is a description; nothing is derived from it.
@@ -26,6 +27,7 @@ import {
   type Local,
   type Program,
 } from "../lower/ir.ts";
+import { UNKNOWN } from "../lower/lower-function.ts";
 
 /** What an expression may be. `record`: made here. `values`: a container made here. */
 type Description =
@@ -221,6 +223,7 @@ export class KeyPatterns {
           }),
         );
       case "operation": {
+        if (expression.operator === UNKNOWN) return [valueOf("?")];
         const isText = expression.operator === "+" && expression.type.kind === "string";
         return isText ? this.#joined(expression, expression.operands.map(inner)) : [this.#computed(expression)];
       }

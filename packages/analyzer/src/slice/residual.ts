@@ -4,6 +4,7 @@
  * needed becomes `touch`, a put that is not read again `willPut`. Parameters that nobody needs disappear.
  */
 import {
+  BOOL,
   STRING,
   VOID,
   walkExpression,
@@ -16,6 +17,7 @@ import {
   type FunctionDeclaration,
   type Global,
   type Local,
+  type LoopStatement,
   type Parameter,
   type Program,
   type Statement,
@@ -169,15 +171,13 @@ class Builder {
       case "loop": {
         const initial = this.statements(statement.initial);
         if (!isKept) return initial.length === 0 ? [] : [{ kind: "block", body: initial, span: statement.span }];
-        return [
-          {
-            ...statement,
-            initial,
-            condition: statement.condition === null ? null : this.value(statement.condition),
-            update: statement.update === null ? null : this.update(statement.update),
-            body: this.statements(statement.body),
-          },
-        ];
+        const condition = statement.condition === null ? null : this.value(statement.condition);
+        const effects = statement.update === null ? [] : this.effects(statement.update);
+        const body = this.statements(statement.body);
+        const update = oneExpression(effects);
+        return effects.length > 0 && update === null
+          ? [this.updatedFirst({ ...statement, initial, condition, body }, effects)]
+          : [{ ...statement, initial, condition, update, body }];
       }
       case "switch": {
         if (!isKept) return this.effects(statement.discriminant);
@@ -223,20 +223,57 @@ class Builder {
     return [...this.effects(initializer), declaration];
   }
 
-  /** What a `for` does after each round, as one expression. */
-  private update(expression: Expression): Expression | null {
-    const effects = this.effects(expression);
-    const parts = effects.flatMap((effect) => (effect.kind === "expression" ? [effect.expression] : []));
-    if (parts.length < effects.length) {
-      throw new Refusal("not_sliced_update_order", {
-        message: "The update of this loop touches storage under a condition.",
-        primary: expression.span,
-        help: "Move it into the loop's body.",
+  /**
+   * A `for` whose update takes statements: they come before each round but the first, so that a `continue` still
+   * comes to them.
+   */
+  private updatedFirst(loop: LoopStatement, updates: readonly Statement[]): Statement {
+    const { span, condition, body } = loop;
+    const local: Local = { name: this.newName("again"), type: BOOL, span };
+    const constant = (text: string): Expression => ({ kind: "constant", text, type: BOOL, span });
+    const again: Expression = { kind: "local", local, type: BOOL, span };
+    const set: Expression = {
+      kind: "assignment",
+      target: { kind: "local", local },
+      operator: "",
+      prefix: false,
+      value: constant("true"),
+      type: VOID,
+      span,
+    };
+    const head: Statement[] = [
+      {
+        kind: "if",
+        condition: again,
+        consequent: updates,
+        alternative: [{ kind: "expression", expression: set, span }],
+        span,
+      },
+    ];
+    if (condition !== null)
+      head.push({
+        kind: "if",
+        condition: not(condition),
+        consequent: [{ kind: "break", span }],
+        alternative: [],
+        span,
       });
-    }
-    const [first] = parts;
-    if (first === undefined) return null;
-    return parts.length === 1 ? first : { kind: "sequence", operands: parts, type: first.type, span: expression.span };
+    const declared: Statement = {
+      kind: "variable",
+      local,
+      initializer: constant("false"),
+      annotated: false,
+      constant: false,
+      span,
+    };
+    // A block of its own: what it declares may have the names of what the updates use.
+    const rounds: Statement = {
+      ...loop,
+      condition: null,
+      update: null,
+      body: [...head, { kind: "block", body, span }],
+    };
+    return { kind: "block", body: [declared, rounds], span };
   }
 
   // -------------------------------------------------------------------------------------------------------------- values
@@ -505,10 +542,18 @@ function refuseDraws({ name, initializer, span }: Global): void {
   if (initializer !== null) walkExpression(initializer, check);
 }
 
+/** The statements as the update of a `for`; null: they are none, or not only expressions. */
+function oneExpression(statements: readonly Statement[]): Expression | null {
+  const parts = statements.flatMap((statement) => (statement.kind === "expression" ? [statement.expression] : []));
+  const [first] = parts;
+  if (first === undefined || parts.length < statements.length) return null;
+  return parts.length === 1 ? first : { kind: "sequence", operands: parts, type: first.type, span: first.span };
+}
+
 function not(condition: Expression): Expression {
   if (condition.kind === "operation" && condition.operator === "!" && condition.operands[0] !== undefined)
     return condition.operands[0];
-  return { kind: "operation", operator: "!", operands: [condition], type: { kind: "bool" }, span: condition.span };
+  return { kind: "operation", operator: "!", operands: [condition], type: BOOL, span: condition.span };
 }
 
 function constantOr(expression: Expression, text: string): Expression {

@@ -1,15 +1,28 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
-import { enableCompileCache, flushCompileCache } from "node:module";
+import { existsSync } from "node:fs";
+import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Analysis, BuildInput, Diagnostic } from "@radical/analyzer";
-import type { CompileAnswer, CompileQuestion, CompilerLibrary } from "./compile.ts";
+import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
+import type { CompileAnswer, CompileQuestion, CompilerLibrary, Framed, Frames } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
 
-// The compiler is 14 MB of JavaScript. What V8 made of it is kept for the next process, where Node keeps such things.
+// What V8 made of the compiler's JavaScript is kept for the next process, where Node keeps such things.
 enableCompileCache();
-const { buildApplication, renderDiagnostic } = await import("@radical/analyzer");
+
+// The build made this of the Binaryen that AssemblyScript imports (scripts/split-binaryen.mjs): it loads several times
+// faster. There is none where the sources run unbuilt.
+const binaryen = new URL("../binaryen/index.js", import.meta.url);
+if (existsSync(binaryen)) {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === "binaryen" ? { url: binaryen.href, shortCircuit: true } : next(specifier, context),
+  });
+  // V8 compiles the WebAssembly while the modules of the analyzer are read.
+  void import(binaryen.href);
+}
+const { buildApplication, renderDiagnostic, renderFrames } = await import("@radical/analyzer");
 
 const { colours, ...library } = workerData as CompilerLibrary;
 let isFirst = true;
@@ -33,12 +46,31 @@ port.on("message", (question: CompileQuestion) => {
   );
 });
 
-function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): ReadonlyMap<Diagnostic, string> {
+function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): Frames {
   const reasons = handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
-  return new Map(
-    [...diagnostics, ...reasons].map((found) => [
+  return new Map<Framed, string>([
+    ...[...diagnostics, ...reasons].map((found): [Framed, string] => [
       found,
       renderDiagnostic(found, sources, { color: colours, more: (code) => `radical explain ${code}` }),
     ]),
-  );
+    ...handlers
+      .flatMap(({ transformations }) => transformations)
+      .map((made): [Framed, string] => [
+        made,
+        renderFrames({ primary: made.span, related: made.related }, sources, { color: colours }),
+      ]),
+    ...handlers
+      .flatMap(({ explanations }) => explanations)
+      .map((explanation): [Framed, string] => [explanation, frameOf(explanation, sources)]),
+  ]);
+}
+
+/** A kept line is its source text; what else is explained, code frames. */
+function frameOf({ kind, span, chain }: Explanation, sources: BuildInput["sources"]): string {
+  if (kind === "line") {
+    const lines = sources.find(({ path }) => path === span.file)?.text.split("\n") ?? [];
+    return (lines[span.line - 1] ?? "").trim().slice(0, 100);
+  }
+  const related = chain.map((link) => ({ span: link.span, label: link.words }));
+  return renderFrames({ primary: span, related }, sources, { color: colours });
 }

@@ -6,6 +6,7 @@
  * send it otherwise.
  */
 import type {
+  ExecutedCause,
   ExecutionId,
   Followup,
   FollowupResult,
@@ -47,7 +48,8 @@ export type Event =
       readonly effect: "none" | "unknown";
       readonly reason: string;
     }
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult }
+  /** `tookMs`: of a worker, without the wait for one. */
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
   /** Time to collect old done intents. */
@@ -97,12 +99,46 @@ export type Effect =
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
 
-/** Something worth a counter and a log line. */
+/** Something worth counting and logging, as data: what is made of it is the driver's. */
 export interface Note {
   readonly name: NoteName;
   readonly executionId?: ExecutionId;
   readonly module?: ModuleHash;
+  /** For people. */
   readonly detail?: string;
+  /** Of a near-storage execution, or of a re-execution. */
+  readonly cause?: ExecutedCause | ReExecutionCause;
+  /** Whose versions were not the primary's. */
+  readonly units?: readonly UnitId[];
+  /** For units that others held. */
+  readonly waitedMs?: number;
+}
+
+/** Why the handler of a pending intent is run in place of its followup. */
+export type ReExecutionCause =
+  /** Somebody waits for a unit that the intent holds. */
+  | "contention"
+  /** A later write of the same location is to be applied after it. */
+  | "own_write"
+  | "asked_again"
+  | "followup_lost"
+  | "followup_not_covered"
+  /** An earlier re-execution was killed, or what it reads could not be loaded. */
+  | "tried_again";
+
+/** What is under way, and what memory holds. */
+export interface Load {
+  readonly executions: number;
+  /** Whose intent is durable and not applied yet. */
+  readonly pending: number;
+  /** Those that wait for units that others hold. */
+  readonly waiting: number;
+  /** Those whose handler runs here, re-executions included. */
+  readonly running: number;
+  readonly lockedUnits: number;
+  /** Units in the version table, and their bytes. */
+  readonly hotUnits: number;
+  readonly hotBytes: number;
 }
 
 export type NoteName =
@@ -124,6 +160,8 @@ export type NoteName =
   | "re_execution"
   | "re_execution_killed"
   | "abandoned_intent"
+  /** An execution got what it has waited for. */
+  | "waited"
   | "contention_round"
   | "gate"
   | "storage_failed"

@@ -181,6 +181,11 @@ export class LockTable<Owner extends object> {
     return this.#locks.get(unit)?.queue.length ?? 0;
   }
 
+  /** How many units are held, waited for or watched. */
+  get size(): number {
+    return this.#locks.size;
+  }
+
   /** No unit is held, waited for or watched. */
   get isEmpty(): boolean {
     return this.#locks.size === 0 && this.#held.size === 0 && this.#waiting.size === 0 && this.#watching.size === 0;

@@ -19,7 +19,7 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { Effect, Event, NoteName } from "./events.ts";
+import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
@@ -97,6 +97,10 @@ class Story {
   #open: Effect[] = [];
   readonly #said: string[] = [];
   readonly #notes: NoteName[] = [];
+  /** All replies of the story. */
+  readonly replies: LviReply[] = [];
+  /** All notes of the story. */
+  readonly observed: Note[] = [];
 
   constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}, lease: HeldLease | null = null) {
     this.#lease = lease;
@@ -240,8 +244,8 @@ class Story {
   }
 
   /** The oldest run ends. */
-  ran(outcome: ExecutionResult): void {
-    this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome });
+  ran(outcome: ExecutionResult, tookMs = 1): void {
+    this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome, tookMs });
   }
 
   renewed(isHeld: boolean): void {
@@ -279,6 +283,15 @@ class Story {
     return this.#core.isIdle;
   }
 
+  /** Of the latest commit id taken. */
+  get sequence(): number {
+    return Number.parseInt(this.#seen!.split("-")[1]!, 16) + 1;
+  }
+
+  get load(): Load {
+    return this.#core.load;
+  }
+
   storedValue(name: string): string {
     return decode(this.items.get(unit(name))?.value ?? null);
   }
@@ -293,9 +306,13 @@ class Story {
     for (const effect of this.#core.step(this.#now, event)) {
       if (effect.kind === "note") {
         this.#notes.push(effect.note.name);
+        this.observed.push(effect.note);
         continue;
       }
-      if (effect.kind === "reply") this.#seen = effect.reply.asOf;
+      if (effect.kind === "reply") {
+        this.#seen = effect.reply.asOf;
+        this.replies.push(effect.reply);
+      }
       if (effect.kind !== "reply" && effect.kind !== "followup-reply") this.#open.push(effect);
       this.#said.push(this.#show(effect));
     }
@@ -624,6 +641,204 @@ describe("locks", () => {
     const story = withPendingWrite({ maxExecutions: 1 });
     story.request("B", "!y");
     expect(story.said).toEqual(["B ← refused busy"]);
+  });
+});
+
+describe("what is observed", () => {
+  const notesOf = (story: Story, name: NoteName): Note[] => story.observed.filter((note) => note.name === name);
+
+  test("a wait for locks, when it is over, and why the intent that held them was re-executed", () => {
+    const story = withPendingWrite();
+    story.request("B", "+x=1");
+    expect(story.load).toMatchObject({ executions: 2, pending: 1, waiting: 1, running: 1, hotUnits: 1 });
+    // The gate and x.
+    expect(story.load.lockedUnits).toBe(2);
+    story.passes(40);
+    story.ran(did("x=1 x:=2"));
+    story.completed();
+    expect(notesOf(story, "waited")).toMatchObject([{ executionId: idOf("B"), waitedMs: 40 }]);
+    expect(notesOf(story, "re_execution")).toMatchObject([{ executionId: idOf("A"), cause: "contention" }]);
+  });
+
+  test("the units that were stale, and why the handler runs near storage", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "x=0 y=1");
+    story.loaded();
+    expect(notesOf(story, "stale")).toMatchObject([{ units: [unit("x")] }]);
+    expect(notesOf(story, "near_storage")).toMatchObject([{ cause: "stale", module: MODULE }]);
+  });
+
+  test("re-executions by cause", () => {
+    const causeOf = (happens: (story: Story) => void): unknown => {
+      const story = withPendingWrite({ followupTimeoutMs: 1_000 });
+      happens(story);
+      return notesOf(story, "re_execution").at(-1)?.cause;
+    };
+    expect(causeOf((story) => story.request("A", "+x=1"))).toBe("asked_again");
+    expect(causeOf((story) => story.passes(1_000))).toBe("followup_lost");
+    expect(causeOf((story) => story.followup("A", C1, "z:=1"))).toBe("followup_not_covered");
+    const killed = (story: Story): void => {
+      story.passes(1_000);
+      story.ran({ kind: "killed", reason: "too long" });
+      story.passes(60_000);
+    };
+    expect(causeOf(killed)).toBe("tried_again");
+    const behind = (story: Story): void => {
+      story.request("B", "+x=2@2.1");
+      story.stored();
+      story.followup("B", commitId(2, 2), "x:=3");
+    };
+    expect(causeOf(behind)).toBe("own_write");
+  });
+
+  test("nothing is left of what has ended", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.load).toMatchObject({ executions: 0, pending: 0, waiting: 0, running: 0, lockedUnits: 0 });
+  });
+});
+
+describe("refusals", () => {
+  const ONE = { ...DEFAULT_CORE_OPTIONS.location, executions: 1 };
+  const MANY = Array.from({ length: 4 }, (_, index) => `!u${index}`).join(" ");
+  const DID_NOT_END: ExecutionResult = { kind: "killed", reason: "too long" };
+
+  // Of each code at least one; the last thing said is the refusal.
+  const REFUSED: readonly (readonly [string, Partial<CoreOptions>, (story: Story) => void])[] = [
+    ["unknown_module", {}, (story) => story.request("A", "+x=1", { module: "b".repeat(64) as ModuleHash })],
+    ["unknown_handler", {}, (story) => story.request("A", "+x=1", { handler: "nobody" })],
+    ["clock_skew", {}, (story) => story.request("A", "+x=1", { environment: { timeMs: 0, seed: new Uint8Array(16) } })],
+    ["too_many_units", { maxUnits: 3 }, (story) => story.request("A", MANY)],
+    [
+      "too_many_units",
+      { maxUnits: 3 },
+      (story) => {
+        story.request("A", "x=0");
+        story.loaded();
+        story.ran(needs("a b c d !a"));
+      },
+    ],
+    ["in_doubt", {}, (story) => story.request("A", "+x=1", { seen: null })],
+    ["busy", { maxExecutions: 0 }, (story) => story.request("A", "+x=1")],
+    [
+      "busy",
+      {},
+      (story) => {
+        story.request("A", "+x=1");
+        story.failed("load", "none");
+      },
+    ],
+    [
+      "busy",
+      {},
+      (story) => {
+        story.request("A", "+x=1");
+        story.loaded();
+        story.failed("store-intent", "none");
+      },
+    ],
+    [
+      "execution_failed",
+      {},
+      (story) => {
+        story.request("A", "+x=0");
+        story.loaded();
+        story.ran(DID_NOT_END);
+      },
+    ],
+    ["over_budget", { location: { ...ONE, units: 3 } }, (story) => story.request("A", MANY)],
+    ["over_budget", { location: { ...ONE, bytes: 2_500 } }, (story) => story.request("A", MANY)],
+    [
+      "over_budget",
+      { location: { ...ONE, units: 2 } },
+      (story) => {
+        story.request("A", "+x=0");
+        story.loaded();
+        story.ran(needs("x y z !x !y !z"));
+      },
+    ],
+    [
+      "over_budget",
+      { location: { ...ONE, workers: 1, burstMs: 1_000 } },
+      (story) => {
+        story.request("Z", "x=0");
+        story.loaded();
+        story.ran(did("x=1"), 1_001);
+        story.request("A", "+x=0");
+      },
+    ],
+  ];
+
+  test.each(REFUSED)(
+    "%s: nothing is held, nothing is stored, and nothing counts against the location",
+    (code, options, act) => {
+      const story = new Story({ x: "1" }, { location: ONE, ...options });
+      act(story);
+      expect(story.said.at(-1)).toBe(`A ← refused ${code}`);
+      expect(story.isIdle).toBe(true);
+      expect(story.load).toMatchObject({ executions: 0, pending: 0, running: 0, lockedUnits: 0 });
+      expect(story.intents.size).toBe(0);
+      if (options.maxExecutions === 0) return;
+      story.request("B", "!y");
+      expect(story.said.at(-1)).toBe(`intent B ${showCommit(commitId(2, story.sequence))} y:write`);
+    },
+  );
+
+  test("a location that has used up its budget is refused with a hint, and the others are not", () => {
+    const story = withPendingWrite({ location: ONE });
+    story.request("B", "!y");
+    story.request("C", "!z", { location: "far" });
+    expect(story.said).toEqual(["B ← refused over_budget", "intent C 2.2 z:write"]);
+    expect(story.replies.at(-1)).toMatchObject({ code: "over_budget", retryAfterMs: 1_000 });
+    story.stored();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.request("B", "!y");
+    story.lookedUp();
+    expect(story.said.at(-1)).toMatch(/^intent B /);
+  });
+
+  test("what its runs took is forgotten as time passes; a reader that is valid needs no run", () => {
+    const story = new Story({ x: "1" }, { location: { ...ONE, workers: 0.5, burstMs: 1_000 } });
+    story.request("A", "x=0");
+    story.loaded();
+    story.ran(did("x=1"), 1_000);
+    story.request("B", "x=0");
+    expect(story.said.at(-1)).toBe("B ← refused over_budget");
+    expect(story.replies.at(-1)).toMatchObject({ retryAfterMs: 1_000 });
+    story.request("C", "x=1");
+    expect(story.said.at(-1)).toBe("C ← valid without intent");
+    story.passes(1_000);
+    story.request("B", "x=0");
+    story.lookedUp();
+    expect(story.said.at(-1)).toBe("run derive writing nothing on x=1");
+  });
+
+  test("a pending intent is completed whatever its location has used", () => {
+    const story = withPendingWrite({ location: { ...ONE, workers: 1, burstMs: 0 }, followupTimeoutMs: 100 });
+    story.passes(100);
+    story.ran(DID_NOT_END, 5_000);
+    story.passes(100);
+    expect(story.said.at(-1)).toBe("run declared on x=1");
+    story.ran({ kind: "undeclared", reason: "write of t/y" }, 5_000);
+    expect(story.said.at(-1)).toBe("run derive writing nothing on x=1");
+  });
+
+  test("adopted intents count for their locations", () => {
+    const story = withPendingWrite({ location: ONE });
+    story.restart();
+    story.request("B", "!y");
+    expect(story.said).toEqual(["B ← refused over_budget"]);
+  });
+
+  test("callers of one execution are bounded in number", () => {
+    const story = withPendingWrite({ maxCallers: 2 });
+    for (const name of ["first", "second", "third"]) story.request("A", "+x=1", {}, name);
+    expect(story.said).toEqual(["run declared on x=1", "third ← refused pending"]);
+    story.ran(did("x=1 x:=2"));
+    story.completed();
+    expect(story.said.slice(1)).toEqual(["first ← executed stored ok", "second ← executed stored ok"]);
   });
 });
 

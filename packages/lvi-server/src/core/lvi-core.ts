@@ -36,15 +36,18 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
+import { type Budget, Budgets, type Usage } from "./budgets.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
   CallerId,
   CompleteResult,
   Effect,
   Event,
+  Load,
   Note,
   NoteName,
   OperationId,
+  ReExecutionCause,
   RunId,
   StoreResult,
 } from "./events.ts";
@@ -75,6 +78,10 @@ export interface CoreOptions {
   readonly maxQueue: number;
   /** Most units of one execution. */
   readonly maxUnits: number;
+  /** Most callers that wait for one execution. */
+  readonly maxCallers: number;
+  /** What one location may use. */
+  readonly location: Budget;
   /** Rounds lost to contention before a near-storage execution takes the gate. */
   readonly maxRounds: number;
   /** How far a location's clock may be from ours. */
@@ -101,6 +108,8 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxExecutions: 20_000,
   maxQueue: 1_000,
   maxUnits: 10_000,
+  maxCallers: 100,
+  location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
   maxRounds: 3,
   maxClockSkewMs: 300_000,
   replayWindowMs: REPLAY_WINDOW_MS,
@@ -142,11 +151,11 @@ type Step = "validate" | "capture" | "confirm";
 
 type Phase =
   /** In the queue of a unit. */
-  | { readonly kind: "waiting"; readonly next: Step }
+  | { readonly kind: "waiting"; readonly next: Step; readonly sinceMs: number }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
   /** For told executions to be applied; holds no place in a queue. */
-  | { readonly kind: "watching"; readonly next: Step }
+  | { readonly kind: "watching"; readonly next: Step; readonly sinceMs: number }
   | { readonly kind: "loading"; readonly next: Step }
   /** The intent is on its way to storage. */
   | { readonly kind: "storing" }
@@ -181,6 +190,8 @@ interface Execution {
   readonly id: ExecutionId;
   readonly invocation: Invocation;
   readonly location: string;
+  /** Of its location's budget. */
+  usage: Usage;
   readonly retained: boolean;
   /** What the location declared; null without a set. */
   readonly declared: readonly AccessedUnit[] | null;
@@ -210,7 +221,7 @@ interface Execution {
   readonly behind: Set<Execution>;
   /** What is to be done when nobody is ahead any more. */
   early: { readonly caller: CallerId; readonly followup: Followup }[];
-  wanted: string | null;
+  wanted: ReExecutionCause | null;
 }
 
 type Operation =
@@ -228,7 +239,7 @@ type Operation =
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
   | { readonly kind: "followup"; readonly execution: Execution }
-  | { readonly kind: "replay"; readonly execution: Execution; readonly reason: string }
+  | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
   | { readonly kind: "renew-lease" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
@@ -246,6 +257,7 @@ export class LviCore {
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
   readonly #locks = new LockTable<Execution>();
+  readonly #budgets: Budgets;
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
@@ -276,6 +288,7 @@ export class LviCore {
     if (recovered.lease !== null) this.#renewSoon(0);
     this.#modules = new Map(recovered.modules);
     this.#versions = new VersionTable(options.hotBytes);
+    this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
@@ -290,11 +303,22 @@ export class LviCore {
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
-  /** Executions under way, and among them those whose intent is pending. */
-  get load(): { readonly executions: number; readonly pending: number } {
-    let pending = 0;
-    for (const execution of this.#executions.values()) if (execution.intent !== null) pending++;
-    return { executions: this.#executions.size, pending };
+  /** Goes through all that is under way. */
+  get load(): Load {
+    let [pending, waiting] = [0, 0];
+    for (const { intent, phase } of this.#executions.values()) {
+      if (intent !== null) pending++;
+      if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
+    }
+    return {
+      executions: this.#executions.size,
+      pending,
+      waiting,
+      running: this.#runs.size,
+      lockedUnits: this.#locks.size,
+      hotUnits: this.#versions.size,
+      hotBytes: this.#versions.bytes,
+    };
   }
 
   /** Nothing is under way, locked or waited for. */
@@ -317,8 +341,10 @@ export class LviCore {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
-      if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching"))
+      if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching")) {
+        this.#note("waited", next, { waitedMs: monotonicMs - phase.sinceMs });
         this.#proceed(next, phase.next);
+      }
     }
     this.#versions.evict();
     return this.#effects;
@@ -346,7 +372,7 @@ export class LviCore {
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
-        return this.#executed(event.run, event.result);
+        return this.#executed(event.run, event.result, event.tookMs);
       case "clock":
         return this.#clock();
       case "collect": {
@@ -401,10 +427,15 @@ export class LviCore {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
 
+    const usage = usageOf(request.args, units ?? []);
+    const excess = this.#budgets.excess(location, usage);
+    if (excess !== null) return refuse("over_budget", excess.words, excess.retryAfterMs);
+
     const execution: Execution = {
       id: executionId,
       invocation: { module, handler, args: request.args, environment: request.environment },
       location,
+      usage,
       retained: request.retained,
       declared: units,
       callers: [caller],
@@ -427,6 +458,7 @@ export class LviCore {
       wanted: null,
     };
     this.#executions.set(executionId, execution);
+    this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
 
     if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs)) return this.#begin(execution);
@@ -471,11 +503,12 @@ export class LviCore {
 
   /** The same execution again: it waits for the outcome of the first. */
   #join(execution: Execution, caller: Caller): void {
+    if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller.id);
     this.#note("joined", execution);
     execution.callers.push(caller);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
     // The location may have lost our reply or given its speculation up: no followup may ever come.
-    this.#replay(execution, "asked again");
+    this.#replay(execution, "asked_again");
   }
 
   // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -493,19 +526,14 @@ export class LviCore {
     const stale = foreign.filter(({ unit, version }) => {
       const current = this.#versions.get(unit)!.version;
       if (version !== null && version.hash !== null && current.hash !== null && version.commitId > current.commitId) {
-        this.#note("lost_write_alarm", execution, `${unit}: ${version.commitId} after ${current.commitId}`);
+        this.#note("lost_write_alarm", execution, {
+          detail: `${unit}: ${version.commitId} after ${current.commitId}`,
+        });
       }
       return version === null || !sameVersion(version, current);
     });
     if (stale.length > 0) {
-      this.#note(
-        "stale",
-        execution,
-        stale
-          .map(({ unit }) => unit)
-          .slice(0, 5)
-          .join(" "),
-      );
+      this.#note("stale", execution, { units: stale.map(({ unit }) => unit) });
       // Near storage it may write at any time, so it must not hold what somebody ahead still reads.
       if (execution.ahead.size > 0) {
         this.#leaveQueue(execution);
@@ -627,7 +655,7 @@ export class LviCore {
     const speculator = execution.callers.find(({ id }) => id === execution.speculator)!;
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     this.#replyValid(speculator, intent.commitId, operation);
-    if (execution.callers.length > 0) this.#replay(execution, "asked again");
+    if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
   }
 
@@ -640,14 +668,10 @@ export class LviCore {
       for (const caller of callers) this.#replyStored(caller, record.done, null);
       return;
     }
-    this.#note("intent_alarm", execution, "the execution id has a pending intent that this server has not adopted");
-    for (const { id } of callers) {
-      this.#reply(
-        id,
-        { kind: "refused", code: "pending", message: "the execution is pending", retryAfterMs: 1_000 },
-        null,
-      );
-    }
+    this.#note("intent_alarm", execution, {
+      detail: "the execution id has a pending intent that this server has not adopted",
+    });
+    for (const { id } of callers) this.#replyPending(id);
   }
 
   #followup(caller: CallerId, followup: Followup): void {
@@ -679,11 +703,11 @@ export class LviCore {
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     if (!followup.writes.every(({ unit }) => writable.has(unit))) {
       answer("not_covered", "followup_not_covered");
-      return this.#replay(execution, "followup not covered");
+      return this.#replay(execution, "followup_not_covered");
     }
     if (execution.ahead.size > 0) {
       execution.early.push({ caller, followup });
-      for (const first of execution.ahead) this.#replay(first, "a later write waits");
+      for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
     }
     this.#note("followup_applied", execution);
@@ -698,14 +722,14 @@ export class LviCore {
    * when somebody waits for what the intent holds, so that a lock is held as long as the handler runs here, not as long
    * as a round trip to the other side of the world takes.
    */
-  #replay(execution: Execution, reason: string): void {
+  #replay(execution: Execution, cause: ReExecutionCause): void {
     if (execution.phase.kind !== "pending" || execution.replay !== null) return;
     if (execution.ahead.size > 0) {
-      execution.wanted = reason;
-      for (const first of execution.ahead) this.#replay(first, reason);
+      execution.wanted = cause;
+      for (const first of execution.ahead) this.#replay(first, cause);
       return;
     }
-    this.#note("re_execution", execution, reason);
+    this.#note("re_execution", execution, { cause });
     execution.replay = "loading";
     const reads = readsOf(execution.intent!);
     if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, "replay");
@@ -749,13 +773,9 @@ export class LviCore {
         return this.#complete(execution, intent.commitId, result.outcome, result.writes);
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
-        this.#note("re_execution_killed", execution, result.reason);
+        this.#note("re_execution_killed", execution, { detail: result.reason });
         execution.replay = "paused";
-        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), {
-          kind: "replay",
-          execution,
-          reason: "killed before",
-        });
+        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution });
         return;
       }
       case "needs":
@@ -782,13 +802,17 @@ export class LviCore {
   #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
     if (first === second) return;
     this.#suspects.add(run.module);
-    this.#note("determinism_alarm", { id: run.executionId, invocation: run }, "two runs of one execution differ");
+    const about = { id: run.executionId, invocation: run };
+    this.#note("determinism_alarm", about, { detail: "two runs of one execution differ" });
   }
 
   // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
 
   #runNearStorage(execution: Execution, cause: ExecutedCause): void {
-    this.#note("near_storage", execution, cause);
+    // A pending intent is a promise, whatever it costs.
+    const excess = execution.intent === null ? this.#budgets.excessOfRuns(execution.location, this.#nowMs) : null;
+    if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
+    this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
     const plan = this.#modules.get(module)?.get(handler);
     execution.near = {
@@ -893,6 +917,7 @@ export class LviCore {
     const needed = new Map<UnitId, LockMode>();
     for (const unit of reads) needed.set(unit, "shared");
     for (const unit of writes) needed.set(unit, "exclusive");
+    if (!this.#grow(execution, needed.size)) return;
     const held = this.#locks.heldBy(execution);
     if (held.size === 0) return this.#lock(execution, requestsOf(needed), next);
 
@@ -908,6 +933,21 @@ export class LviCore {
       if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
     }
     this.#startOver(execution, requestsOf(needed), next);
+  }
+
+  /** Whether the location's budget has room for so many units of the execution; else it is refused. */
+  #grow(execution: Execution, units: number): boolean {
+    const { location, usage, intent } = execution;
+    const more = units - usage.units;
+    if (more <= 0) return true;
+    const excess = intent === null ? this.#budgets.excessOfUnits(location, more) : null;
+    if (excess !== null) {
+      this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
+      return false;
+    }
+    this.#budgets.grow(location, more);
+    execution.usage = { ...usage, units };
+    return true;
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
@@ -1046,6 +1086,7 @@ export class LviCore {
     execution.phase = { kind: "ended" };
     execution.told = false;
     this.#executions.delete(execution.id);
+    this.#budgets.end(execution.location, execution.usage, this.#nowMs);
     this.#leaveQueue(execution);
     this.#unlock(execution);
   }
@@ -1058,12 +1099,7 @@ export class LviCore {
 
   /** The handler can't be run near storage. */
   #fail(execution: Execution, code: RefusalCode, message: string): void {
-    const { callers, intent } = execution;
-    if (intent === null) {
-      this.#endWithoutTrace(execution, callers);
-      for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs: null }, null);
-      return;
-    }
+    if (execution.intent === null) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
     execution.near!.result = null;
     const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
@@ -1088,7 +1124,7 @@ export class LviCore {
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    execution.phase = { kind: "waiting", next };
+    execution.phase = { kind: "waiting", next, sinceMs: this.#nowMs };
     if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
     this.#stir(execution);
   }
@@ -1144,7 +1180,7 @@ export class LviCore {
   /** Waits until one of the units is released, without a place in a queue. */
   #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", next };
+    execution.phase = { kind: "watching", next, sinceMs: this.#nowMs };
     this.#locks.watch(execution, units);
   }
 
@@ -1185,13 +1221,13 @@ export class LviCore {
         case "followup":
           if (due.execution.phase.kind === "pending" && due.execution.replay === null) {
             this.#note("followup_lost", due.execution);
-            this.#replay(due.execution, "followup lost");
+            this.#replay(due.execution, "followup_lost");
           }
           break;
         case "replay":
           if (due.execution.replay === "paused") {
             due.execution.replay = null;
-            this.#replay(due.execution, due.reason);
+            this.#replay(due.execution, "tried_again");
           }
           break;
         case "run-again":
@@ -1222,30 +1258,30 @@ export class LviCore {
     execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
     for (const { id } of overdue) {
       if (id === execution.speculator) continue;
-      this.#reply(
-        id,
-        { kind: "refused", code: "pending", message: "the execution is still pending", retryAfterMs: 1_000 },
-        null,
-      );
+      this.#replyPending(id);
     }
   }
 
   #refuseBusy(execution: Execution, message: string): void {
+    this.#refuse(execution, "busy", message, RETRY_AFTER_MS);
+  }
+
+  /** Nothing was done, and nothing is held. */
+  #refuse(execution: Execution, code: RefusalCode, message: string, retryAfterMs: number | null): void {
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers)
-      this.#reply(id, { kind: "refused", code: "busy", message, retryAfterMs: 1_000 }, null);
+    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (operation === this.#renewal?.operation) {
-      this.#note("storage_failed", null, `renew: ${reason}`);
+      this.#note("storage_failed", null, { detail: `renew: ${reason}` });
       // It may have been renewed; until its time is over it is held.
       return this.#renewSoon(Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs)));
     }
     const failed = this.#operations.get(operation)!;
     const { execution } = failed;
-    this.#note("storage_failed", execution, `${failed.kind}: ${reason}`);
+    this.#note("storage_failed", execution, { detail: `${failed.kind}: ${reason}` });
     // Something may have been done, or must be done: the same conditional operation again finds out.
     const again = (retried: Effect): void =>
       this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: retried });
@@ -1258,11 +1294,7 @@ export class LviCore {
         this.#operations.delete(operation);
         if (failed.next === "replay") {
           execution.replay = "paused";
-          this.#deadlines.add(this.#nowMs + this.#options.retryMs, {
-            kind: "replay",
-            execution,
-            reason: "load failed",
-          });
+          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution });
         } else if (execution.intent !== null) this.#pause(execution);
         else this.#refuseBusy(execution, "storage can't be read");
         return;
@@ -1280,9 +1312,10 @@ export class LviCore {
     }
   }
 
-  #executed(run: RunId, result: ExecutionResult): void {
+  #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
     const { execution, replay } = this.#runs.get(run)!;
     this.#runs.delete(run);
+    this.#budgets.ran(execution.location, tookMs, this.#nowMs);
     if (replay) this.#replayed(execution, result);
     else if (execution.phase.kind === "running") this.#ran(execution, result);
   }
@@ -1297,6 +1330,7 @@ export class LviCore {
       id: executionId,
       invocation: { module, handler, args, environment },
       location,
+      usage: usageOf(args, units),
       retained: true,
       declared: null,
       callers: [],
@@ -1320,6 +1354,7 @@ export class LviCore {
       wanted: null,
     };
     this.#executions.set(executionId, execution);
+    this.#budgets.begin(location, execution.usage, this.#nowMs);
     if (first !== null) {
       adopted.set(intent.commitId, execution);
       const ahead = new Set([...first].flatMap((id) => adopted.get(id) ?? []));
@@ -1382,8 +1417,14 @@ export class LviCore {
   }
 
   #reply(caller: CallerId, answer: LviAnswer, after: OperationId | null): void {
-    if (answer.kind === "refused") this.#note("refused", null, `${answer.code}: ${answer.message}`);
+    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
+  }
+
+  /** Not a refusal of the execution: it goes on. */
+  #replyPending(caller: CallerId): void {
+    const message = "the execution is pending";
+    this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, null);
   }
 
   #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
@@ -1408,22 +1449,37 @@ export class LviCore {
     return { receivedAtMs, sentAtMs: this.#wallMs };
   }
 
-  #note(name: NoteName, about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null, detail?: string): void {
+  #note(
+    name: NoteName,
+    about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null,
+    more: Pick<Note, "detail" | "cause" | "units" | "waitedMs"> = {},
+  ): void {
     const note: Note = {
       name,
       ...(about === null ? {} : { executionId: about.id }),
       ...(about?.invocation === undefined ? {} : { module: about.invocation.module }),
-      ...(detail === undefined ? {} : { detail }),
+      ...more,
     };
     this.#effects.push({ kind: "note", note });
   }
 }
 
+const RETRY_AFTER_MS = 1_000;
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";
+
+/** Rough memory of an execution, and of a unit, besides their arguments and names. */
+const EXECUTION_BYTES = 2_000;
+const UNIT_BYTES = 400;
+
+function usageOf(args: Uint8Array, units: readonly { readonly unit: UnitId }[]): Usage {
+  let bytes = EXECUTION_BYTES + args.length;
+  for (const { unit } of units) bytes += UNIT_BYTES + unit.length;
+  return { units: units.length, bytes };
+}
 
 function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {
   return (

@@ -35,6 +35,15 @@ export class VersionTable {
     this.#maxBytes = maxBytes;
   }
 
+  /** How many units it holds, and their bytes. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** The unit's entry, if the table holds it. The version of an absent unit has the commit id that deleted it, if known. */
   get(unit: UnitId): Entry | undefined {
     const entry = this.#entries.get(unit);

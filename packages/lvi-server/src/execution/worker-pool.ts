@@ -7,23 +7,37 @@ import type { ModuleHash } from "@radical/protocol";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 import type { WorkerTask } from "./worker.ts";
 
+/** What came of a task, and how long it took a thread: 0 if none began with it. */
+export interface Run {
+  readonly result: ExecutionResult;
+  readonly tookMs: number;
+}
+
 export interface Executor {
   /** Never rejects: what goes wrong is the result `killed`. */
-  execute(task: ExecutionTask): Promise<ExecutionResult>;
+  execute(task: ExecutionTask): Promise<Run>;
   close(): Promise<void>;
+}
+
+export interface WorkerLoad {
+  readonly workers: number;
+  readonly busy: number;
+  readonly queued: number;
 }
 
 export interface WorkerPoolOptions {
   readonly workers: number;
   /** Longest run of a handler. */
   readonly limitMs: number;
+  /** Told of each run that ended, from when a thread began with it. */
+  readonly onRun: (task: ExecutionTask, run: Run) => void;
   /** Reads a registered module's content. */
   readonly moduleContent: (hash: ModuleHash) => Promise<Uint8Array | null>;
 }
 
 interface Waiting {
   readonly task: ExecutionTask;
-  readonly resolve: (result: ExecutionResult) => void;
+  readonly resolve: (run: Run) => void;
 }
 
 interface Slot {
@@ -32,7 +46,7 @@ interface Slot {
   readonly modules: Set<ModuleHash>;
   /** Whether it ever ended a run. */
   answered: boolean;
-  running: (Waiting & { readonly timer: NodeJS.Timeout }) | null;
+  running: (Waiting & { readonly timer: NodeJS.Timeout; readonly startedAtMs: number }) | null;
 }
 
 /** Pause before a thread is replaced that ended before it did anything. */
@@ -43,6 +57,8 @@ const GUESSING_SHARE = 10;
 
 /** Most modules that a worker keeps compiled: during development every build is one. */
 const MAX_MODULES = 16;
+
+const SHUTTING_DOWN: Run = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
 
 // The sources run as TypeScript, the published package as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -58,9 +74,15 @@ export class WorkerPool implements Executor {
     for (let i = 0; i < options.workers; i++) this.#start();
   }
 
-  execute(task: ExecutionTask): Promise<ExecutionResult> {
+  get load(): WorkerLoad {
+    let busy = 0;
+    for (const { running } of this.#slots) if (running !== null) busy++;
+    return { workers: this.#slots.size, busy, queued: this.#queue.length };
+  }
+
+  execute(task: ExecutionTask): Promise<Run> {
     return new Promise((resolve) => {
-      if (this.#closed) return resolve({ kind: "killed", reason: "the server is shutting down" });
+      if (this.#closed) return resolve(SHUTTING_DOWN);
       this.#queue.push({ task, resolve });
       this.#dispatch();
     });
@@ -68,7 +90,7 @@ export class WorkerPool implements Executor {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { resolve } of this.#queue.splice(0)) resolve({ kind: "killed", reason: "the server is shutting down" });
+    for (const { resolve } of this.#queue.splice(0)) resolve(SHUTTING_DOWN);
     await Promise.all([...this.#slots].map((slot) => slot.worker.terminate()));
   }
 
@@ -87,7 +109,7 @@ export class WorkerPool implements Executor {
       if (waiting === undefined) return;
       const limitMs = this.#limitOf(waiting.task);
       const timer = setTimeout(() => this.#replace(slot, `the handler ran longer than ${limitMs} ms`), limitMs);
-      slot.running = { ...waiting, timer };
+      slot.running = { ...waiting, timer, startedAtMs: performance.now() };
       void this.#send(slot, waiting.task);
     }
   }
@@ -121,10 +143,9 @@ export class WorkerPool implements Executor {
   #finish(slot: Slot, result: ExecutionResult): void {
     const { running } = slot;
     if (running === null) return;
-    clearTimeout(running.timer);
     slot.answered = true;
     slot.running = null;
-    running.resolve(result);
+    this.#settle(running, result);
     this.#dispatch();
   }
 
@@ -132,10 +153,7 @@ export class WorkerPool implements Executor {
     if (!this.#slots.delete(slot)) return;
     void slot.worker.terminate();
     const { running } = slot;
-    if (running !== null) {
-      clearTimeout(running.timer);
-      running.resolve({ kind: "killed", reason });
-    }
+    if (running !== null) this.#settle(running, { kind: "killed", reason });
     if (this.#closed) return;
     if (slot.answered) {
       this.#start();
@@ -148,5 +166,11 @@ export class WorkerPool implements Executor {
         this.#dispatch();
       }, RESTART_MS);
     }
+  }
+  #settle({ task, timer, startedAtMs, resolve }: NonNullable<Slot["running"]>, result: ExecutionResult): void {
+    clearTimeout(timer);
+    const run: Run = { result, tookMs: performance.now() - startedAtMs };
+    this.#options.onRun(task, run);
+    resolve(run);
   }
 }

@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { decodeModuleContent, type ModuleHash } from "@radical/protocol";
 import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radical/wasm-host";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import { failpoint } from "../failpoints.ts";
 import { executeTask, type Host, hostOf } from "./execute.ts";
 
 export interface WorkerTask {
@@ -17,7 +18,9 @@ const hosts = new Map<ModuleHash, Host>();
 
 parentPort!.on("message", ({ task, content, forget }: WorkerTask) => {
   if (forget) hosts.clear();
+  failpoint("worker.task-received");
   const answer = run(task, content);
+  failpoint("worker.task-done");
   parentPort!.postMessage(answer);
 });
 

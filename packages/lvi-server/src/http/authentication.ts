@@ -1,5 +1,5 @@
 /** Who may speak to the server: requests are signed with one of the deployment's keys, within a replay window. */
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
   KEY_HEADER,
@@ -9,18 +9,9 @@ import {
   signedBytes,
   TIME_HEADER,
 } from "@radical/protocol";
+import type { PreparedKeys } from "./keys.ts";
 
-/** Secrets by key id; several while keys are rotated. */
-export type Keys = ReadonlyMap<string, Uint8Array>;
-
-/** The secrets as the platform wants them, made once. */
-export type PreparedKeys = ReadonlyMap<string, KeyObject>;
-
-export function prepareKeys(keys: Keys): PreparedKeys {
-  return new Map([...keys].map(([id, secret]) => [id, createSecretKey(secret)]));
-}
-
-/** Throws a RadicalError `unauthorized`. */
+/** With which key the request is signed. Throws a RadicalError `unauthorized`. */
 export function authenticate(
   keys: PreparedKeys,
   method: string,
@@ -28,7 +19,7 @@ export function authenticate(
   headers: IncomingHttpHeaders,
   body: Uint8Array,
   nowMs: number,
-): void {
+): { readonly keyId: string } {
   const keyId = headers[KEY_HEADER];
   const time = headers[TIME_HEADER];
   const signature = headers[SIGNATURE_HEADER];
@@ -52,6 +43,7 @@ export function authenticate(
   if (!(Math.abs(nowMs - timeMs) <= REPLAY_WINDOW_MS)) {
     throw unauthorized("the request was signed too long ago, or in the future", "set the clocks of both sides");
   }
+  return { keyId };
 }
 
 function unauthorized(message: string, hint: string): RadicalError {

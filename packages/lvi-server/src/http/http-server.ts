@@ -14,17 +14,39 @@ import {
   type ModuleHash,
   MODULES_PATH,
   RadicalError,
+  TooLargeError,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
+import { type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
-import { authenticate, type PreparedKeys } from "./authentication.ts";
+import type { Metrics } from "../metrics.ts";
+import { authenticate } from "./authentication.ts";
+import type { KeyRing } from "./keys.ts";
 
 export interface HttpOptions {
-  readonly engine: Engine;
-  readonly keys: PreparedKeys;
+  readonly keys: KeyRing;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly now: () => number;
-  readonly isReady: () => boolean;
+  readonly state: () => ServerState;
+}
+
+/** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
+export type ServerState =
+  | { readonly kind: "not-serving"; readonly reason: NotServing }
+  | ({ readonly kind: "serving" | "draining" } & Serving);
+
+export type NotServing =
+  /** Storage is asked who has the lease. */
+  | "starting"
+  /** Another server has it. */
+  | "standby"
+  /** Pending intents are read back. */
+  | "recovering"
+  | "stopped";
+
+export interface Serving {
+  readonly engine: Engine;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
@@ -40,7 +62,9 @@ const KEEP_ALIVE_MS = 75_000;
 interface Answer {
   readonly status: number;
   readonly body?: Uint8Array | string;
-  readonly type?: "application/cbor" | "application/json";
+  readonly type?: string;
+  /** Reached when the answer was handed to the network. */
+  readonly sent?: Failpoint;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
@@ -51,11 +75,12 @@ export function createHttpServer(options: HttpOptions): Server {
 }
 
 async function handle(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { log, now } = options;
-  const startedAtMs = now();
+  const { log, metrics } = options;
+  const startedAtMs = performance.now();
+  const route = routeOf(request.url ?? "");
   let answer: Answer;
   try {
-    answer = await route(options, request);
+    answer = await answerTo(route, options, request);
   } catch (error) {
     if (request.errored !== null) {
       log.debug("request_broken_off", { method: request.method, path: request.url, reason: request.errored.message });
@@ -70,55 +95,123 @@ async function handle(options: HttpOptions, request: IncomingMessage, response: 
   }
   if (answer.type !== undefined) response.setHeader("content-type", answer.type);
   if (answer.status !== 204) response.setHeader("content-length", Buffer.byteLength(body));
-  response.writeHead(answer.status).end(body);
-  log.debug("request", { method: request.method, path: request.url, status: answer.status, ms: now() - startedAtMs });
+  const { sent } = answer;
+  response.writeHead(answer.status).end(body, sent === undefined ? undefined : () => failpoint(sent));
+  const tookMs = performance.now() - startedAtMs;
+  metrics.requested(route.kind, answer.status, tookMs);
+  if (log.writes("debug"))
+    log.debug("request", { method: request.method, path: request.url, status: answer.status, ms: tookMs });
 }
 
-async function route(options: HttpOptions, request: IncomingMessage): Promise<Answer> {
-  const { engine, isReady, hasModule, registerModule } = options;
-  const method = request.method ?? "";
-  const path = request.url ?? "";
+type Route =
+  | { readonly kind: "lvi" | "followup" | "metrics" | "healthz" | "readyz" | "none" }
+  | { readonly kind: "module"; readonly hash: ModuleHash };
+
+function routeOf(path: string): Route {
   switch (path) {
+    case LVI_PATH:
+      return { kind: "lvi" };
+    case FOLLOWUP_PATH:
+      return { kind: "followup" };
+    case "/metrics":
+      return { kind: "metrics" };
     case "/healthz":
-      expectMethod(method, "GET");
-      return json(200, { status: "ok", ...engine.load, counters: engine.counters });
+      return { kind: "healthz" };
     case "/readyz":
-      expectMethod(method, "GET");
-      return isReady() ? json(200, { status: "ready" }) : json(503, { status: "draining" });
-    case LVI_PATH: {
-      expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeLviReply(await engine.request(decodeLviRequest(body))));
-    }
-    case FOLLOWUP_PATH: {
-      expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      return cbor(encodeFollowupReply(await engine.followup(decodeFollowup(body))));
-    }
+      return { kind: "readyz" };
   }
   const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  if (!isModuleHash(hash))
-    throw new RadicalError(
-      "not_found",
-      `there is nothing at ${path.slice(0, 200)}`,
-      "see the routes in docs/internals/protocol.md",
-    );
-  expectMethod(method, "GET", "PUT");
-  const body = await signedBody(options, request, MAX_MODULE_BYTES);
-  if (method === "GET") {
-    if (hasModule(hash)) return { status: 204 };
-    throw new RadicalError(
-      "not_found",
-      `module ${hash} is not registered`,
-      "register it: radical build, then PUT it here",
-    );
-  }
-  await registerModule(hash, decodeModuleContent(body), body);
-  return { status: 204 };
+  return isModuleHash(hash) ? { kind: "module", hash } : { kind: "none" };
 }
 
+async function answerTo(route: Route, options: HttpOptions, request: IncomingMessage): Promise<Answer> {
+  const method = request.method ?? "";
+  switch (route.kind) {
+    case "healthz": {
+      expectMethod(method, "GET");
+      const state = options.state();
+      return json(200, { status: "ok", ...(state.kind === "not-serving" ? {} : state.engine.load) });
+    }
+    case "readyz":
+      expectMethod(method, "GET");
+      return readiness(options.state());
+    case "metrics":
+      expectMethod(method, "GET");
+      return { status: 200, body: await options.metrics.text(), type: options.metrics.contentType };
+    case "lvi": {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      failpoint("http.request-received");
+      const reply = encodeLviReply(await serving(options).engine.request(decodeLviRequest(body)));
+      failpoint("http.reply-made");
+      return { ...cbor(reply), sent: "http.replied" };
+    }
+    case "followup": {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
+      failpoint("http.followup-received");
+      const reply = encodeFollowupReply(await serving(options).engine.followup(decodeFollowup(body)));
+      failpoint("http.followup-reply-made");
+      return cbor(reply);
+    }
+    case "module": {
+      expectMethod(method, "GET", "PUT");
+      const body = await signedBody(options, request, MAX_MODULE_BYTES);
+      const { hasModule, registerModule } = serving(options);
+      if (method === "PUT") {
+        failpoint("http.module-received");
+        await registerModule(route.hash, decodeModuleContent(body), body);
+        failpoint("http.module-registered");
+        return { status: 204 };
+      }
+      if (hasModule(route.hash)) return { status: 204 };
+      throw new RadicalError(
+        "not_found",
+        `module ${route.hash} is not registered`,
+        "register it: radical build, then PUT it here",
+      );
+    }
+    case "none":
+      throw new RadicalError(
+        "not_found",
+        `there is nothing at ${(request.url ?? "").slice(0, 200)}`,
+        "see the routes in docs/internals/protocol.md",
+      );
+  }
+}
+
+/** Ready: it has the lease and has recovered. */
+function readiness(state: ServerState): Answer {
+  switch (state.kind) {
+    case "serving":
+      return json(200, { status: "ready" });
+    case "draining":
+      return json(503, { status: "draining", reason: WHY_NOT_SERVING.stopped });
+    case "not-serving":
+      return json(503, { status: state.reason, reason: WHY_NOT_SERVING[state.reason] });
+  }
+}
+
+/** Throws a RadicalError unless this server serves, or drains. */
+function serving(options: HttpOptions): Serving {
+  const state = options.state();
+  if (state.kind !== "not-serving") return state;
+  throw new RadicalError("not_serving", WHY_NOT_SERVING[state.reason], "ask the server that serves; see /readyz");
+}
+
+const WHY_NOT_SERVING: Readonly<Record<NotServing, string>> = {
+  starting: "storage is being asked who has the lease",
+  standby: "another server has the lease; this one takes over when that one dies",
+  recovering: "the intents that the last server left pending are being read back",
+  stopped: "the server is shutting down",
+};
+
 /** The whole body, if it is small enough and signed with one of our keys. */
-async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, limit: number): Promise<Uint8Array> {
+async function signedBody(
+  { keys, now, metrics }: HttpOptions,
+  request: IncomingMessage,
+  limit: number,
+): Promise<Uint8Array> {
   const tooLarge = (): RadicalError =>
     new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
@@ -133,7 +226,8 @@ async function signedBody({ keys, now }: HttpOptions, request: IncomingMessage, 
   }
   if (length > limit) throw tooLarge();
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
+  const { keyId } = authenticate(keys.current, request.method ?? "", request.url ?? "", request.headers, body, now());
+  metrics.signed(keyId);
   return body;
 }
 
@@ -144,6 +238,8 @@ function expectMethod(method: string, ...allowed: readonly string[]): void {
 
 function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
+  if (error instanceof TooLargeError)
+    return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(
       "malformed_message",

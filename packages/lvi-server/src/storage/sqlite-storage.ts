@@ -21,6 +21,7 @@ import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Lease } from "../core/lease.ts";
+import { failpoint } from "../failpoints.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage.ts";
 
 const SCHEMA_VERSION = 1;
@@ -239,7 +240,8 @@ export class SqliteStorage implements Storage {
               doneAtMs,
             );
       if (changed === 0) return { kind: "exists", record: this.#record(executionId) };
-      for (const { unit, value } of writes) {
+      for (const [index, { unit, value }] of writes.entries()) {
+        if (index > 0) failpoint("sqlite.half-written");
         const { table, key } = splitUnit(unit);
         if (value === null) this.#run('DELETE FROM items WHERE "table" = ? AND key = ?', table, key);
         else {
@@ -309,6 +311,7 @@ export class SqliteStorage implements Storage {
     let committing = false;
     try {
       this.#database.exec("BEGIN IMMEDIATE");
+      failpoint("sqlite.begun");
       for (const job of jobs) {
         try {
           const answer = job.run();
@@ -319,8 +322,10 @@ export class SqliteStorage implements Storage {
           answers.push(() => job.reject(error));
         }
       }
+      failpoint("sqlite.uncommitted");
       committing = true;
       this.#database.exec("COMMIT");
+      failpoint("sqlite.committed");
     } catch (error) {
       this.#rollBack();
       const failure = new StorageError(committing ? "unknown" : "none", messageOf(error), error);

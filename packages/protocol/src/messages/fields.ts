@@ -1,5 +1,5 @@
 /** Fields that several messages share, checked as they are read. */
-import { type CborReader, type CborWriter, MalformedError } from "../cbor.ts";
+import { type CborReader, type CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
 import { isContentHash } from "../content-hash.ts";
 import {
   type CommitId,
@@ -39,6 +39,14 @@ export function closeMessage(reader: CborReader, extra: number): void {
 export function readExecutionId(reader: CborReader): ExecutionId {
   const text = reader.text();
   if (!isExecutionId(text)) throw new MalformedError("malformed execution id");
+  return text;
+}
+
+/** A name that a sender chooses. */
+export function readName(reader: CborReader, what: string, maxLength: number): string {
+  const text = reader.text();
+  if (text.length > maxLength)
+    throw new TooLargeError(`the name of the ${what} is longer than ${maxLength} characters`);
   return text;
 }
 

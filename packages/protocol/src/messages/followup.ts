@@ -1,6 +1,6 @@
 /** The followup (paper, section 3.2): the speculative writes, sent after the client was answered. */
-import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
-import { MAX_VALUE_BYTES } from "../host-functions.ts";
+import { CborReader, CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
+import { MAX_RESULT_BYTES, MAX_VALUE_BYTES, MAX_WRITTEN_BYTES } from "../host-functions.ts";
 import type { CommitId, ExecutionId } from "../ids.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Write } from "../version.ts";
@@ -54,8 +54,12 @@ export function decodeFollowup(bytes: Uint8Array): Followup {
   const outcome = readOutcome(reader);
   const writes = readWrites(reader);
   if (outcome.kind !== "result" && writes.length > 0) throw new MalformedError("writes of a failed execution");
+  if (outcome.kind === "result" && outcome.value.length > MAX_RESULT_BYTES)
+    throw new TooLargeError(`the result is larger than ${MAX_RESULT_BYTES} bytes`);
   if (writes.some(({ value }) => value !== null && value.length > MAX_VALUE_BYTES))
-    throw new MalformedError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
+    throw new TooLargeError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
+  if (writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) > MAX_WRITTEN_BYTES)
+    throw new TooLargeError(`the values are larger than ${MAX_WRITTEN_BYTES} bytes together`);
   if (new Set(writes.map(({ unit }) => unit)).size !== writes.length) throw new MalformedError("unit written twice");
   closeMessage(reader, length - 4);
   return { executionId, commitId, outcome, writes };

@@ -69,6 +69,8 @@ export const REFUSAL_CODES = [
   "execution_failed",
   "too_many_units",
   "clock_skew",
+  /** The location uses more of the server than it may. */
+  "over_budget",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 

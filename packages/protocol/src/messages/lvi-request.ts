@@ -2,7 +2,7 @@
  * The LVI request (paper, section 3.2): the one request from a location that locks, validates and makes the write
  * intent. Sent again under the same execution id it asks for the outcome of the first.
  */
-import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import { CborReader, CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
 import { type Environment, SEED_BYTES } from "../environment.ts";
 import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
 import type { Version } from "../version.ts";
@@ -14,6 +14,7 @@ import {
   readList,
   readMessageHead,
   readModuleHash,
+  readName,
   readNullable,
   readUnitId,
   readVersion,
@@ -61,6 +62,9 @@ const FIELDS = 13;
 /** The first senders knew no attempts. */
 const REQUIRED_FIELDS = 11;
 const MAX_DEADLINE_MS = 600_000;
+/** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
+export const MAX_ARGUMENT_BYTES = 8 * 1024 * 1024;
+const MAX_NAME_LENGTH = 256;
 
 export function encodeLviRequest(request: LviRequest): Uint8Array {
   const writer = new CborWriter();
@@ -92,12 +96,15 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const length = readMessageHead(reader, REQUIRED_FIELDS);
   const executionId = readExecutionId(reader);
   const module = readModuleHash(reader);
-  const handler = reader.text();
-  const args = reader.bytes().slice();
+  const handler = readName(reader, "handler", MAX_NAME_LENGTH);
+  const argumentBytes = reader.bytes();
+  if (argumentBytes.length > MAX_ARGUMENT_BYTES)
+    throw new TooLargeError(`arguments of ${argumentBytes.length} bytes; at most ${MAX_ARGUMENT_BYTES}`);
+  const args = argumentBytes.slice();
   const timeMs = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
   const seed = reader.bytes().slice();
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
-  const location = reader.text();
+  const location = readName(reader, "location", MAX_NAME_LENGTH);
   const units = readNullable(reader, () => readList(reader, () => readAccessedUnit(reader)));
   if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length)
     throw new MalformedError("unit listed twice");

@@ -357,6 +357,7 @@ export class Execution {
   #onRefused(code: RefusalCode, message: string, retryAfterMs: number | null, atMs: number): readonly Effect[] {
     switch (code) {
       case "busy":
+      case "over_budget":
       case "draining": {
         const hint = "nothing was done: repeat the request";
         const failure = this.#failure("primary_busy", message, {

@@ -26,6 +26,7 @@ import type { CompleteResult, StoreResult } from "../../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Lease } from "../../core/lease.ts";
+import { failpoint } from "../../failpoints.ts";
 import { type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
@@ -183,6 +184,7 @@ export class DynamoStorage implements Storage {
     const pending: Intent[] = [];
     await atOnce(await this.#dynamo.batchGet(this.#tables.intents, keys), async (found) => {
       const record = await this.#adopt(epoch, served, found);
+      failpoint("dynamo.adopted");
       if (record === null) return;
       const known = await this.#known(epoch, record);
       if (known === "fenced") throw new StorageError("none", OVERTAKEN);
@@ -281,7 +283,10 @@ export class DynamoStorage implements Storage {
     const expiresAtMs = doneAtMs + this.#retentionMs;
     const { item, overflow } = doneRecord(epoch, completion, writeSet === null ? 0 : countParts(writeSet), expiresAtMs);
     if (overflow !== null) await this.#blobs.put(executionId, outcomeParts(completion), overflow, expiresAtMs);
-    if (writeSet !== null) await this.#parts.put(executionId, writeSetParts(completion), writeSet, null);
+    if (writeSet !== null) {
+      await this.#parts.put(executionId, writeSetParts(completion), writeSet, null);
+      failpoint("dynamo.writes-stored");
+    }
 
     const record: TransactWriteItem = {
       Put: {
@@ -342,8 +347,15 @@ export class DynamoStorage implements Storage {
     // Finished by another attempt, which has tidied up.
     if (writeSet === null) return this.#dynamo.get(this.#tables.intents, keyOf(executionId));
     const actions = decodeWrites(writeSet).map((write) => this.#writeAction(commitId, write));
-    const applied = await atOnce(inTransactions(actions), (some) => this.#transactFenced(epoch, some), PARTS_AT_ONCE);
+    failpoint("dynamo.decided");
+    const apply = async (some: readonly TransactWriteItem[]) => {
+      const failed = await this.#transactFenced(epoch, some);
+      failpoint("dynamo.part-applied");
+      return failed;
+    };
+    const applied = await atOnce(inTransactions(actions), apply, PARTS_AT_ONCE);
     if (applied.includes("fenced")) return null;
+    failpoint("dynamo.all-applied");
 
     const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
     const done: Item = { ...rest, status: { S: doneStatus(number(record, "done_at_ms")) }, [EXPIRY]: expiresAt! };
@@ -355,6 +367,7 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":status": { S: PARTLY_APPLIED }, ":owner": { N: String(epoch) } },
     });
     if (failed?.item !== undefined && failed.item !== null && positionOf(failed.item).owner > epoch) return null;
+    failpoint("dynamo.done");
     await this.#parts.delete(executionId, writeSetParts(position), writeParts);
     return done;
   }

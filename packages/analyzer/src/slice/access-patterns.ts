@@ -1,0 +1,56 @@
+/** Accesses of the IR as what the developer is shown of them. */
+import type { AccessPattern } from "../front.ts";
+import type { PointsTo } from "../infer/points-to.ts";
+import type { Access } from "../lower/ir.ts";
+import type { KeyPatterns } from "./key-patterns.ts";
+
+/** What a handler reads and writes, in words. */
+export interface AccessPatterns {
+  /** Nothing is written. */
+  readonly readOnly: boolean;
+  readonly reads: readonly AccessPattern[];
+  readonly writes: readonly AccessPattern[];
+}
+
+/** `accesses`: each with whether a read's value is needed to go on. */
+export function accessPatterns(
+  accesses: Iterable<readonly [Access, { readonly dependent: boolean }]>,
+  pointsTo: PointsTo,
+  keys: KeyPatterns,
+): AccessPatterns {
+  const reads: AccessPattern[] = [];
+  const writes: AccessPattern[] = [];
+  for (const [access, { dependent }] of accesses) {
+    const patterns = isRead(access) ? reads : writes;
+    for (const { name } of pointsTo.tablesOf(access.table)) {
+      for (const pattern of keys.of(access, name)) {
+        const source = keys.source(access.key.span);
+        const isDependent = isRead(access) && dependent;
+        patterns.push({ table: name, pattern, source, dependent: isDependent, span: access.span });
+      }
+    }
+  }
+  return sortedPatterns(reads, writes);
+}
+
+export function isRead({ operation }: Pick<Access, "operation">): boolean {
+  return operation === "get" || operation === "has" || operation === "touch" || operation === "touchUnwritten";
+}
+
+/** By place; of several for one access with the same words one, dependent if any is. */
+export function sortedPatterns(reads: readonly AccessPattern[], writes: readonly AccessPattern[]): AccessPatterns {
+  return { readOnly: writes.length === 0, reads: sorted(reads), writes: sorted(writes) };
+}
+
+function sorted(patterns: readonly AccessPattern[]): AccessPattern[] {
+  const byPlace = new Map<string, AccessPattern>();
+  for (const pattern of patterns) {
+    const { file, start } = pattern.span;
+    // The slice may have several copies of an access.
+    const place = `${file}:${start}:${pattern.pattern}`;
+    byPlace.set(place, { ...pattern, dependent: pattern.dependent || (byPlace.get(place)?.dependent ?? false) });
+  }
+  return [...byPlace.values()].toSorted(({ span: a }, { span: b }) =>
+    a.file < b.file ? -1 : a.file > b.file ? 1 : a.start - b.start,
+  );
+}

@@ -1,0 +1,168 @@
+/**
+ * What is known of the accesses of a function that has no slice: a handler in record mode or near storage, a given set.
+ * It is told to people and used for nothing else.
+ *
+ * The function is lowered as far as there are rules; what has none becomes *unknown*, `{?}` in a key. Accesses that are
+ * lost on the way are found among the calls that the compiler resolved, in all that the function may reach: of these
+ * only the table is known, if it is named there.
+ */
+import type { AccessPattern, FrontEnd } from "../front.ts";
+import { CostModel } from "../infer/cost.ts";
+import { PointsTo } from "../infer/points-to.ts";
+import { walkFunction, type Access, type Program } from "../lower/ir.ts";
+import { lowerAsKnown } from "../lower/lower-program.ts";
+import { isApplication, sourcePath, spanOf } from "../lower/nodes.ts";
+import { type as, CommonFlags, ElementKind, NodeKind, OperatorKind } from "../parse/assemblyscript.ts";
+import { SDK_LIBRARY } from "../parse/compile.ts";
+import { withoutParentheses, type NodeFacts } from "../parse/facts.ts";
+import { textOf } from "../parse/span.ts";
+import { accessPatterns, isRead, sortedPatterns, type AccessPatterns } from "./access-patterns.ts";
+import { KeyPatterns } from "./key-patterns.ts";
+
+type Known = Pick<FrontEnd, "program" | "facts" | "sources" | "tables">;
+
+/** `isGivenSet`: the values of its `get` and `has` are what it needs to go on. */
+export function knownAccesses(
+  front: Known,
+  declaration: as.FunctionDeclaration,
+  { isGivenSet = false } = {},
+): KnownAccesses {
+  const instance = instanceOf(front.program, declaration);
+  if (instance === null) return { ...sortedPatterns([], []), steps: null };
+  const lowered = loweredAccesses(front, instance, isGivenSet);
+  const reads = [...lowered.patterns.reads];
+  const writes = [...lowered.patterns.writes];
+  for (const { operation, node } of new Reached(front, instance).accesses()) {
+    const span = spanOf(node);
+    if (lowered.places.has(`${span.file}:${span.start}`)) continue;
+    const table = tableOf(front, withoutParentheses(node.expression));
+    const key = node.args[0];
+    const source = key === undefined ? "" : textOf(key).replaceAll(/\s+/g, " ");
+    const pattern: AccessPattern = { table, pattern: `${table}/{?}`, source, dependent: false, span };
+    (isRead({ operation }) ? reads : writes).push(pattern);
+  }
+  return { ...sortedPatterns(reads, writes), steps: lowered.steps };
+}
+
+/** The function of a declaration; null: it is not one of the program. */
+export function instanceOf(program: as.Program, declaration: as.FunctionDeclaration): as.Function | null {
+  const element = program.elementsByDeclaration.get(declaration);
+  return element?.kind === ElementKind.FunctionPrototype
+    ? program.resolver.resolveFunction(element as as.FunctionPrototype, null)
+    : null;
+}
+
+export interface KnownAccesses extends AccessPatterns {
+  /** Estimated, of the function itself; null: not known. */
+  readonly steps: number | null;
+}
+
+interface LoweredAccesses {
+  readonly steps: number | null;
+  readonly patterns: AccessPatterns;
+  /** Where accesses were lowered, in code that is reached or not. */
+  readonly places: ReadonlySet<string>;
+}
+
+function loweredAccesses(front: Known, instance: as.Function, isGivenSet: boolean): LoweredAccesses {
+  try {
+    const program = lowerAsKnown(front, instance);
+    const pointsTo = new PointsTo(program);
+    const keys = new KeyPatterns(program, pointsTo.reached, front.sources);
+    const places = new Set<string>();
+    for (const { span } of accessesOf(program)) places.add(`${span.file}:${span.start}`);
+    const reached: [Access, { readonly dependent: boolean }][] = [];
+    for (const declaration of pointsTo.reached)
+      walkFunction(declaration, (part) => {
+        if (part.kind !== "access") return;
+        // Of a table that is not known, it counts as lost.
+        if (pointsTo.tablesOf(part.table).length === 0) places.delete(`${part.span.file}:${part.span.start}`);
+        const dependent = isGivenSet && (part.operation === "get" || part.operation === "has");
+        reached.push([part, { dependent }]);
+      });
+    const steps = new CostModel(pointsTo.reached).function(program.handler);
+    return { patterns: accessPatterns(reached, pointsTo, keys), places, steps };
+  } catch {
+    // Code that is not understood may be more than a phase can bear: then only its calls are known.
+    return { patterns: sortedPatterns([], []), places: new Set(), steps: null };
+  }
+}
+
+function accessesOf({ functions }: Program): Access[] {
+  const found: Access[] = [];
+  for (const declaration of functions)
+    walkFunction(declaration, (part) => {
+      if (part.kind === "access") found.push(part);
+    });
+  return found;
+}
+
+function tableOf({ facts, tables }: Known, callee: as.Expression): string {
+  if (callee.kind !== NodeKind.PropertyAccess) return "?";
+  const object = withoutParentheses((callee as as.PropertyAccessExpression).expression);
+  const { target } = facts.getAnywhere(object);
+  const declared = target?.kind === ElementKind.Global ? (target as as.Global).declaration : null;
+  return tables.find(({ declaration }) => declaration === declared)?.name ?? "?";
+}
+
+const OPERATIONS: ReadonlySet<string> = new Set<Access["operation"]>([
+  "get", "has", "put", "delete", "touch", "willPut", "willDelete",
+]); // prettier-ignore
+
+interface AccessCall {
+  readonly operation: Access["operation"];
+  readonly node: as.CallExpression;
+}
+
+/** The functions that one may reach, or that run before it: more rather than fewer. */
+class Reached {
+  private readonly front: Known;
+  private readonly functions = new Set<as.Function>();
+  private readonly calls: AccessCall[] = [];
+
+  constructor(front: Known, start: as.Function) {
+    this.front = front;
+    const { facts } = front;
+    this.reach(start);
+    for (const { node } of facts.units) {
+      const { range } = node;
+      for (const [inner, known] of facts.nodes())
+        if (inner.range.source === range.source && inner.range.start >= range.start && inner.range.end <= range.end)
+          this.add(inner, known);
+    }
+    // Called by the library, which is not looked into.
+    for (const compiled of facts.functions())
+      if (compiled.prototype.name === "toString" || compiled.prototype.operatorKind !== OperatorKind.Invalid)
+        this.reach(compiled);
+    // The set grows as it is read.
+    for (const reached of this.functions) for (const [node, known] of facts.entriesOf(reached)) this.add(node, known);
+  }
+
+  accesses(): readonly AccessCall[] {
+    return this.calls;
+  }
+
+  private reach(called: as.Function): void {
+    if (!isApplication(sourcePath(called))) return;
+    this.functions.add(called);
+    if (called.varargsStub !== null) this.functions.add(called.varargsStub);
+    const overrides = called.is(CommonFlags.Overridden) ? this.front.program.resolver.resolveOverrides(called) : null;
+    for (const override of overrides ?? []) this.functions.add(override);
+  }
+
+  private add(node: as.Node, { calls = [], lambda, target }: NodeFacts): void {
+    for (const called of calls) {
+      const { name } = called.prototype;
+      const isTable = sourcePath(called).startsWith(SDK_LIBRARY) && called.is(CommonFlags.Instance);
+      if (isTable && OPERATIONS.has(name) && node.kind === NodeKind.Call)
+        this.calls.push({ operation: name as Access["operation"], node: node as as.CallExpression });
+      this.reach(called);
+    }
+    if (lambda !== undefined) this.reach(lambda);
+    // A function that is mentioned may be called as a value.
+    if (target?.kind === ElementKind.FunctionPrototype && !target.isAny(CommonFlags.Generic | CommonFlags.Instance)) {
+      const mentioned = this.front.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
+      if (mentioned !== null) this.reach(mentioned);
+    }
+  }
+}

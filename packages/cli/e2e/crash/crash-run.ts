@@ -1,0 +1,210 @@
+/**
+ * Kills a server, or a location, at one failpoint after the other, each time under load, and checks what is left:
+ * nothing lost, nothing doubled, no lock held.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { FAILPOINTS as SERVER_FAILPOINTS } from "@radical/lvi-server";
+import { FAILPOINTS as EDGE_FAILPOINTS } from "@radical/runtime/failpoints";
+import { type Application, type ArmedAt, Deployment, type StorageChoice } from "./deployment.ts";
+import { Load } from "./load.ts";
+
+/** Every failpoint that there is, by name. */
+export const ALL_FAILPOINTS: readonly string[] = [...Object.keys(SERVER_FAILPOINTS), ...Object.keys(EDGE_FAILPOINTS)];
+
+export type StorageKind = StorageChoice["kind"];
+
+/** The failpoints that can be reached with a storage. */
+export function failpointsOf(storage: StorageKind): readonly string[] {
+  return ALL_FAILPOINTS.filter((name) => !name.startsWith(storage === "sqlite" ? "dynamo." : "sqlite."));
+}
+
+export interface Crash {
+  readonly failpoint: ArmedAt;
+  readonly storage: StorageKind;
+  /** The process said that it was there, and was killed. */
+  readonly killed: boolean;
+  /** Starts until it was reached: one that the load does not lead to is passed by. */
+  readonly starts: number;
+  /** Calls that had their outcomes in this round. */
+  readonly calls: number;
+  /** From when requests were taken again until nothing was pending, while the clients waited. */
+  readonly freedMs: number;
+  readonly problems: readonly string[];
+}
+
+/** Few, for what one start meets seldom or once. */
+const SELDOM =
+  /^(?:http\.module|storage\.(?:lease|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded)|storage\.l|run\.re)/;
+const MOST_TIMES = 12;
+const MOST_STARTS = 8;
+/** Calls between the start of the load and a kill that is to find something under way. */
+const CALLS_BEFORE = 12;
+/** Calls that an armed process may answer before it is taken for one that does not come to its failpoint. */
+const MOST_CALLS = 4_000;
+const FREE_POLL_MS = 10;
+/** Polls until nothing is pending; far more than any correct server needs. */
+const MOST_POLLS = 2_000;
+
+export interface CrashHooks {
+  readonly onCrash?: (crash: Crash) => void;
+  /** Called when the server is dead and its storage nobody's. */
+  readonly onKilled?: (deployment: Deployment) => void;
+}
+
+/** One deployment, killed at all these failpoints in turn. */
+export async function crashAt(
+  application: Application,
+  storage: StorageChoice,
+  names: readonly string[],
+  random: () => number,
+  { onCrash = () => {}, onKilled = () => {} }: CrashHooks = {},
+): Promise<readonly Crash[]> {
+  const deployment = await Deployment.start(application, storage);
+  try {
+    const load = new Load(deployment, random);
+    await load.open();
+    const crashes: Crash[] = [];
+    for (const name of names) {
+      const time = SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES);
+      const crash = await new Round(deployment, load, { name, time }, storage.kind, onKilled).run();
+      crashes.push(crash);
+      onCrash(crash);
+      // What went wrong once would be told again at each of the following.
+      if (crash.problems.length > 0) break;
+    }
+    return crashes;
+  } finally {
+    await deployment.stop();
+  }
+}
+
+class Round {
+  readonly #deployment: Deployment;
+  readonly #load: Load;
+  readonly #failpoint: ArmedAt;
+  readonly #storage: StorageKind;
+  /** Of a module that is registered only in this round. */
+  readonly #accesses: number;
+
+  readonly #onKilled: (deployment: Deployment) => void;
+
+  constructor(
+    deployment: Deployment,
+    load: Load,
+    failpoint: ArmedAt,
+    storage: StorageKind,
+    onKilled: (deployment: Deployment) => void,
+  ) {
+    this.#onKilled = onKilled;
+    this.#deployment = deployment;
+    this.#load = load;
+    this.#failpoint = failpoint;
+    this.#storage = storage;
+    this.#accesses = 1_000 + deployment.kills;
+  }
+
+  async run(): Promise<Crash> {
+    const { name } = this.#failpoint;
+    const callsBefore = this.#load.calls;
+    this.#load.start();
+    await this.#load.ended(CALLS_BEFORE);
+    const starts = name.startsWith("edge.") ? await this.#killLocations() : await this.#killServer();
+    // The clients wait, so that nobody's contention helps.
+    const freedMs = await this.#freed();
+    this.#load.goOn();
+    await this.#load.stop();
+    await this.#check();
+    return {
+      failpoint: this.#failpoint,
+      storage: this.#storage,
+      killed: starts !== null,
+      starts: starts ?? MOST_STARTS,
+      calls: this.#load.calls - callsBefore,
+      freedMs,
+      problems: [
+        ...this.#load.problems,
+        ...(starts === null ? ["it was never reached"] : []),
+        ...(freedMs === Infinity ? [`still pending: ${JSON.stringify(await this.#deployment.load())}`] : []),
+        ...this.#deployment.alarms.map((line) => `the server logged ${JSON.stringify(line)}`),
+      ],
+    };
+  }
+
+  /** Each start meets what the server before had under way. Returns the number of starts; null: it was not killed there. */
+  async #killServer(): Promise<number | null> {
+    for (let starts = 1; starts <= MOST_STARTS; starts++) {
+      await this.#deployment.killServer();
+      const passed = Promise.withResolvers<"passed">();
+      const reached = this.#deployment.serverAt(this.#failpoint, async () => {
+        this.#provoke();
+        await this.#load.ended(this.#isAtStart ? CALLS_BEFORE : MOST_CALLS);
+        passed.resolve("passed");
+      });
+      const how = await Promise.race([reached, passed.promise]);
+      this.#load.pause();
+      const isKilled = await this.#deployment.killServer();
+      if (how === "reached" && isKilled) {
+        this.#onKilled(this.#deployment);
+        await this.#deployment.startServer(null);
+        return starts;
+      }
+      this.#load.goOn();
+    }
+    await this.#deployment.startServer(null);
+    return null;
+  }
+
+  /** Whether a start that has come to listen has passed it. */
+  get #isAtStart(): boolean {
+    return /^(?:start\.|dynamo\.adopted)/.test(this.#failpoint.name);
+  }
+
+  /** Does what no load does. */
+  #provoke(): void {
+    const { name } = this.#failpoint;
+    if (name.startsWith("stop.")) this.#deployment.drainServer();
+    // It will not be answered.
+    if (name.includes("module")) this.#register().catch(() => undefined);
+  }
+
+  #register(): Promise<number> {
+    return this.#deployment.registerModule(this.#deployment.variant(this.#accesses));
+  }
+
+  async #killLocations(): Promise<number | null> {
+    for (let starts = 1; starts <= MOST_STARTS; starts++) {
+      await this.#deployment.killLocations();
+      await this.#deployment.startLocations(this.#failpoint);
+      const passed = this.#load.ended(MOST_CALLS).then(() => "passed" as const);
+      const how = await Promise.race([this.#deployment.locationsAt(), passed]);
+      this.#load.pause();
+      const isKilled = await this.#deployment.killLocations();
+      await this.#deployment.startLocations(how === "reached" && isKilled ? null : this.#failpoint);
+      if (how === "reached" && isKilled) return starts;
+      this.#load.goOn();
+    }
+    return null;
+  }
+
+  /** How long until nothing is under way: no intent is pending, and so no lock is held. */
+  async #freed(): Promise<number> {
+    const sinceMs = performance.now();
+    for (let poll = 0; poll < MOST_POLLS; poll++) {
+      const { executions, pending } = await this.#deployment.load();
+      if (executions === 0 && pending === 0) return performance.now() - sinceMs;
+      await sleep(FREE_POLL_MS);
+    }
+    return Infinity;
+  }
+
+  async #check(): Promise<void> {
+    await this.#load.check();
+    if (!this.#failpoint.name.includes("module")) return;
+    const statuses = [await this.#register(), await this.#register()];
+    if (
+      statuses.some((status) => status !== 204) ||
+      !(await this.#deployment.hasModule(this.#deployment.variant(this.#accesses)))
+    )
+      this.#load.problems.push(`the module can't be registered again: ${statuses.join(" ")}`);
+  }
+}

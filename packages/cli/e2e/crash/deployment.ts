@@ -1,0 +1,387 @@
+/**
+ * The processes of a crash test: one LVI server with its storage, one process with two locations, a link between them.
+ * Each can be started with a failpoint armed, says when it is reached, and is killed there by its pid.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHmac, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import {
+  encodeModuleContent,
+  KEY_HEADER,
+  type ModuleContent,
+  MODULES_PATH,
+  SIGNATURE_HEADER,
+  signedBytes,
+  TIME_HEADER,
+} from "@radical/protocol";
+import { moduleHash } from "@radical/wasm-host";
+import { buildApp } from "../../src/build/build-app.ts";
+import { bundleOwnWorker } from "../../src/build/bundle.ts";
+import { startCompiler } from "../../src/build/compile.ts";
+import { loadProject } from "../../src/config/load-config.ts";
+import { type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
+import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
+import { LOCATION_HEADER } from "../../src/dev/location-choice.ts";
+import { descendantsOf } from "../radical-process.ts";
+import { type LocationProcessInput, WORKER_FILES } from "./location-input.ts";
+
+export const LOCATIONS = ["here", "there"] as const;
+
+/** How long an intent waits for its followup before it is re-executed. */
+export const FOLLOWUP_TIMEOUT_MS = 400;
+
+const ROUND_TRIP_MS = 4;
+const KEY: DeploymentKey = { id: "crash", secret: randomBytes(32).toString("hex") };
+const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
+const LOCATION_MAIN = fileURLToPath(new URL("location-process.ts", import.meta.url));
+const SERVER_MAIN = fileURLToPath(new URL("main.ts", import.meta.resolve("@radical/lvi-server")));
+
+const SERVER_OPTIONS: readonly string[] = [
+  "--port=0",
+  "--workers=1",
+  "--log-level=warn",
+  "--exit-with-parent",
+  `--followup-timeout-ms=${FOLLOWUP_TIMEOUT_MS}`,
+];
+
+/** The application as both sides need it, built once. */
+export interface Application {
+  readonly content: ModuleContent;
+  readonly folder: string;
+  /** Of all processes: they are started often, and what Node compiles is kept by those that end by themselves. */
+  readonly environment: NodeJS.ProcessEnv;
+  remove(): Promise<void>;
+}
+
+export async function buildApplication(): Promise<Application> {
+  const compiler = await startCompiler({ colours: false });
+  const [{ app, report }, router] = await Promise.all([
+    buildApp(await loadProject(PROJECT), compiler, { optimize: false }),
+    bundleOwnWorker("dev/router.worker"),
+  ]);
+  await compiler.close();
+  if (app === null) throw new Error(JSON.stringify(report.diagnostics));
+  const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
+  const files: readonly (readonly [string, string | Uint8Array])[] = [
+    [WORKER_FILES.router, router],
+    [WORKER_FILES.worker, app.worker],
+    [WORKER_FILES.wasm, app.content.wasm],
+    [WORKER_FILES.rwWasm, app.content.rwWasm],
+    [WORKER_FILES.manifest, JSON.stringify(app.manifest)],
+  ];
+  for (const [name, content] of files) await writeFile(join(folder, name), content);
+  const environment = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+  for (const main of [SERVER_MAIN, LOCATION_MAIN]) {
+    const child = spawn(process.execPath, ["--conditions=source", main, "--help"], {
+      env: environment,
+      stdio: "ignore",
+    });
+    await once(child, "exit");
+  }
+  return { content: app.content, folder, environment, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export interface StorageChoice {
+  readonly kind: "sqlite" | "dynamodb";
+  /** Options of the server; `folder` is the deployment's own. */
+  options(folder: string): readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface ArmedAt {
+  readonly name: string;
+  /** At which time that it is reached. */
+  readonly time: number;
+}
+
+interface Line {
+  readonly event?: string;
+  readonly [field: string]: unknown;
+}
+
+/** A child process that tells of itself in lines of JSON. */
+class Speaker {
+  readonly child: ChildProcess;
+  readonly ended: Promise<NodeJS.Signals | number | null>;
+  readonly lines: Line[] = [];
+  #listeners: ((line: Line) => void)[] = [];
+  hasEnded = false;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    this.ended = (once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>).then(([code, signal]) => {
+      this.hasEnded = true;
+      return signal ?? code;
+    });
+    for (const stream of [child.stdout!, child.stderr!]) {
+      createInterface(stream).on("line", (text) => {
+        const line = parse(text);
+        this.lines.push(line);
+        for (const listener of this.#listeners) listener(line);
+      });
+    }
+  }
+
+  /** Resolves with the first such line, said already or later. */
+  said(event: string): Promise<Line> {
+    const known = this.lines.find((line) => line.event === event);
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve) => {
+      const listener = (line: Line): void => {
+        if (line.event !== event) return;
+        this.#listeners = this.#listeners.filter((other) => other !== listener);
+        resolve(line);
+      };
+      this.#listeners.push(listener);
+    });
+  }
+
+  /** The same, or null if the process ends before. */
+  async saidBeforeEnd(event: string): Promise<Line | null> {
+    return Promise.race([this.said(event), this.ended.then(() => null)]);
+  }
+
+  async listening(): Promise<Line> {
+    const line = await this.saidBeforeEnd("listening");
+    if (line === null) throw new Error(`ended before it listened: ${JSON.stringify(this.lines)}`);
+    return line;
+  }
+
+  /** `kill -9`, by pid. False: it had ended before. */
+  async kill(): Promise<boolean> {
+    if (this.child.pid !== undefined && !this.hasEnded) process.kill(this.child.pid, "SIGKILL");
+    return (await this.ended) === "SIGKILL";
+  }
+}
+
+/** What servers may never log. */
+const ALARMS: readonly unknown[] = ["determinism_alarm", "lost_write_alarm", "intent_alarm", "invariant_broken"];
+
+export class Deployment {
+  readonly #application: Application;
+  readonly #storage: StorageChoice;
+  readonly #folder: string;
+  readonly #link: DelayProxy;
+  #server: Speaker | null = null;
+  #serverPort = 0;
+  #locations: Speaker | null = null;
+  #url: string | null = null;
+  /** Since the deployment was made. */
+  kills = 0;
+  readonly alarms: Line[] = [];
+
+  private constructor(application: Application, storage: StorageChoice, folder: string, link: DelayProxy) {
+    this.#application = application;
+    this.#storage = storage;
+    this.#folder = folder;
+    this.#link = link;
+  }
+
+  static async start(application: Application, storage: StorageChoice): Promise<Deployment> {
+    const folder = await mkdtemp(join(tmpdir(), "radical-crash-"));
+    await mkdir(join(folder, "cache"));
+    let self: Deployment | null = null;
+    const link = await startDelayProxy({
+      target: () => ({ host: "127.0.0.1", port: self?.serverPort ?? 0 }),
+      roundTripMs: ROUND_TRIP_MS,
+    });
+    self = new Deployment(application, storage, folder, link);
+    try {
+      await self.startServer(null);
+      await self.registerModule(application.content);
+      await self.startLocations(null);
+    } catch (error) {
+      await self.stop();
+      throw error;
+    }
+    return self;
+  }
+
+  get serverPort(): number {
+    return this.#serverPort;
+  }
+
+  // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Resolves when it listens. */
+  async startServer(failpoint: ArmedAt | null): Promise<void> {
+    const server = this.#spawnServer(failpoint);
+    this.#listensAt(await server.listening());
+  }
+
+  /** Starts one that is to stop at a failpoint; resolves when it has, or has ended without it. */
+  async serverAt(failpoint: ArmedAt, onListening: () => Promise<void>): Promise<"reached" | "ended"> {
+    const server = this.#spawnServer(failpoint);
+    const reached = server.saidBeforeEnd("failpoint");
+    void server.said("listening").then(async (line) => {
+      this.#listensAt(line);
+      await onListening();
+    });
+    return (await reached) === null ? "ended" : "reached";
+  }
+
+  #listensAt(line: Line): void {
+    this.#serverPort = line["port"] as number;
+  }
+
+  #spawnServer(failpoint: ArmedAt | null): Speaker {
+    const child = spawn(
+      process.execPath,
+      ["--conditions=source", SERVER_MAIN, ...SERVER_OPTIONS, ...this.#storage.options(this.#folder)],
+      {
+        env: {
+          ...this.#application.environment,
+          ...this.#storage.environment,
+          RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
+          RADICAL_FAILPOINT: failpoint === null ? "" : `${failpoint.name}:${failpoint.time}`,
+        },
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
+    this.#server = new Speaker(child);
+    return this.#server;
+  }
+
+  /** False: it had ended before. */
+  async killServer(): Promise<boolean> {
+    const server = this.#server;
+    if (server === null) return false;
+    this.kills++;
+    const isKilled = await server.kill();
+    this.alarms.push(...server.lines.filter(({ event }) => ALARMS.includes(event)));
+    return isKilled;
+  }
+
+  /** SIGTERM: it drains. */
+  drainServer(): void {
+    this.#server?.child.kill("SIGTERM");
+  }
+
+  /** Registers a module as `radical dev` and a deployment do. */
+  async registerModule(content: ModuleContent): Promise<number> {
+    return this.#signed("PUT", moduleHash(content), Buffer.from(encodeModuleContent(content)));
+  }
+
+  async hasModule(content: ModuleContent): Promise<boolean> {
+    return (await this.#signed("GET", moduleHash(content), null)) === 204;
+  }
+
+  async #signed(method: string, hash: string, body: Buffer<ArrayBuffer> | null): Promise<number> {
+    const path = MODULES_PATH + hash;
+    const timeMs = Date.now();
+    const signature = createHmac("sha256", Buffer.from(KEY.secret, "hex"))
+      .update(signedBytes(method, path, timeMs, body ?? new Uint8Array()))
+      .digest("hex");
+    const response = await fetch(`http://127.0.0.1:${this.#serverPort}${path}`, {
+      method,
+      headers: { [KEY_HEADER]: KEY.id, [TIME_HEADER]: String(timeMs), [SIGNATURE_HEADER]: signature },
+      ...(body === null ? {} : { body }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  /** Another build of the application: the same handlers under another hash. */
+  variant(accesses: number): ModuleContent {
+    const { content } = this.#application;
+    return { ...content, limits: { ...content.limits, accesses } };
+  }
+
+  /** What the server says is under way. */
+  async load(): Promise<{ readonly executions: number; readonly pending: number }> {
+    const response = await fetch(`http://127.0.0.1:${this.#serverPort}/healthz`);
+    return (await response.json()) as { executions: number; pending: number };
+  }
+
+  // ── The locations ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Resolves when they serve. */
+  async startLocations(failpoint: ArmedAt | null): Promise<void> {
+    const input: LocationProcessInput = {
+      buildFolder: this.#application.folder,
+      cacheFolder: join(this.#folder, "cache"),
+      locations: LOCATIONS,
+      primary: this.#link.address,
+      key: KEY,
+      failpoint,
+    };
+    const child = spawn(process.execPath, ["--conditions=source", LOCATION_MAIN, JSON.stringify(input)], {
+      env: this.#application.environment,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.#locations = new Speaker(child);
+    this.#url = (await this.#locations.listening())["url"] as string;
+  }
+
+  /** Resolves when an armed failpoint is reached. */
+  async locationsAt(): Promise<"reached" | "ended"> {
+    return (await this.#locations!.saidBeforeEnd("failpoint")) === null ? "ended" : "reached";
+  }
+
+  /** `kill -9` of workerd, and of the process around it. */
+  async killLocations(): Promise<boolean> {
+    const locations = this.#locations;
+    if (locations === null) return false;
+    this.kills++;
+    this.#url = null;
+    if (locations.child.pid !== undefined && !locations.hasEnded) {
+      for (const pid of await descendantsOf(locations.child.pid)) process.kill(pid, "SIGKILL");
+    }
+    return locations.kill();
+  }
+
+  /** One attempt; null: no answer. */
+  async call(handler: string, args: unknown, location: string, idempotencyKey: string): Promise<Reply | null> {
+    const url = this.#url;
+    if (url === null) return null;
+    try {
+      const response = await fetch(`${url}/api/${handler}`, {
+        method: "POST",
+        body: JSON.stringify(args),
+        headers: {
+          "content-type": "application/json",
+          [LOCATION_HEADER]: location,
+          "idempotency-key": idempotencyKey,
+        },
+      });
+      const body = (await response.json()) as Omit<Reply, "status" | "path">;
+      return { ...body, status: response.status, path: response.headers.get("x-radical-path") };
+    } catch {
+      return null;
+    }
+  }
+
+  /** For storage that is a file. */
+  get file(): string {
+    return join(this.#folder, "data.sqlite");
+  }
+
+  async stop(): Promise<void> {
+    await this.killLocations();
+    await this.killServer();
+    await this.#link.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly result?: unknown;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly path: string | null;
+}
+
+function parse(text: string): Line {
+  try {
+    const line: unknown = JSON.parse(text);
+    if (typeof line === "object" && line !== null) return line as Line;
+  } catch {
+    // Not one of ours.
+  }
+  return { text };
+}

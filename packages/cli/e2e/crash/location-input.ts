@@ -1,0 +1,21 @@
+/** What a location process is started with. */
+import type { Address } from "../../src/dev/delay-proxy.ts";
+import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
+
+export interface LocationProcessInput {
+  /** With the files of {@link WORKER_FILES}. */
+  readonly buildFolder: string;
+  readonly cacheFolder: string;
+  readonly locations: readonly string[];
+  readonly primary: Address;
+  readonly key: DeploymentKey;
+  readonly failpoint: { readonly name: string; readonly time: number } | null;
+}
+
+export const WORKER_FILES = {
+  router: "router.js",
+  worker: "worker.js",
+  wasm: "module.wasm",
+  rwWasm: "module.rw.wasm",
+  manifest: "manifest.json",
+} as const;

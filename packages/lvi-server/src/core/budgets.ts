@@ -1,0 +1,136 @@
+/**
+ * What one location may use of the server, so that none can starve the others: executions under way, units held or asked
+ * for, bytes that requests keep in memory, and time that its handlers run here. A location is the name in the body that
+ * its key has signed.
+ *
+ * Run time is a bucket: what a location's runs took is put in, and leaks out at the rate of its share. It is known only
+ * when a run has ended, so a location is refused for what it has used, not for what it asks.
+ */
+
+export interface Budget {
+  readonly executions: number;
+  readonly units: number;
+  readonly bytes: number;
+  /** How many workers it may keep busy in the long run. */
+  readonly workers: number;
+  /** Of this time at that rate: what it may use at once. */
+  readonly burstMs: number;
+}
+
+/** What an execution uses until it ends. */
+export interface Usage {
+  readonly units: number;
+  readonly bytes: number;
+}
+
+/** Which budget is used up, and when it is worth asking again. */
+export interface OverBudget {
+  readonly words: string;
+  readonly retryAfterMs: number;
+}
+
+interface Account {
+  executions: number;
+  units: number;
+  bytes: number;
+  /** What its runs took and has not leaked out, as of a time. */
+  ranMs: number;
+  asOfMs: number;
+}
+
+const NOTHING = { executions: 0, units: 0, bytes: 0 };
+
+/** For what ends when others end. */
+const RETRY_MS = 1_000;
+
+/** From so many on, accounts with nothing in them are looked for. */
+const MANY_ACCOUNTS = 1_000;
+
+export class Budgets {
+  readonly #budget: Budget;
+  readonly #accounts = new Map<string, Account>();
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  /** Locations that something is known of. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /** What an execution more would be over; null: nothing. */
+  excess(location: string, { units, bytes }: Usage): OverBudget | null {
+    const most = this.#budget;
+    const has = this.#accounts.get(location) ?? NOTHING;
+    const over = (what: string): OverBudget => ({ words: `${location} has ${what}`, retryAfterMs: RETRY_MS });
+    if (has.executions + 1 > most.executions)
+      return over(`${has.executions} executions under way; at most ${most.executions}`);
+    if (has.bytes + bytes > most.bytes)
+      return over(`requests of ${has.bytes} bytes under way, and this one of ${bytes}; at most ${most.bytes}`);
+    return this.excessOfUnits(location, units);
+  }
+
+  /** What units more for an execution under way would be over; null: nothing. */
+  excessOfUnits(location: string, units: number): OverBudget | null {
+    const has = this.#accounts.get(location) ?? NOTHING;
+    if (has.units + units <= this.#budget.units) return null;
+    const words = `${location} has ${has.units} units held or asked for, and wants ${units} more; at most ${this.#budget.units}`;
+    return { words, retryAfterMs: RETRY_MS };
+  }
+
+  /** Whether a run more would be over what the location's runs may take; null: no. */
+  excessOfRuns(location: string, nowMs: number): OverBudget | null {
+    const account = this.#accounts.get(location);
+    if (account === undefined) return null;
+    const { workers, burstMs } = this.#budget;
+    const overMs = this.#leak(account, nowMs) - workers * burstMs;
+    if (overMs <= 0) return null;
+    const words = `the handlers of ${location} have used up its share of the workers`;
+    return { words, retryAfterMs: Math.max(1, Math.ceil(overMs / workers)) };
+  }
+
+  begin(location: string, usage: Usage, nowMs: number): void {
+    const account = this.#account(location, nowMs);
+    account.executions++;
+    account.units += usage.units;
+    account.bytes += usage.bytes;
+  }
+
+  grow(location: string, units: number): void {
+    this.#accounts.get(location)!.units += units;
+  }
+
+  end(location: string, usage: Usage, nowMs: number): void {
+    const account = this.#accounts.get(location)!;
+    account.executions--;
+    account.units -= usage.units;
+    account.bytes -= usage.bytes;
+    if (this.#isEmpty(account, nowMs)) this.#accounts.delete(location);
+  }
+
+  ran(location: string, tookMs: number, nowMs: number): void {
+    const account = this.#account(location, nowMs);
+    account.ranMs = this.#leak(account, nowMs) + tookMs;
+    account.asOfMs = nowMs;
+  }
+
+  #account(location: string, nowMs: number): Account {
+    let account = this.#accounts.get(location);
+    if (account === undefined) {
+      if (this.#accounts.size >= MANY_ACCOUNTS) {
+        for (const [name, other] of this.#accounts) if (this.#isEmpty(other, nowMs)) this.#accounts.delete(name);
+      }
+      this.#accounts.set(location, (account = { executions: 0, units: 0, bytes: 0, ranMs: 0, asOfMs: nowMs }));
+    }
+    return account;
+  }
+
+  #leak({ ranMs, asOfMs }: Account, nowMs: number): number {
+    return Math.max(0, ranMs - (nowMs - asOfMs) * this.#budget.workers);
+  }
+
+  #isEmpty(account: Account, nowMs: number): boolean {
+    return account.executions === 0 && this.#leak(account, nowMs) === 0;
+  }
+}

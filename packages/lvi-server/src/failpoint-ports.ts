@@ -1,0 +1,60 @@
+/** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
+import type { ExecutionTask } from "./core/execution-task.ts";
+import type { Executor } from "./execution/worker-pool.ts";
+import { armed, type Failpoint, failpoint } from "./failpoints.ts";
+import type { Storage } from "./storage/storage.ts";
+
+export function storageWithFailpoints(storage: Storage): Storage {
+  if (armed === null) return storage;
+  return {
+    isExclusive: storage.isExclusive,
+    readLease: () => storage.readLease(),
+    acquireLease: (seen, termMs) => storage.acquireLease(seen, termMs),
+    // A term of 0 gives the lease up.
+    renewLease: (epoch, termMs) =>
+      termMs === 0
+        ? storage.renewLease(epoch, termMs)
+        : between("storage.lease-renewal-unsent", "storage.lease-renewed", () => storage.renewLease(epoch, termMs)),
+    recover: (epoch) => storage.recover(epoch),
+    lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
+    load: (units) => between(null, "storage.loaded", () => storage.load(units)),
+    storeIntent: (epoch, intent) =>
+      between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
+    complete: (epoch, expects, completion) => {
+      const complete = () => storage.complete(epoch, expects, completion);
+      return expects === "pending"
+        ? between("storage.completion-unsent", "storage.completed", complete)
+        : between("storage.execution-unsent", "storage.execution-stored", complete);
+    },
+    collect: (doneBeforeMs) =>
+      between("storage.collection-unsent", "storage.collected", () => storage.collect(doneBeforeMs)),
+    storeModule: (module, content) =>
+      between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
+    modules: () => storage.modules(),
+    moduleContent: (hash) => storage.moduleContent(hash),
+    close: () => storage.close(),
+  };
+}
+
+export function executorWithFailpoints(executor: Executor): Executor {
+  if (armed === null) return executor;
+  return {
+    execute: (task) =>
+      isReExecution(task)
+        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task))
+        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task)),
+    close: () => executor.close(),
+  };
+}
+
+/** Only a re-execution runs on the set that a location declared. */
+function isReExecution({ access }: ExecutionTask): boolean {
+  return access.kind === "declared";
+}
+
+async function between<T>(before: Failpoint | null, after: Failpoint, call: () => Promise<T>): Promise<T> {
+  if (before !== null) failpoint(before);
+  const answer = await call();
+  failpoint(after);
+  return answer;
+}

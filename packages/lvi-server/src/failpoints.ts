@@ -1,0 +1,82 @@
+/**
+ * Failpoints: the places at which the crash tests stop this server, to kill it there. The environment variable
+ * RADICAL_FAILPOINT names one, as `<name>` or `<name>:<n>` for the n-th time that it is reached; without it a failpoint
+ * is one comparison. docs/internals/verification.md says what is done with them.
+ */
+import { writeSync } from "node:fs";
+
+/** All of them, with what has happened when a server stops there. */
+export const FAILPOINTS = {
+  "http.request-received": "an LVI request was read and its signature checked",
+  "http.reply-made": "the reply to an LVI request is there, and none of it was sent",
+  "http.replied": "the reply to an LVI request has been handed to the network",
+  "http.followup-received": "a followup was read and its signature checked",
+  "http.followup-reply-made": "a followup has been dealt with, and nobody was told",
+  "http.module-received": "a module was read and its signature checked",
+  "http.module-registered": "a module is stored and known, and nobody was told",
+
+  "storage.looked-up": "storage has said whether it knows an execution; the core has not heard it",
+  "storage.loaded": "storage has given values; the core has not heard it",
+  "storage.intent-unsent": "an intent is about to be stored",
+  "storage.intent-stored": "an intent is durable; the core has not heard it",
+  "storage.completion-unsent": "the writes of a pending intent are about to be applied",
+  "storage.completed": "the writes of a pending intent are applied; the core has not heard it",
+  "storage.execution-unsent": "the writes of a near-storage execution are about to be applied",
+  "storage.execution-stored": "the writes of a near-storage execution are applied; the core has not heard it",
+  "storage.lease-renewal-unsent": "the lease is about to be renewed",
+  "storage.lease-renewed": "the lease is renewed; the core has not heard it",
+  "storage.collection-unsent": "old done intents are about to be deleted",
+  "storage.collected": "old done intents are deleted",
+  "storage.module-unsent": "a module is about to be stored",
+  "storage.module-stored": "a module is durable; the core has not heard it",
+
+  "start.lease-acquired": "the server has the lease of a new epoch, and has read no pending intent",
+  "start.recovered": "the pending intents are this server's; nothing holds their locks yet",
+  "start.listening": "requests are taken, and nobody was told where",
+  "stop.draining": "new executions are refused, and those under way go on",
+  "stop.drained": "all callers have their answers, and the lease is still held",
+
+  "run.re-execution-unsent": "a re-execution is about to be given to a worker",
+  "run.re-executed": "a re-execution has ended; the core has not heard it",
+  "run.near-storage-unsent": "a near-storage run is about to be given to a worker",
+  "run.near-storage-ended": "a near-storage run has ended; the core has not heard it",
+  "worker.task-received": "a worker thread has a task and has not begun it",
+  "worker.task-done": "a worker thread has a result and has told nobody",
+
+  "sqlite.begun": "a transaction has begun and nothing is in it",
+  "sqlite.half-written": "in a transaction an intent is done, and only a part of its writes is there",
+  "sqlite.uncommitted": "all of a transaction is written and not committed",
+  "sqlite.committed": "a transaction is on disk, and nobody was told",
+
+  "dynamo.adopted": "a starting server owns one more open record; others may be left",
+  "dynamo.writes-stored": "a write set over one transaction is in parts, to which nothing refers",
+  "dynamo.decided": "a record is partly applied, and none of its writes is applied",
+  "dynamo.part-applied": "one transaction of a larger write set is applied",
+  "dynamo.all-applied": "all writes of a larger write set are applied, and its record is not done",
+  "dynamo.done": "the record of a larger write set is done, and its parts are left",
+} as const;
+
+export type Failpoint = keyof typeof FAILPOINTS;
+
+/** Of the process, from any of its threads. */
+const STDOUT = 1;
+
+/** Null: none is armed. */
+export const armed = parse(process.env["RADICAL_FAILPOINT"]);
+/** Of this thread: how often it is passed before it is where to stop. */
+let left = armed?.time ?? 0;
+
+/** If this one is armed: says so on standard output, and stops the thread for good. */
+export function failpoint(name: Failpoint): void {
+  if (armed === null || armed.name !== name || --left > 0) return;
+  writeSync(STDOUT, `${JSON.stringify({ event: "failpoint", name, pid: process.pid })}\n`);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+function parse(text: string | undefined): { readonly name: Failpoint; readonly time: number } | null {
+  if (text === undefined || text === "") return null;
+  const [name = "", time = "1"] = text.split(":");
+  if (!Object.hasOwn(FAILPOINTS, name) || !/^[1-9]\d{0,6}$/.test(time))
+    throw new Error(`RADICAL_FAILPOINT="${text}" is no <name> or <name>:<n> with a name of ${import.meta.url}`);
+  return { name: name as Failpoint, time: Number(time) };
+}

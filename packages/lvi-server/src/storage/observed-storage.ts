@@ -1,0 +1,43 @@
+/** A storage that tells how long each operation took, and which ones failed. */
+import { type Storage, StorageError } from "./storage.ts";
+
+/** `failure`: what the failed operation may have done; null: it did not fail. */
+export type StorageObserver = (operation: string, tookMs: number, failure: "none" | "unknown" | null) => void;
+
+/** The names of the operations as metrics and logs have them. */
+const OPERATIONS = {
+  readLease: "read_lease",
+  acquireLease: "acquire_lease",
+  renewLease: "renew_lease",
+  recover: "recover",
+  lookUp: "look_up",
+  load: "load",
+  storeIntent: "store_intent",
+  complete: "complete",
+  collect: "collect",
+  storeModule: "store_module",
+  modules: "modules",
+  moduleContent: "module_content",
+} as const satisfies Record<Exclude<keyof Storage, "isExclusive" | "close">, string>;
+
+export function observedStorage(storage: Storage, observe: StorageObserver): Storage {
+  const observed = Object.fromEntries(
+    Object.entries(OPERATIONS).map(([method, operation]) => [
+      method,
+      async (...args: unknown[]): Promise<unknown> => {
+        const startedAtMs = performance.now();
+        const tookMs = (): number => performance.now() - startedAtMs;
+        try {
+          const run = storage[method as keyof typeof OPERATIONS] as (...values: unknown[]) => Promise<unknown>;
+          const answer = await run.apply(storage, args);
+          observe(operation, tookMs(), null);
+          return answer;
+        } catch (error) {
+          observe(operation, tookMs(), error instanceof StorageError ? error.effect : "unknown");
+          throw error;
+        }
+      },
+    ]),
+  ) as unknown as Omit<Storage, "isExclusive" | "close">;
+  return { ...observed, isExclusive: storage.isExclusive, close: () => storage.close() };
+}

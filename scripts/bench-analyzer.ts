@@ -1,21 +1,20 @@
 /**
- * How long the analysis and the build of an application of 30 handlers take, cold and after a change:
- *
- *     pnpm bench:analyzer [--runs 7] [--checkout <folder>]
+ * `pnpm bench:analyzer`: how long the analysis and the build of an application of 30 handlers take, cold and after a change.
  *
  * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text,
  * in a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock
  * and of the processor time of the whole process: on a machine that does something else too, only the latter means
- * anything. What is built is measured, as it is shipped. `--checkout`: another checkout of this repository, installed and
- * built, to compare with; the runs alternate.
+ * anything. What is built is measured, as it is shipped.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import type { Compiler } from "../packages/cli/src/build/compile.ts";
+import { commandLine } from "../packages/analyzer/src/testing/command-line.ts";
 import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
 
+/** Of this command in a process of its own, with the checkout. */
+const SAMPLE = "--sample";
 const CHANGES = 12;
 const WARM_UP = 4;
 const HERE = fileURLToPath(new URL("..", import.meta.url));
@@ -103,33 +102,52 @@ function median(times: readonly Time[]): Time {
 }
 
 function sampleInProcess(checkout: string): Sample {
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    [fileURLToPath(import.meta.url), "--sample", checkout],
-    { encoding: "utf8" },
-  );
+  const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), SAMPLE, checkout], {
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as Sample;
 }
 
-const { values } = parseArgs({
-  options: { runs: { type: "string", default: "7" }, checkout: { type: "string" }, sample: { type: "string" } },
-});
-if (values.sample !== undefined) {
-  process.stdout.write(JSON.stringify(await sample(values.sample)));
+if (process.argv[2] === SAMPLE) {
+  process.stdout.write(JSON.stringify(await sample(process.argv[3]!)));
 } else {
-  const checkouts = [HERE, ...(values.checkout === undefined ? [] : [values.checkout])];
+  const options = commandLine({
+    name: "pnpm bench:analyzer",
+    words:
+      "Measure how long the analysis and the build of an application of 30 handlers take, cold and after a change.",
+    options: {
+      runs: { kind: "number", default: 7, least: 1, words: "processes that each figure is the median of" },
+      checkout: {
+        kind: "text",
+        placeholder: "folder",
+        words: "another checkout of this repository, installed and built, to compare with; the runs alternate",
+      },
+      json: { kind: "flag", words: "the medians as JSON" },
+    },
+    exitCodes: ["measured", "the application does not build", "wrong options"],
+    examples: [
+      ["pnpm bench:analyzer", "this checkout"],
+      ["pnpm bench:analyzer --checkout ../before --runs 15", "two in turns"],
+    ],
+  });
+  const checkouts = [HERE, ...(options.checkout === null ? [] : [options.checkout])];
   const samples = checkouts.map((): Sample[] => []);
   // The first fills the cache of V8's code.
   for (const checkout of checkouts) sampleInProcess(checkout);
-  for (let run = 0; run < Number(values.runs); run++) {
+  for (let run = 0; run < options.runs; run++) {
     for (const [index, checkout] of checkouts.entries()) samples[index]!.push(sampleInProcess(checkout));
+    process.stderr.write(`${run + 1} of ${options.runs} runs\n`);
   }
   const text = (name: string, { wallMs, cpuMs }: Time): string =>
     `${name} ${wallMs.toFixed(0).padStart(5)} ms (processor ${cpuMs.toFixed(0).padStart(5)} ms)`;
   for (const [key, label] of LABELS) {
     const [own, other] = samples.map((all) => median(all.map((one) => one[key])));
     if (own === undefined) throw new Error("no runs");
+    if (options.json) {
+      console.log(JSON.stringify({ measured: key, ...own, ...(other === undefined ? {} : { other }) }));
+      continue;
+    }
     const compared =
       other === undefined ? "" : `${text("  other", other)}  ratio ${(own.cpuMs / other.cpuMs).toFixed(2)}`;
     console.log(`${label.padEnd(54)}${text("", own)}${compared}`);

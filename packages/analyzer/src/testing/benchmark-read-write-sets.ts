@@ -1,15 +1,11 @@
 /**
- * What read/write-set functions cost beside their handlers, in this process, warm: for each handler of the fixtures and
- * the template, the accesses, the time of f and of f^rw (a whole run by the host, items in memory), and both modules.
- *
- *     pnpm bench:rw [--against <another checkout>] [--only <application or handler>] [--seconds <per handler>]
- *
- * `--against` builds and runs the same with the code of another checkout, in turns, and prints the ratios.
+ * `pnpm bench:rw`: what read/write-set functions cost beside their handlers, in this process, warm: for each handler of
+ * the fixtures and the template, the accesses, the time of f and of f^rw (a whole run by the host, items in memory), and
+ * both modules.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import type * as protocol from "@radical/protocol";
 import type { Entry, RecordTypes, UnitId, ValueType } from "@radical/protocol";
 import type * as host from "@radical/wasm-host";
@@ -18,6 +14,7 @@ import type * as pipeline from "../pipeline.ts";
 import type { BuildResult } from "../pipeline.ts";
 import type * as slicing from "../slicer.ts";
 import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
+import { commandLine } from "./command-line.ts";
 import type * as library from "./library.ts";
 import type * as running from "./run.ts";
 
@@ -174,19 +171,33 @@ interface InstantiatingPlatform {
   readonly Module: { imports(module: object): readonly { readonly module: string; readonly name: string }[] };
 }
 
-const { values } = parseArgs({
+const { against, only, seconds, json } = commandLine({
+  name: "pnpm bench:rw",
+  words: "Measure what read/write-set functions cost beside their handlers, in this process, warm: p50 and p99.",
   options: {
-    against: { type: "string" },
-    only: { type: "string" },
-    seconds: { type: "string", default: "1" },
+    against: {
+      kind: "text",
+      placeholder: "folder",
+      words:
+        "another checkout of this repository: builds and runs the same with its code, in turns, and prints the ratios",
+    },
+    only: { kind: "text", placeholder: "name", words: "only this application or handler" },
+    seconds: { kind: "number", default: 1, least: 1, words: "for each handler" },
+    json: { kind: "flag", words: "a line of JSON for each handler, in microseconds, instead of a table" },
   },
+  exitCodes: ["measured", "an application does not build, or a handler does not run", "wrong options"],
+  examples: [
+    ["pnpm bench:rw", "all handlers"],
+    ["pnpm bench:rw --only social --against ../before", "one application, compared"],
+  ],
 });
-const seconds = Number(values.seconds);
-const codes = await Promise.all([ROOT, ...(values.against === undefined ? [] : [resolve(values.against)])].map(load));
+const codes = await Promise.all([ROOT, ...(against === null ? [] : [resolve(against)])].map(load));
 const compared = codes.length > 1;
 
 const micro = (value: number): string => (value < 100 ? value.toFixed(1) : value.toFixed(0));
-const row = (...cells: readonly string[]): void => console.log(`| ${cells.join(" | ")} |`);
+const row = (...cells: readonly string[]): void => {
+  if (!json) console.log(`| ${cells.join(" | ")} |`);
+};
 const columns = ["handler", "accesses", "f p50", "f p99", "f^rw p50", "f^rw p99", "f^rw/f"];
 row(...columns, ...(compared ? ["f before", "f^rw before", "f after/before", "f^rw after/before"] : []));
 row(...[...columns, ...(compared ? ["", "", "", ""] : [])].map((_, index) => (index === 0 ? "---" : "---:")));
@@ -194,7 +205,7 @@ row(...[...columns, ...(compared ? ["", "", "", ""] : [])].map((_, index) => (in
 const modules: string[] = [];
 for (const application of BENCHMARK_APPLICATIONS) {
   const cases = application.cases.filter(
-    ({ handler }) => values.only === undefined || values.only === application.name || values.only === handler,
+    ({ handler }) => only === null || only === application.name || only === handler,
   );
   if (cases.length === 0) continue;
   const prepared = codes.map((code) => prepare(code, application));
@@ -203,6 +214,16 @@ for (const application of BENCHMARK_APPLICATIONS) {
     const [f, rw] = [after!.f.quantile(0.5), after!.rw.quantile(0.5)];
     const cells = [micro(f), micro(after!.f.quantile(0.99)), micro(rw), micro(after!.rw.quantile(0.99))];
     const ratios: string[] = [];
+    if (json)
+      console.log(
+        JSON.stringify({
+          handler: `${application.name}/${one.handler}`,
+          accesses: after!.accesses,
+          f: { p50: f, p99: after!.f.quantile(0.99) },
+          rw: { p50: rw, p99: after!.rw.quantile(0.99) },
+          before: before === undefined ? null : { f: before.f.quantile(0.5), rw: before.rw.quantile(0.5) },
+        }),
+      );
     if (before !== undefined) {
       const [oldF, oldRw] = [before.f.quantile(0.5), before.rw.quantile(0.5)];
       ratios.push(micro(oldF), micro(oldRw), (f / oldF).toFixed(2), (rw / oldRw).toFixed(2));
@@ -215,4 +236,4 @@ for (const application of BENCHMARK_APPLICATIONS) {
   });
   modules.push(`${application.name}: ${sizes.join("; before: ")}`);
 }
-console.log(`\nMicroseconds; Node ${process.version}.\n${modules.join("\n")}`);
+if (!json) console.log(`\nMicroseconds; Node ${process.version}.\n${modules.join("\n")}`);

@@ -1,35 +1,72 @@
 /**
- * `pnpm fuzz`: random programs at length, in several processes.
- *
- *     pnpm fuzz --programs 5000 --jobs 2          the seeds 0 to 4999
- *     pnpm fuzz --from 1234 --programs 1          one seed again
- *     pnpm fuzz --programs 200 --features         how often each feature of the generator occurs
- *
- * Failing programs are reduced and printed. Ctrl-C ends it with the summary so far. Exit code 1 if anything failed.
+ * `pnpm fuzz`: random programs at length, in several processes. Failing programs are reduced, printed, and written to a
+ * folder as they are found. Ctrl-C ends it with the totals so far.
  */
 import { fork, type ChildProcess } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { emptyReport, fuzzSeed, reduceFailure, type FuzzCounts, type FuzzFailure } from "./fuzz.ts";
+import { commandLine, type Command, type Option } from "./command-line.ts";
+import {
+  countFeatures,
+  emptyReport,
+  fuzzSeed,
+  reduceFailure,
+  type FeatureCounts,
+  type FuzzCounts,
+  type FuzzFailure,
+} from "./fuzz.ts";
+import { randomProgram } from "./random-program.ts";
+
+const COMMAND = {
+  name: "pnpm fuzz",
+  words:
+    "Make random handler programs, derive their read/write-set functions, and run both on random items: what a\nhandler touches must be what was said. Each program has three handlers; each of them runs on <runs> stores, up to\nthree times on each.",
+  options: {
+    from: { kind: "number", default: 0, least: 0, words: "the first seed; same seed, same program" },
+    programs: { kind: "number", default: 500, least: 1, words: "how many programs" },
+    runs: { kind: "number", default: 10, least: 1, words: "stores for each handler" },
+    jobs: { kind: "number", default: 2, least: 1, words: "processes" },
+    reduce: { kind: "number", default: 90, least: 0, words: "seconds for making a failing program small" },
+    failures: { kind: "text", placeholder: "folder", words: "where failing programs are written (default: .fuzz)" },
+    features: {
+      kind: "flag",
+      words: "count which features of the generator occur, and which an execution gets to (takes half as long again)",
+    },
+    json: { kind: "flag", words: "the totals as JSON on standard output, all else on standard error" },
+  },
+  exitCodes: ["nothing failed", "something failed", "wrong options"],
+  examples: [
+    ["pnpm fuzz --programs 5000 --jobs 2", "a long run: the seeds 0 to 4999"],
+    ["pnpm fuzz --from 1234 --programs 1", "one seed again"],
+    ["pnpm fuzz --programs 200 --features", "whether the generator gets everywhere"],
+  ],
+} as const satisfies Command<Readonly<Record<string, Option>>>;
 
 interface Task {
   readonly seed: number;
   readonly runs: number;
   readonly reduceSeconds: number;
+  readonly features: boolean;
 }
 
-interface Done {
-  readonly counts: FuzzCounts;
-  readonly features: readonly string[];
-  readonly failures: readonly FuzzFailure[];
-  /** The first failure's program, reduced. */
-  readonly reduced: string | null;
-}
+type Message =
+  | {
+      readonly kind: "explored";
+      readonly counts: FuzzCounts;
+      readonly features: readonly (readonly [string, FeatureCounts])[];
+      readonly failures: readonly FuzzFailure[];
+    }
+  /** The program of the first failure. */
+  | { readonly kind: "reduced"; readonly failure: FuzzFailure; readonly program: string }
+  | { readonly kind: "done" };
 
 /** The compiler's memory outside of the garbage collector grows with every program. */
 const PROGRAMS_PER_PROCESS = 250;
 /** A program that takes longer does not end. */
 const SECONDS_PER_PROGRAM = 120;
+/** Between two lines about how far it is. */
+const SECONDS_PER_PROGRESS = 30;
 
 if (process.send === undefined) command();
 else work();
@@ -37,52 +74,54 @@ else work();
 function work(): void {
   // The parent answers Ctrl-C.
   process.on("SIGINT", () => undefined);
-  process.on("message", ({ seed, runs, reduceSeconds }: Task) => {
+  const send = (message: Message): void => void process.send!(message);
+  process.on("message", ({ seed, runs, reduceSeconds, features }: Task) => {
     const report = emptyReport();
     fuzzSeed(seed, runs, report);
+    if (features) countFeatures(seed, runs, report);
+    send({ kind: "explored", counts: report.counts, features: [...report.features], failures: report.failures });
     const [failure] = report.failures;
     const until = performance.now() + reduceSeconds * 1000;
-    const reduced =
-      failure === undefined || reduceSeconds === 0
-        ? null
-        : reduceFailure(failure, runs, () => performance.now() < until);
-    const { counts, features, failures } = report;
-    process.send!({ counts, features: [...features.keys()], failures, reduced } satisfies Done);
+    if (failure !== undefined && reduceSeconds > 0)
+      send({ kind: "reduced", failure, program: reduceFailure(failure, runs, () => performance.now() < until) });
+    send({ kind: "done" });
   });
 }
 
 function command(): void {
-  const { values } = parseArgs({
-    options: {
-      from: { type: "string", default: "0" },
-      programs: { type: "string", default: "500" },
-      runs: { type: "string", default: "10" },
-      jobs: { type: "string", default: "2" },
-      reduce: { type: "string", default: "90" },
-      json: { type: "boolean", default: false },
-      features: { type: "boolean", default: false },
-    },
-  });
-  const from = Number(values.from);
-  const to = from + Number(values.programs);
-  const runs = Number(values.runs);
-  const reduceSeconds = Number(values.reduce);
+  const options = commandLine(COMMAND);
+  const { from, runs } = options;
+  const to = from + options.programs;
+  const folder = options.failures ?? ".fuzz";
   const report = emptyReport();
   const running = new Set<ChildProcess>();
   const started = performance.now();
   let next = from;
-  const say = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);
+  let saidAt = started;
+  const say = (line: string): void => void (options.json ? process.stderr : process.stdout).write(`${line}\n`);
+  const seconds = (): number => Math.round((performance.now() - started) / 1000);
 
   const progress = (): void => {
+    saidAt = performance.now();
     const { programs, calls } = report.counts;
-    const seconds = Math.round((performance.now() - started) / 1000);
-    say(`${programs} programs, ${calls} calls, ${report.failures.length} failures, ${seconds} s`);
+    const left =
+      programs === 0 ? "" : `, about ${Math.round((seconds() / programs) * (options.programs - programs))} s left`;
+    say(
+      `${programs} of ${options.programs} programs, ${calls} executions, ${report.failures.length} failures, ${seconds()} s${left}`,
+    );
   };
-  const fail = (failure: FuzzFailure, reduced: string | null): void => {
+  const again = (seed: number): string => `pnpm fuzz --from ${seed} --programs 1 --runs ${runs}`;
+  const write = ({ seed, handler, message }: FuzzFailure, program: string): string => {
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, `seed-${seed}.ts`);
+    writeFileSync(path, `// seed ${seed}: ${handler ?? "the program"}: ${message}\n// ${again(seed)}\n${program}\n`);
+    return path;
+  };
+  const fail = (failure: FuzzFailure): void => {
     report.failures.push(failure);
+    const [program = ""] = Object.values(randomProgram(failure.seed).files);
     say(`seed ${failure.seed}: ${failure.handler ?? "the program"}: ${failure.message}`);
-    say(`  again: pnpm fuzz --from ${failure.seed} --programs 1 --runs ${runs}`);
-    if (reduced !== null) say(`  reduced:\n${reduced.replaceAll(/^/gm, "    ")}`);
+    say(`  again: ${again(failure.seed)}\n  in ${write(failure, program)}`);
   };
   const finish = (): void => {
     for (const child of running) {
@@ -90,18 +129,36 @@ function command(): void {
       child.kill("SIGKILL");
     }
     running.clear();
-    progress();
     const { counts, features, failures } = report;
-    const shares = [...features]
-      .map(([feature, count]) => [feature, Math.round((1000 * count) / counts.programs) / 10] as const)
-      .toSorted((a, b) => a[1] - b[1]);
-    if (values.features) for (const [feature, percent] of shares) say(`${String(percent).padStart(5)} % ${feature}`);
-    const seconds = Math.round((performance.now() - started) / 1000);
-    if (values.json)
-      console.log(
-        JSON.stringify({ from, to: next, runs, seconds, ...counts, features: Object.fromEntries(shares), failures }),
+    const shares = [...features].toSorted(([, a], [, b]) => a.reached - b.reached || a.used - b.used);
+    if (options.features) {
+      const percent = (part: number, whole: number): string =>
+        whole === 0 ? "-" : `${Math.round((1000 * part) / whole) / 10} %`;
+      say("feature: in how many programs it is, in how many of those an execution gets there");
+      for (const [feature, { used, reached }] of shares)
+        say(
+          `${feature.padEnd(28)} ${percent(used, counts.programs)}, ${reached} of ${used} (${percent(reached, used)})`,
+        );
+      say(
+        `never reached: ${
+          shares
+            .filter(([, { reached }]) => reached === 0)
+            .map(([name]) => name)
+            .join(", ") || "none"
+        }`,
       );
-    else console.log(JSON.stringify({ from, to: next, seconds, ...counts, failures: failures.length }));
+    }
+    if (!options.json) {
+      progress();
+      say(
+        `${counts.sliced} handlers sliced, ${counts.recorded} recorded, ${counts.given} given; ${counts.traps} executions trapped, ${counts.aborts} aborted, ${counts.unsaid} had no set though the handler went on`,
+      );
+    }
+    const totals = { from, seconds: seconds(), ...counts };
+    const text = options.json
+      ? { ...totals, runs, features: Object.fromEntries(shares), failures }
+      : { ...totals, failures: failures.length };
+    console.log(JSON.stringify(text));
     process.exitCode = failures.length === 0 ? 0 : 1;
   };
 
@@ -126,31 +183,46 @@ function command(): void {
       seed = next++;
       clock = setTimeout(
         () => {
-          fail({ seed, handler: null, mistake: "does not end", message: "the program does not end" }, null);
+          fail({ seed, handler: null, mistake: "does not end", message: "the program does not end" });
           end();
         },
-        (SECONDS_PER_PROGRAM + reduceSeconds) * 1000,
+        (SECONDS_PER_PROGRAM + options.reduce) * 1000,
       );
-      child.send({ seed, runs, reduceSeconds } satisfies Task);
+      child.send({ seed, runs, reduceSeconds: options.reduce, features: options.features } satisfies Task);
     };
-    child.on("message", ({ counts, features, failures, reduced }: Done) => {
-      clearTimeout(clock);
-      for (const key of Object.keys(counts) as (keyof FuzzCounts)[]) report.counts[key] += counts[key];
-      for (const feature of features) report.features.set(feature, (report.features.get(feature) ?? 0) + 1);
-      for (const [index, failure] of failures.entries()) fail(failure, index === 0 ? reduced : null);
-      if (report.counts.programs % 100 === 0) progress();
-      give();
+    child.on("message", (message: Message) => {
+      switch (message.kind) {
+        case "explored":
+          for (const key of Object.keys(message.counts) as (keyof FuzzCounts)[])
+            report.counts[key] += message.counts[key];
+          for (const [feature, counts] of message.features) {
+            const all = report.features.get(feature) ?? { used: 0, reached: 0 };
+            for (const key of ["used", "reached"] as const) all[key] += counts[key];
+            report.features.set(feature, all);
+          }
+          for (const failure of message.failures) fail(failure);
+          if (performance.now() - saidAt > SECONDS_PER_PROGRESS * 1000) progress();
+          return;
+        case "reduced":
+          say(`seed ${message.failure.seed}, reduced, in ${write(message.failure, message.program)}:`);
+          say(message.program.replaceAll(/^/gm, "    "));
+          return;
+        case "done":
+          clearTimeout(clock);
+          give();
+          return;
+      }
     });
     child.on("exit", (code) => {
-      fail({ seed, handler: null, mistake: "crash", message: `the process ended with ${code}` }, null);
+      fail({ seed, handler: null, mistake: "crash", message: `the process ended with ${code}` });
       end();
     });
     give();
   };
 
   process.once("SIGINT", () => {
-    next = Math.min(next, to);
+    next = to;
     finish();
   });
-  for (let job = 0; job < Number(values.jobs); job++) startWorker();
+  for (let job = 0; job < Math.min(options.jobs, options.programs); job++) startWorker();
 }

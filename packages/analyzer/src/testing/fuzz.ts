@@ -4,9 +4,10 @@
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { buildInput } from "./library.ts";
-import { explore } from "./oracle.ts";
+import { explore, type Exploration } from "./oracle.ts";
 import { KEY_TEXTS, TABLES } from "./random-prelude.ts";
-import { randomProgram } from "./random-program.ts";
+import { MARKS, randomProgram, type RandomProgram } from "./random-program.ts";
+import { deriveNothing } from "./record-mode.ts";
 import { reduceSource } from "./reduce.ts";
 
 export interface FuzzFailure {
@@ -23,17 +24,26 @@ export interface FuzzCounts {
   programs: number;
   handlers: number;
   sliced: number;
+  recorded: number;
+  given: number;
   calls: number;
   traps: number;
   aborts: number;
   extraReads: number;
   extraWrites: number;
+  /** Executions without a set, as f^rw made an access that f does not make and no store takes. */
+  unsaid: number;
+}
+
+/** Of one feature of the generator: the programs that have it, and those in which an execution gets there. */
+export interface FeatureCounts {
+  used: number;
+  reached: number;
 }
 
 export interface FuzzReport {
   readonly counts: FuzzCounts;
-  /** In how many programs each feature occurs. */
-  readonly features: Map<string, number>;
+  readonly features: Map<string, FeatureCounts>;
   readonly failures: FuzzFailure[];
 }
 
@@ -43,42 +53,81 @@ export function emptyReport(): FuzzReport {
       programs: 0,
       handlers: 0,
       sliced: 0,
+      recorded: 0,
+      given: 0,
       calls: 0,
       traps: 0,
       aborts: 0,
       extraReads: 0,
       extraWrites: 0,
+      unsaid: 0,
     },
     features: new Map(),
     failures: [],
   };
 }
 
+/** What one exploration of a random program consists of. */
+function exploration(seed: number, handlers: readonly string[], runs: number): Exploration {
+  return {
+    strings: KEY_TEXTS,
+    integers: [0, 1, 2, 3, 4, 5],
+    keys: Object.fromEntries(TABLES.map((table) => [table, KEY_TEXTS])),
+    handlers,
+    runs,
+    callsPerRun: 3,
+    seed,
+  };
+}
+
 /** Builds and explores the program of a seed: `runs` random stores with up to three calls for each of its handlers. */
 export function fuzzSeed(seed: number, runs: number, report: FuzzReport): void {
-  const { files, handlers, features } = randomProgram(seed);
+  const program = randomProgram(seed);
   report.counts.programs++;
-  report.counts.handlers += handlers.length;
-  for (const feature of features) report.features.set(feature, (report.features.get(feature) ?? 0) + 1);
-  report.failures.push(...explorations(files, seed, runs, report.counts));
+  report.counts.handlers += program.handlers.size;
+  report.failures.push(...explorations(program, seed, runs, report.counts));
+}
+
+/** Counts the features of the program of a seed, and those that executions like the ones above get to. */
+export function countFeatures(seed: number, runs: number, { features }: Pick<FuzzReport, "features">): void {
+  const { files, handlers, features: used, offered } = randomProgram(seed, { marked: true });
+  const build = buildWith({ ...buildInput(files), optimize: false }, deriveNothing);
+  const reached = new Set<string>();
+  for (const name of handlers.keys())
+    explore(build, {
+      ...exploration(seed, [name], runs),
+      onRead: (unit) => {
+        if (unit.startsWith(`${MARKS}/`)) reached.add(unit.slice(MARKS.length + 1));
+      },
+    });
+  for (const feature of new Set([...offered, ...used])) {
+    const counts = features.get(feature) ?? { used: 0, reached: 0 };
+    if (used.has(feature)) counts.used++;
+    if (reached.has(feature)) counts.reached++;
+    features.set(feature, counts);
+  }
 }
 
 /** The program of a failure, reduced, as a handler file that can become a fixture. */
 export function reduceFailure(failure: FuzzFailure, runs: number, goesOn: () => boolean): string {
-  const { files } = randomProgram(failure.seed);
-  const [path, text] = Object.entries(files)[0]!;
+  const program = randomProgram(failure.seed);
+  const [path, text] = Object.entries(program.files)[0]!;
   return reduceSource(
     text,
     (candidate) =>
-      explorations({ [path]: candidate }, failure.seed, runs, emptyReport().counts, failure.handler).some(
-        ({ mistake }) => mistake === failure.mistake,
-      ),
+      explorations(
+        { ...program, files: { [path]: candidate } },
+        failure.seed,
+        runs,
+        emptyReport().counts,
+        failure.handler,
+      ).some(({ mistake }) => mistake === failure.mistake),
     goesOn,
   );
 }
 
 function explorations(
-  files: Readonly<Record<string, string>>,
+  { files, handlers }: Pick<RandomProgram, "files" | "handlers">,
   seed: number,
   runs: number,
   counts: FuzzCounts,
@@ -104,7 +153,8 @@ function explorations(
   }
   for (const { name, plan, transformations } of build.handlers) {
     if (only !== null && name !== only) continue;
-    if (plan.kind === "recorded") {
+    const wanted = handlers.get(name);
+    if (plan.kind === "recorded" && wanted !== "recorded") {
       const { code, message, primary } = plan.reason;
       const place = `${primary.file}:${primary.line}:${primary.column}`;
       failures.push({
@@ -115,22 +165,18 @@ function explorations(
       });
       continue;
     }
-    if (plan.kind !== "sliced") throw new Error(`${name} is ${plan.kind}`);
-    counts.sliced++;
+    if (plan.kind === "near-storage" || plan.kind !== wanted) {
+      failures.push({ seed, handler: name, mistake: `is ${plan.kind}`, message: `is ${plan.kind}, not ${wanted}` });
+      continue;
+    }
+    counts[plan.kind]++;
     try {
-      const found = explore(build, {
-        strings: KEY_TEXTS,
-        integers: [0, 1, 2, 3, 4, 5],
-        keys: Object.fromEntries(TABLES.map((table) => [table, KEY_TEXTS])),
-        handlers: [name],
-        runs,
-        callsPerRun: 3,
-        seed,
-      });
+      const found = explore(build, exploration(seed, [name], runs));
       counts.calls += found.calls;
       counts.traps += found.traps;
       counts.aborts += found.aborts;
-      if (transformations.length === 0 && found.extraReads + found.extraWrites > 0) {
+      counts.unsaid += found.unsaid;
+      if (plan.kind !== "given" && transformations.length === 0 && found.extraReads + found.extraWrites > 0) {
         const message = `says ${found.extraReads} reads and ${found.extraWrites} writes too many, without a transformation`;
         failures.push({ seed, handler: name, mistake: "inexact", message });
       }

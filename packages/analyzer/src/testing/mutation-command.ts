@@ -1,14 +1,42 @@
-/** `pnpm mutants`: which rules of the analysis can be broken, and what notices. Exit code 1 if nothing does. */
-import { allVerdicts } from "./mutation-threads.ts";
+/** `pnpm mutants`: which rules of the analysis can be broken, and what notices. */
+import { commandLine } from "./command-line.ts";
+import { verdictsOn } from "./mutation-threads.ts";
 import { faultOf } from "./mutation.ts";
 import { MUTANTS } from "./mutants.ts";
 
-const faults = MUTANTS.flatMap((mutant) => faultOf(mutant) ?? []);
-for (const fault of faults) console.log(`can't be made: ${fault}`);
-const verdicts = faults.length === 0 ? await allVerdicts() : [];
-console.log("| rule | in | caught by |\n| --- | --- | --- |");
-for (const { rule, file } of MUTANTS) {
-  const verdict = verdicts.find((other) => other.rule === rule);
-  console.log(`| ${rule} | ${file} | ${verdict?.caughtBy ?? "**nothing**"} |`);
+const { only, json, threads } = commandLine({
+  name: "pnpm mutants",
+  words: "Break each rule of the analysis in turn, and see which handler of the fixtures notices.",
+  options: {
+    only: { kind: "text", placeholder: "text", words: "only rules and files with this text in them" },
+    threads: { kind: "number", default: 2, least: 1, words: "how many at a time" },
+    json: { kind: "flag", words: "the verdicts as JSON instead of a table" },
+  },
+  exitCodes: ["every mutant is caught", "one survives, or can't be made", "wrong options"],
+  examples: [
+    ["pnpm mutants", "all"],
+    ["pnpm mutants --only widening", "some"],
+  ],
+});
+const chosen = MUTANTS.filter(({ rule, file }) => only === null || rule.includes(only) || file.includes(only));
+const faults = chosen.flatMap((mutant) => faultOf(mutant) ?? []);
+for (const fault of faults) process.stderr.write(`can't be made: ${fault}\n`);
+let done = 0;
+const verdicts =
+  faults.length > 0
+    ? []
+    : await verdictsOn(chosen, threads, ({ rule, caughtBy, seconds }) => {
+        const noticed = caughtBy ?? "NOTHING NOTICES";
+        process.stderr.write(`${++done} of ${chosen.length}: ${rule}: ${noticed} (${seconds.toFixed(1)} s)\n`);
+      });
+if (json) console.log(JSON.stringify(verdicts));
+else {
+  console.log("| rule | in | caught by | seconds |\n| --- | --- | --- | ---: |");
+  for (const { rule, file } of chosen) {
+    const verdict = verdicts.find((other) => other.rule === rule);
+    console.log(`| ${rule} | ${file} | ${verdict?.caughtBy ?? "**nothing**"} | ${verdict?.seconds.toFixed(1) ?? ""} |`);
+  }
+  const caught = verdicts.filter(({ caughtBy }) => caughtBy !== null).length;
+  console.log(`\n${caught} of ${chosen.length} are caught.`);
 }
-process.exitCode = verdicts.length === MUTANTS.length && verdicts.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1;
+process.exitCode = verdicts.length === chosen.length && verdicts.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1;

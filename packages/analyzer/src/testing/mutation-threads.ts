@@ -1,23 +1,32 @@
-/** For tests: the mutation check in two threads. */
+/** For tests: the mutation check in threads. */
 import { Worker } from "node:worker_threads";
 import type { Verdict } from "./mutation.ts";
+import { MUTANTS, type Mutant } from "./mutants.ts";
 
-const THREADS = 2;
-
-export async function allVerdicts(): Promise<Verdict[]> {
-  const parts = await Promise.all(Array.from({ length: THREADS }, (_, thread) => verdictsOf(thread)));
-  return parts.flat();
-}
-
-function verdictsOf(thread: number): Promise<Verdict[]> {
+/** The verdicts, each told as it is there. */
+export async function verdictsOn(
+  mutants: readonly Mutant[],
+  threads: number,
+  onVerdict: (verdict: Verdict) => void = () => undefined,
+): Promise<Verdict[]> {
+  const left = mutants.map((mutant) => MUTANTS.indexOf(mutant));
   const verdicts: Verdict[] = [];
-  const worker = new Worker(new URL("mutation-worker.ts", import.meta.url), {
-    workerData: { from: thread, step: THREADS },
-    execArgv: ["--conditions=source"],
-  });
-  worker.on("message", (verdict: Verdict) => verdicts.push(verdict));
-  return new Promise((resolve, reject) => {
-    worker.once("error", reject);
-    worker.once("exit", () => resolve(verdicts));
-  });
+  const work = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const worker = new Worker(new URL("mutation-worker.ts", import.meta.url), { execArgv: ["--conditions=source"] });
+      const give = (): void => {
+        const index = left.shift();
+        if (index === undefined) void worker.terminate().then(() => resolve(), reject);
+        else worker.postMessage(index);
+      };
+      worker.once("error", reject);
+      worker.on("message", (verdict: Verdict) => {
+        verdicts.push(verdict);
+        onVerdict(verdict);
+        give();
+      });
+      give();
+    });
+  await Promise.all(Array.from({ length: Math.min(threads, mutants.length) }, work));
+  return verdicts;
 }

@@ -19,6 +19,7 @@ export interface Verdict {
   readonly rule: string;
   /** What noticed; null: the mutant survived. */
   readonly caughtBy: string | null;
+  readonly seconds: number;
 }
 
 const SOURCE = new URL("../", import.meta.url);
@@ -75,13 +76,19 @@ export class MutationCheck {
   }
 
   async check(mutant: Mutant): Promise<Verdict> {
+    const started = performance.now();
+    const verdict = (caughtBy: string | null): Verdict => ({
+      rule: mutant.rule,
+      caughtBy,
+      seconds: (performance.now() - started) / 1000,
+    });
     const url = new URL(`slicer.ts?mutant=${MUTANTS.indexOf(mutant)}`, SOURCE).href;
     const mutated = ((await import(url)) as { readonly slicer: Slicer }).slicer;
     for (const application of this.applications) {
       const caughtBy = this.noticed(application, mutated, mutant.noticedBy);
-      if (caughtBy !== null) return { rule: mutant.rule, caughtBy };
+      if (caughtBy !== null) return verdict(caughtBy);
     }
-    return { rule: mutant.rule, caughtBy: null };
+    return verdict(null);
   }
 
   private noticed({ input, sources }: Application, mutated: Slicer, noticedBy: string | undefined): string | null {

@@ -1,25 +1,53 @@
 /**
  * For tests: the soundness of read/write-set functions, by execution. On the same items, what f touches must be
- * within what f^rw said, and f^rw must come to the same set when it learns the items in rounds, as at a location.
+ * within what f^rw said, and f^rw must come to the same set when it learns the items in rounds, as at a location. So
+ * must record mode, where f itself says what it touches.
  *
- * Random calls run one after the other on one store, so that later calls find what earlier ones wrote.
+ * Random calls run one after the other on one store, so that later calls find what earlier ones wrote. Then they run
+ * again in the other order, and the last of them in an instance that has never run: nothing may be different.
  */
+import { isDeepStrictEqual } from "node:util";
 import {
   encodeArguments,
   INTEGER_RANGES,
   CborWriter,
+  unitId,
   type Outcome,
   type RecordTypes,
   type UnitId,
   type ValueType,
 } from "@radical/protocol";
-import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
+import {
+  deriveAccessSet,
+  recordHandler,
+  runHandler,
+  type AccessSet,
+  type DerivedSet,
+  type HandlerModule,
+  type Invocation,
+  type RecordedRun,
+} from "@radical/wasm-host";
 import fc from "fast-check";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
 
+/** What is known of a handler's set. */
+interface Known {
+  readonly kind: "sliced" | "given" | "recorded";
+  /** A slice without transformations: it makes f's accesses, and ends where f does. */
+  readonly exact: boolean;
+}
+
+/** All that an execution shows. */
+interface Shown {
+  readonly derived: DerivedSet | null;
+  readonly recorded: RecordedRun;
+}
+
 interface Comparison {
   readonly outcome: Outcome;
+  /** f^rw gives no set, as it makes an access that f does not make and no store takes. */
+  readonly unsaid: boolean;
   /** Said, but not touched, although the handler came to its result. */
   readonly extraReads: number;
   readonly extraWrites: number;
@@ -30,59 +58,82 @@ interface Comparison {
 /** More rounds than any handler of a test has levels of dependent reads. */
 const MAX_ROUNDS = 100;
 
-/**
- * Runs f^rw and f on the items and compares. Throws an error that names the unit if f^rw missed one. Null: there is no
- * set, because f makes an access that no store takes or, with `exact: false`, f^rw says more than the host lets it. (What
- * uses up memory or stack where f does not is no end of it, and a mistake.)
- */
-function compareRuns(
-  module: HandlerModule,
-  invocation: Invocation,
-  items: Items,
-  { exact }: { readonly exact: boolean },
-): Comparison | null {
-  const { handler } = invocation;
-  const snapshot = snapshotOf(items);
-  const derived = deriveAccessSet(module, invocation, snapshot);
-  if (derived.kind === "failed") {
-    const { run } = recordHandler(module, invocation, snapshot, { guess: false });
-    const isInvalid = run?.outcome.kind === "trap" && run.outcome.code === "invalid_access";
-    const isEndless = /memory|stack/.test(derived.reason);
-    if (isInvalid || (!exact && !isEndless)) return null;
-    throw new Error(`${handler}: ${derived.reason}`);
-  }
-  const fenced = runHandler(module, invocation, snapshot, derived.set);
-  if (fenced.kind === "undeclared") throw new Error(`${handler}: f^rw missed the ${fenced.mode} of ${fenced.unit}`);
-  if (fenced.kind === "missing") throw new Error(`${handler}: ${fenced.unit} is not in a complete snapshot`);
+/** Of the words of a trap: where f^rw may end although f goes on, if it says more than f touches. */
+const NO_STORE_TAKES = /^the read\/write-set function trapped: (more than \d+ |invalid key )/;
 
-  const captured = new Set<UnitId>();
-  for (let round = 0; ; round++) {
-    if (round === MAX_ROUNDS) throw new Error(`${handler}: no final set after ${MAX_ROUNDS} rounds`);
-    const partial = deriveAccessSet(module, invocation, (unit) => (captured.has(unit) ? snapshot(unit) : undefined));
-    if (partial.kind === "failed") throw new Error(`${handler}: round ${round}: ${partial.reason}`);
-    if (partial.missing.length === 0) {
-      const same =
-        sorted(partial.set.reads) === sorted(derived.set.reads) &&
-        sorted(partial.set.writes) === sorted(derived.set.writes);
-      if (!same) throw new Error(`${handler}: the set found in rounds is not that found at once`);
-      break;
-    }
-    for (const unit of partial.missing) captured.add(unit);
-  }
-  // Where the handler traps or aborts, f^rw may go on.
-  const ended = fenced.outcome.kind !== "result";
-  const touched = new Set(fenced.reads);
-  const extra = ended ? [] : [...derived.set.reads].filter((unit) => !touched.has(unit));
+function execute(module: HandlerModule, { kind }: Known, invocation: Invocation, items: Items): Shown {
+  const snapshot = snapshotOf(items);
   return {
-    outcome: fenced.outcome,
-    extraReads: extra.length,
-    extraWrites: ended ? 0 : derived.set.writes.size - fenced.writes.length,
-    extraOwnReads: extra.filter((unit) => derived.set.writes.has(unit)).length,
+    derived: kind === "recorded" ? null : deriveAccessSet(module, invocation, snapshot),
+    recorded: recordHandler(module, invocation, snapshot, { guess: false }),
   };
 }
 
-function sorted(units: ReadonlySet<UnitId>): string {
-  return [...units].toSorted().join("\n");
+/** The same module, which has no instance yet. */
+function asNew(module: HandlerModule): HandlerModule {
+  return { ...module, f: structuredClone(module.f), rw: structuredClone(module.rw) };
+}
+
+/**
+ * Compares f^rw with f on the items. Throws an error that names the unit if f^rw missed one. It gives a set wherever f
+ * makes accesses that a store takes; only if it says more than f touches, it may fail at such an access of its own. (What
+ * uses up memory or stack where f does not is a mistake.)
+ */
+function compareRuns(
+  module: HandlerModule,
+  known: Known,
+  invocation: Invocation,
+  items: Items,
+  { derived, recorded: { run, set: touched } }: Shown,
+): Comparison {
+  const { handler } = invocation;
+  const snapshot = snapshotOf(items);
+  if (run === null) throw new Error(`${handler} did not end`);
+  const { outcome } = run;
+  if (derived?.kind === "failed") {
+    const isInvalid = outcome.kind === "trap" && outcome.code === "invalid_access";
+    if (!isInvalid && (known.exact || !NO_STORE_TAKES.test(derived.reason)))
+      throw new Error(`${handler}: ${derived.reason}`);
+    return { outcome, unsaid: !isInvalid, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
+  }
+  const set = derived?.set ?? touched;
+  const fenced = runHandler(module, invocation, snapshot, set);
+  if (fenced.kind === "undeclared") throw new Error(`${handler}: f^rw missed the ${fenced.mode} of ${fenced.unit}`);
+  if (fenced.kind === "missing") throw new Error(`${handler}: ${fenced.unit} is not in a complete snapshot`);
+  if (!isDeepStrictEqual(fenced, run)) throw new Error(`${handler}: the run within the set is another`);
+  const inRounds = setInRounds(module, known, invocation, items);
+  if (!isDeepStrictEqual(inRounds, { reads: set.reads, writes: set.writes }))
+    throw new Error(`${handler}: the set found in rounds is not that found at once`);
+  // Where the handler traps or aborts, f^rw may go on.
+  const ended = outcome.kind !== "result";
+  const extra = ended ? [] : [...set.reads].filter((unit) => !touched.reads.has(unit));
+  return {
+    outcome,
+    unsaid: false,
+    extraReads: extra.length,
+    extraWrites: ended ? 0 : [...set.writes].filter((unit) => !touched.writes.has(unit)).length,
+    extraOwnReads: extra.filter((unit) => set.writes.has(unit)).length,
+  };
+}
+
+/** The set as a location finds it, which knows no item at first and captures what is missing. */
+function setInRounds(module: HandlerModule, { kind }: Known, invocation: Invocation, items: Items): AccessSet {
+  const { handler } = invocation;
+  const snapshot = snapshotOf(items);
+  const captured = new Set<UnitId>();
+  const known = (unit: UnitId): ReturnType<typeof snapshot> | undefined =>
+    captured.has(unit) ? snapshot(unit) : undefined;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const partial =
+      kind === "recorded"
+        ? recordHandler(module, invocation, known, { guess: true })
+        : deriveAccessSet(module, invocation, known);
+    if ("kind" in partial && partial.kind === "failed")
+      throw new Error(`${handler}: round ${round}: ${partial.reason}`);
+    if (partial.missing.length === 0) return { reads: partial.set.reads, writes: partial.set.writes };
+    for (const unit of partial.missing) captured.add(unit);
+  }
+  throw new Error(`${handler}: no final set after ${MAX_ROUNDS} rounds`);
 }
 
 export interface Exploration {
@@ -93,12 +144,17 @@ export interface Exploration {
   /** Random stores with random calls. */
   readonly runs?: number;
   readonly callsPerRun?: number;
-  /** Keys by table for the items that are there at the start; default: the strings. */
+  /**
+   * Keys by table for the items that are there at the start; default: the strings. If they are given, most items are
+   * there in half of the stores, and other tables stay empty.
+   */
   readonly keys?: Readonly<Record<string, readonly string[]>>;
   readonly seed?: number;
   /** Whether calls that fail are minimized; default true. */
   readonly shrink?: boolean;
-  /** Only these handlers; default: all that have a read/write-set function. */
+  /** Learns of everything that a handler reads. */
+  readonly onRead?: (unit: UnitId) => void;
+  /** Only these handlers; default: all that are sliced. */
   readonly handlers?: readonly string[];
 }
 
@@ -111,34 +167,24 @@ export interface Findings {
   readonly extraWrites: number;
   /** Of the extra reads those of units that the handler may have written itself. */
   readonly extraOwnReads: number;
+  /** Executions without a set, as f^rw made an access that f does not make and no store takes. */
+  readonly unsaid: number;
 }
+
+/** From so many executions on, f^rw must give a set in half of them. */
+const ENOUGH_TO_JUDGE = 10;
 
 /** Calls handlers at random and compares each call. Throws fast-check's error, with the calls minimized. */
 export function explore(build: BuildResult, exploration: Exploration): Findings {
   const { strings, integers = [0, 1, 2, 3, 7, -1], runs = 50, callsPerRun = 12, seed = 1 } = exploration;
   const module = moduleOf(build);
-  const handlers = build.handlers.filter(
-    ({ name, plan }) => plan.kind === "sliced" && (exploration.handlers?.includes(name) ?? true),
+  const handlers = build.handlers.filter(({ name, plan }) =>
+    exploration.handlers === undefined ? plan.kind === "sliced" : exploration.handlers.includes(name),
   );
   if (handlers.length === 0) throw new Error("no handler has a read/write-set function");
-  const transformed = new Set(
-    handlers.flatMap(({ name, transformations }) => (transformations.length === 0 ? [] : [name])),
-  );
+  const known = new Map(handlers.map((handler) => [handler.name, knownOf(handler)]));
   const json = (type: ValueType): fc.Arbitrary<unknown> => arbitraryJson(type, build.records, { strings, integers }, 4);
-  // Some items were written when their records had fewer fields.
-  const item = fc.oneof(
-    ...[build.records, build.records, build.records, older(build.records, 0), older(build.records, 1)].flatMap(
-      (records) =>
-        build.tables.map(({ name, type }) =>
-          fc.record({
-            unit: fc.constantFrom(...(exploration.keys?.[name] ?? strings)).map((key) => `${name}/${key}`),
-            value: arbitraryJson(type, records, { strings, integers }, 4).map((value) =>
-              encodeItem(type, records, value),
-            ),
-          }),
-        ),
-    ),
-  );
+  const start = arbitraryItems(build, exploration, { strings, integers });
   const call = fc.oneof(
     ...handlers.map(({ name, parameters }) =>
       fc.record({
@@ -148,39 +194,108 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
       }),
     ),
   );
-  const findings = { calls: 0, results: 0, aborts: 0, traps: 0, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
+  const findings = {
+    calls: 0,
+    results: 0,
+    aborts: 0,
+    traps: 0,
+    extraReads: 0,
+    extraWrites: 0,
+    extraOwnReads: 0,
+    unsaid: 0,
+  };
+  const rates = new Map(handlers.map(({ name }) => [name, { calls: 0, unsaid: 0 }]));
   fc.assert(
-    fc.property(
-      build.tables.length === 0 ? fc.constant([]) : fc.array(item, { maxLength: 20 }),
-      fc.array(call, { minLength: 1, maxLength: callsPerRun }),
-      (start, calls) => {
-        const items: Items = new Map(start.map(({ unit, value }) => [unit, value]));
-        for (const { handler, json: args, draw } of calls) {
-          const { parameters } = handlers.find(({ name }) => name === handler)!;
-          const encoded = encodeArguments(parameters, build.records, args);
-          if (encoded.kind === "problem") throw new Error(encoded.problem.message);
-          const environment = { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(draw) };
-          const invocation = { handler, args: encoded.bytes, environment };
-          const compared = compareRuns(module, invocation, items, { exact: !transformed.has(handler) });
-          findings.calls++;
-          findings.extraReads += compared?.extraReads ?? 0;
-          findings.extraWrites += compared?.extraWrites ?? 0;
-          findings.extraOwnReads += compared?.extraOwnReads ?? 0;
-          if (compared?.outcome.kind === "result") findings.results++;
-          else if (compared?.outcome.kind === "abort") findings.aborts++;
-          else findings.traps++;
-          const { run } = recordHandler(module, invocation, snapshotOf(items), { guess: false });
-          if (run === null) throw new Error(`${handler} did not end`);
-          for (const { unit, value } of run.writes) {
-            if (value === null) items.delete(unit);
-            else items.set(unit, value);
-          }
+    fc.property(start, fc.array(call, { minLength: 1, maxLength: callsPerRun }), (initial, calls) => {
+      let items: Items = new Map(initial);
+      const executed: { readonly invocation: Invocation; readonly items: Items; readonly shown: Shown }[] = [];
+      for (const { handler, json: args, draw } of calls) {
+        const { parameters } = handlers.find(({ name }) => name === handler)!;
+        const encoded = encodeArguments(parameters, build.records, args);
+        if (encoded.kind === "problem") throw new Error(encoded.problem.message);
+        const environment = { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(draw) };
+        const invocation = { handler, args: encoded.bytes, environment };
+        const shown = execute(module, known.get(handler)!, invocation, items);
+        executed.push({ invocation, items, shown });
+        for (const unit of shown.recorded.set.reads) exploration.onRead?.(unit);
+        const compared = compareRuns(module, known.get(handler)!, invocation, items, shown);
+        findings.calls++;
+        findings.extraReads += compared.extraReads;
+        findings.extraWrites += compared.extraWrites;
+        findings.extraOwnReads += compared.extraOwnReads;
+        if (compared.outcome.kind === "result") findings.results++;
+        else if (compared.outcome.kind === "abort") findings.aborts++;
+        else findings.traps++;
+        const rate = rates.get(handler)!;
+        rate.calls++;
+        if (compared.unsaid) {
+          rate.unsaid++;
+          findings.unsaid++;
         }
-      },
-    ),
+        items = new Map(items);
+        for (const { unit, value } of shown.recorded.run?.writes ?? []) {
+          if (value === null) items.delete(unit);
+          else items.set(unit, value);
+        }
+      }
+      const again = (where: HandlerModule, index: number): void => {
+        const { invocation, items: before, shown } = executed[index]!;
+        if (!isDeepStrictEqual(execute(where, known.get(invocation.handler)!, invocation, before), shown))
+          throw new Error(
+            `${invocation.handler}: another run where ${where === module ? "others ran" : "none ran"} before`,
+          );
+      };
+      for (let index = executed.length - 2; index >= 0; index--) again(module, index);
+      if (executed.length > 1) again(asNew(module), executed.length - 1);
+    }),
     { numRuns: runs, seed, endOnFailure: exploration.shrink === false },
   );
+  for (const [name, { calls, unsaid }] of rates)
+    if (calls >= ENOUGH_TO_JUDGE && 2 * unsaid > calls)
+      throw new Error(`${name}: f^rw gives no set in ${unsaid} of ${calls} executions in which f goes on`);
   return findings;
+}
+
+function knownOf({ name, plan, transformations }: BuildResult["handlers"][number]): Known {
+  if (plan.kind === "near-storage") throw new Error(`${name} runs near storage`);
+  return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0 };
+}
+
+function arbitraryItems(build: BuildResult, { keys }: Exploration, pools: Pools): fc.Arbitrary<[UnitId, Uint8Array][]> {
+  const tables = build.tables.filter(({ name }) => keys === undefined || Object.hasOwn(keys, name));
+  if (tables.length === 0) return fc.constant([]);
+  const keysOf = (table: string): readonly string[] => keys?.[table] ?? pools.strings;
+  const valueOf = (type: ValueType): fc.Arbitrary<Uint8Array> =>
+    // Some items were written when their records had fewer fields.
+    fc.oneof(
+      ...[build.records, build.records, build.records, older(build.records, 0), older(build.records, 1)].map(
+        (records) => arbitraryJson(type, records, pools, 4).map((value) => encodeItem(type, records, value)),
+      ),
+    );
+  const some = fc.array(
+    fc.oneof(
+      ...tables.map(({ name, type }) =>
+        fc.tuple(
+          fc.constantFrom(...keysOf(name)).map((key) => unitId(name, key)),
+          valueOf(type),
+        ),
+      ),
+    ),
+    { maxLength: 20 },
+  );
+  if (keys === undefined) return some;
+  const most = fc
+    .tuple(
+      ...tables.flatMap(({ name, type }) =>
+        keysOf(name).map((key) =>
+          fc
+            .option(valueOf(type), { freq: 6 })
+            .map((value): readonly [UnitId, Uint8Array | null] => [unitId(name, key), value]),
+        ),
+      ),
+    )
+    .map((all) => all.flatMap(([unit, value]): [UnitId, Uint8Array][] => (value === null ? [] : [[unit, value]])));
+  return fc.oneof(some, most);
 }
 
 /** Every second field only. */

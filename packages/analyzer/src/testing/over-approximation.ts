@@ -1,13 +1,11 @@
 /**
- * For tests: how much more f^rw says than f touches, by what the slice gave up. As a command it prints the table for the
- * applications in `fixtures/` and for random programs:
- *
- *     pnpm over-approximation [--programs 100] [--from 0]
+ * For tests: how much more f^rw says than f touches, by what the slice gave up. `pnpm over-approximation` prints the table
+ * for the applications in `fixtures/` and for random programs.
  */
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
+import { commandLine } from "./command-line.ts";
 import { APPLICATIONS, fixture } from "./fixtures.ts";
 import { buildInput } from "./library.ts";
 import { explore, type Exploration } from "./oracle.ts";
@@ -52,31 +50,49 @@ function built(files: Readonly<Record<string, string>>): BuildResult {
   return buildWith({ ...buildInput(files), optimize: false }, slicer);
 }
 
-function print(title: string, table: OverApproximation): void {
-  for (const [kinds, { handlers, calls, reads, ownReads, writes }] of table) {
+function rowsOf(title: string, table: OverApproximation): string[] {
+  return Array.from(table, ([kinds, { handlers, calls, reads, ownReads, writes }]) => {
     const perCall = (count: number): string => (count / calls).toFixed(3);
-    console.log(
-      `| ${title} | ${kinds} | ${handlers} | ${calls} | ${perCall(reads)} | ${perCall(ownReads)} | ${perCall(writes)} |`,
-    );
-  }
+    return `| ${title} | ${kinds} | ${handlers} | ${calls} | ${perCall(reads)} | ${perCall(ownReads)} | ${perCall(writes)} |`;
+  });
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { values } = parseArgs({
-    options: { programs: { type: "string", default: "100" }, from: { type: "string", default: "0" } },
+  const { from, programs, json } = commandLine({
+    name: "pnpm over-approximation",
+    words:
+      "Measure how much more read/write-set functions say than handlers touch, by the transformations of the slice.",
+    options: {
+      programs: { kind: "number", default: 100, least: 0, words: "random programs" },
+      from: { kind: "number", default: 0, least: 0, words: "seed of the first" },
+      json: { kind: "flag", words: "JSON instead of a table" },
+    },
+    exitCodes: ["measured", "a read/write-set function is wrong", "wrong options"],
+    examples: [["pnpm over-approximation --programs 0", "the applications only"]],
   });
-  console.log(
-    "| | transformations | handlers | calls | extra reads per call | of those of own writes | extra writes per call |",
-  );
-  console.log("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
+  const tables = new Map<string, OverApproximation>();
+  const done = (title: string, table: OverApproximation): void => {
+    tables.set(title, table);
+    process.stderr.write(`${title} measured\n`);
+  };
   for (const { name, strings, integers } of APPLICATIONS)
-    print(name, measureOverApproximation(built(fixture(name)), { strings, integers, runs: 100, callsPerRun: 5 }));
+    done(name, measureOverApproximation(built(fixture(name)), { strings, integers, runs: 100, callsPerRun: 5 }));
   const random: OverApproximation = new Map();
-  const from = Number(values.from);
-  for (let seed = from; seed < from + Number(values.programs); seed++) {
+  for (let seed = from; seed < from + programs; seed++) {
     const keys = Object.fromEntries(TABLES.map((table) => [table, KEY_TEXTS]));
     const exploration = { strings: KEY_TEXTS, integers: [0, 1, 2, 3, 4, 5], keys, runs: 15, callsPerRun: 3, seed };
     measureOverApproximation(built(randomProgram(seed).files), exploration, random);
+    if ((seed - from) % 20 === 19) process.stderr.write(`${seed - from + 1} of ${programs} random programs\n`);
   }
-  print("random programs", random);
+  done("random programs", random);
+  if (json) {
+    const entries = Array.from(tables, ([title, table]) => [title, Object.fromEntries(table)] as const);
+    console.log(JSON.stringify(Object.fromEntries(entries)));
+  } else {
+    console.log(
+      "| | transformations | handlers | calls | extra reads per call | of those of own writes | extra writes per call |",
+    );
+    console.log("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
+    for (const [title, table] of tables) for (const row of rowsOf(title, table)) console.log(row);
+  }
 }

@@ -16,6 +16,8 @@ export class Item {
   parts: Part[] = [];
   other: Part | null = null;
   flag: bool = false;
+  ratio: f64 = 0.5;
+  tiny: u8 = 3;
   constructor(public id: string) {}
 }
 const A = new Table<Item>("A");
@@ -130,5 +132,28 @@ function odd(n: i32, text: string): bool { if (n <= 0) { B.has(key(text)); retur
 function rank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => q.x - p.x); return copy; }
 function slowRank(nodes: Node[]): Node[] { const copy = nodes.slice(0); copy.sort((p, q) => slow(p.s) - slow(q.s)); return copy; }
 function best(texts: string[]): string[] { return texts.slice(0).sort((p, q) => slow(q) - slow(p)).slice(0, 2); }
+class Store<T> {
+  constructor(public table: Table<T>) {}
+  find(id: string): T | null { return this.table.get(key(id)); }
+  keep(id: string, value: T): void { this.table.put(key(id), value); }
+  drop(id: string): bool { const known = this.table.has(key(id)); if (known) this.table.delete(key(id)); return known; }
+}
+const stores: Store<Item>[] = [new Store<Item>(A), new Store<Item>(B)];
+class Shelf { static table: Table<Item> = C; store: Store<Item> = stores[0]; }
+class Board {
+  constructor(public list: string[]) {}
+  ranked(): string[] { const copy = this.list.slice(0); copy.sort((p, q) => slow(q) - slow(p)); return copy; }
+  top(n: i32): string[] { return this.ranked().slice(0, n); }
+}
+function ordered(texts: string[], most: i32 = 2): string[] { return texts.slice().sort((p, q) => slow(p) - slow(q)).slice(0, most); }
+function n7(n: i32): i32 { return n & 7; }
+function walk(from: Item | null, depth: i32): i32 {
+  if (from == null || depth <= 0) return 0;
+  let sum = from.n;
+  for (let i = 0; i < from.list.length && i < 2; i++) sum += walk(A.get(key(from.list[i])), depth - 1);
+  return sum;
+}
+function tree(node: Node, depth: i32): string { if (depth <= 0) return node.s; B.has(key(node.s)); const left = tree(shared, depth - 1); return clip(left + tree(node, depth - 2)); }
+function spread(text: string, n: i32 = count, other: string = text + n.toString()): string { return clip(text + n.toString() + other); }
 function check(text: string): i32 { if (slow(text) == 77) abort(409, "slow", text); return text.length; }
 `;

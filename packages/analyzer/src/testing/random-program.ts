@@ -8,15 +8,30 @@ import { PRELUDE } from "./random-prelude.ts";
 
 export interface RandomProgram {
   readonly files: Readonly<Record<string, string>>;
-  readonly handlers: readonly string[];
-  /** What of `FEATURES` it uses. */
+  /** The handlers, and how the set of each is to be known. */
+  readonly handlers: ReadonlyMap<string, "sliced" | "recorded" | "given">;
+  /** The features that it uses. */
   readonly features: ReadonlySet<string>;
+  /** The features that it could have used. */
+  readonly offered: ReadonlySet<string>;
 }
+
+/** In a marked program, an execution that gets to a feature reads the item of that name in this table. */
+export const MARKS = "Marks";
+
+const MARKING = `
+const ${MARKS} = new Table<string>("${MARKS}");
+function mark(feature: string): void { ${MARKS}.has(feature); }
+function marked<T>(feature: string, value: T): T { mark(feature); return value; }
+`;
 
 type TypeName =
   | "i32"
   | "string"
   | "bool"
+  | "f64"
+  | "u8"
+  | "i64"
   | "Node"
   | "Node | null"
   | "Item | null"
@@ -43,6 +58,9 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "i32",
   "string",
   "bool",
+  "f64",
+  "u8",
+  "i64",
   "Node",
   "Node | null",
   "Item | null",
@@ -65,6 +83,16 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "(n: i32) => i32",
 ];
 
+/** Of every handler. */
+const PARAMETERS: readonly { readonly name: string; readonly type: TypeName }[] = [
+  { name: "a", type: "string" },
+  { name: "n", type: "i32" },
+  { name: "many", type: "string[]" },
+  { name: "x", type: "f64" },
+  { name: "small", type: "u8" },
+  { name: "long", type: "i64" },
+];
+
 const COMMON_TYPES: readonly TypeName[] = ["i32", "string", "bool", "Node", "Item | null", "string[]", "Node[]"];
 
 interface Variable {
@@ -83,13 +111,15 @@ interface Helper {
 /** Ways to write something by the feature that each of them uses; null: not possible here. */
 type Choices = Readonly<Record<string, () => string | null>>;
 
-export function randomProgram(seed: number): RandomProgram {
+/** `marked`: the same program, which also writes down where its executions get to (`MARKS`); it is not to be sliced. */
+export function randomProgram(seed: number, { marked = false }: { readonly marked?: boolean } = {}): RandomProgram {
   const random = new Random(seed);
   const helpers: Helper[] = [];
-  const text: string[] = [PRELUDE];
+  const text: string[] = [marked ? PRELUDE + MARKING : PRELUDE];
   const features = new Set<string>();
+  const offered = new Set<string>();
   // Taking unions apart costs most of the analysis, so not all programs have many of them.
-  const context = { random, helpers, features, slowness: random.pick([0, 0, 0.3, 0.6]) };
+  const context = { random, helpers, features, offered, marked, slowness: random.pick([0, 0, 0.3, 0.6]) };
   for (let index = 0; index < 1 + random.below(4); index++) {
     const recursive = random.chance(0.35);
     const helper: Helper = {
@@ -104,10 +134,17 @@ export function randomProgram(seed: number): RandomProgram {
     if (!recursive) helpers.push(helper);
   }
   text.push(...classes(context));
-  const handlers = ["first", "second", "third"];
-  for (const name of handlers)
-    text.push(new FunctionWriter(context, random.pick(["string", "i32", "void"]), false).handler(name));
-  return { files: { "handlers/random.ts": text.join("\n") }, handlers, features };
+  const handlers = new Map<string, "sliced" | "recorded" | "given">();
+  for (const name of ["first", "second", "third"]) {
+    const plan = name === "third" ? random.pick(["sliced", "sliced", "recorded", "given"] as const) : "sliced";
+    handlers.set(name, plan);
+    text.push(
+      plan === "given"
+        ? new FunctionWriter(context, "string", false).handlerWithSet(name)
+        : new FunctionWriter(context, random.pick(["string", "i32", "void"]), false).handler(name, plan),
+    );
+  }
+  return { files: { "handlers/random.ts": text.join("\n") }, handlers, features, offered };
 }
 
 /** Two classes of which one derives from the other, with bodies of their own in every program. */
@@ -145,6 +182,8 @@ interface Context {
   readonly random: Random;
   readonly helpers: readonly Helper[];
   readonly features: Set<string>;
+  readonly offered: Set<string>;
+  readonly marked: boolean;
   /** How often an expensive form may be used. */
   readonly slowness: number;
 }
@@ -185,6 +224,8 @@ class FunctionWriter {
   private readonly random: Random;
   private readonly helpers: readonly Helper[];
   private readonly features: Set<string>;
+  private readonly offered: Set<string>;
+  private readonly marked: boolean;
   private readonly slowness: number;
   private readonly result: TypeName | "void";
   private readonly scopes: Variable[][] = [[]];
@@ -196,24 +237,86 @@ class FunctionWriter {
   /** Loops that `break` and `continue` may leave here. */
   private jumps = 0;
   private calls = 0;
+  /** Declarations that the statement which is being written needs before it. */
+  private before: string[] | null = null;
 
   constructor(context: Context, result: TypeName | "void", hasDepth: boolean) {
     this.random = context.random;
     this.helpers = context.helpers;
     this.features = context.features;
+    this.offered = context.offered;
+    this.marked = context.marked;
     this.slowness = context.slowness;
     this.result = result;
     this.hasDepth = hasDepth;
   }
 
-  handler(name: string): string {
+  handler(name: string, plan: "sliced" | "recorded"): string {
     this.budget = 15;
-    this.scopes[0]?.push(
-      { name: "a", type: "string", constant: false },
-      { name: "n", type: "i32", constant: false },
-      { name: "many", type: "string[]", constant: false },
-    );
-    return `export function ${this.function(`${name}(a: string, n: i32, many: string[]): ${this.result}`)}`;
+    this.scopes[0]?.push(...PARAMETERS.map((parameter) => ({ ...parameter, constant: false })));
+    const first = this.drives();
+    // A question that the analysis does not answer: the handler is not sliced.
+    if (plan === "recorded") first.push(`word = clip(${this.expression("recorded", "string", "nameof<Node>()")});`);
+    const parameters = PARAMETERS.map((parameter) => `${parameter.name}: ${parameter.type}`);
+    return `export function ${this.function(`${name}(${parameters.join(", ")}): ${this.result}`, first)}`;
+  }
+
+  /** Calls of what has a body of its own in every program, so that executions get there. */
+  private drives(): string[] {
+    const lines: string[] = [];
+    for (const helper of this.helpers) {
+      if (!this.random.chance(0.5)) continue;
+      const args = helper.parameters.map((parameter) => this.value(parameter, 2));
+      if (helper.recursive) args.push("2");
+      lines.push(...this.statementOf("driven-helper", `${helper.name}(${args.join(", ")});`).split("\n"));
+    }
+    if (this.random.chance(0.5)) {
+      const call = this.random.pick([`work(${this.value("string")}, n)`, "step()", "size = n", "size"]);
+      const object = this.newVariable("Base");
+      const text = `let ${object}: Base = base(a, n);\n${object}.${call};`;
+      lines.push(...this.statementOf("driven-method", text).split("\n"));
+    }
+    return lines;
+  }
+
+  /** A handler of simple statements, and the function that says what they touch. */
+  handlerWithSet(name: string): string {
+    const { random } = this;
+    const statements: string[] = [];
+    const set: string[] = [];
+    const table = (): string => this.table();
+    for (let index = 0; index < 2 + random.below(4); index++) {
+      const at = random.pick(["key(a)", "wide(a)", "near(n)", 'key(a + "a")', 'key("b")', "wide(x.toString())"]);
+      const on = table();
+      const other = table();
+      const found = random.name();
+      // What it wrote itself is not there for the set: only what is read first can be read to go on.
+      const first = [
+        [
+          "given-dependent-read",
+          `const ${found} = ${on}.get(${at});\nif (${found} != null) ${other}.get(key(${found}.id));`,
+          `const ${found} = ${on}.get(${at});\nif (${found} != null) ${other}.touch(key(${found}.id));`,
+        ],
+      ] as const;
+      const [feature, statement, said] = random.pick([
+        ...(index === 0 ? first : []),
+        ["given-read", `${on}.get(${at});`, `${on}.touch(${at});`],
+        ["given-write", `${on}.put(${at}, item(a, n, many));`, `${on}.willPut(${at});`],
+        ["given-delete", `${on}.delete(${at});`, `${on}.willDelete(${at});`],
+        ["given-branch", `if (slow(a) > 128) ${on}.put(${at}, item(a, n, many));`, `${on}.willPut(${at});`],
+        [
+          "given-loop",
+          `for (let i = 0; i < many.length && i < 4; i++) ${on}.get(key(many[i]));`,
+          `for (let i = 0; i < many.length; i++) ${on}.touch(key(many[i]));`,
+        ],
+      ] as const);
+      statements.push(this.statementOf(feature, statement));
+      set.push(said);
+    }
+    const parameters = PARAMETERS.map((parameter) => `${parameter.name}: ${parameter.type}`).join(", ");
+    const body = (lines: readonly string[]): string => lines.join("\n").replaceAll(/^/gm, "  ");
+    const tag = this.marked ? "" : `/** @readwrite ${name} */\n`;
+    return `${tag}function ${name}Set(${parameters}): void {\n${body(set)}\n}\nexport function ${name}(${parameters}): string {\n${body(statements)}\n  return clip(a);\n}`;
   }
 
   helper(helper: Helper): string {
@@ -253,18 +356,30 @@ class FunctionWriter {
     return `${head} {\n${[...guard, ...first, ...body, ...last].map((line) => `  ${line}`).join("\n")}\n}`;
   }
 
-  /** One of the ways that are possible here. */
-  private pick(choices: Choices): string | null {
+  /** One of the ways that are possible here, for a value of the type or for statements. */
+  private pick(choices: Choices, type: TypeName | "statement"): string | null {
     const names = Object.keys(choices);
+    for (const name of names) this.offered.add(name);
     for (let attempt = 0; attempt < 6; attempt++) {
       const name = this.random.pick(names);
       if ((name.includes("slow") || name === "guarded-helper") && !this.random.chance(this.slowness)) continue;
       const written = choices[name]?.() ?? null;
       if (written === null) continue;
-      this.features.add(name);
-      return written;
+      return type === "statement" ? this.statementOf(name, written) : this.expression(name, type, written);
     }
     return null;
+  }
+
+  /** The expression, which uses the feature. */
+  private expression(feature: string, type: TypeName, text: string): string {
+    this.features.add(feature);
+    return this.marked ? `marked<${type}>("${feature}", ${text})` : text;
+  }
+
+  /** The statements, which use the feature. */
+  private statementOf(feature: string, text: string): string {
+    this.features.add(feature);
+    return this.marked ? `mark("${feature}");\n${text}` : text;
   }
 
   // ----------------------------------------------------------------------------------------------------------- variables
@@ -286,10 +401,15 @@ class FunctionWriter {
     return known.length === 0 ? null : this.random.pick(known);
   }
 
-  /** Something that a variable of the type is used for, if there is one. */
+  /** Something that a variable of the type is used for: one that is there, or one for the purpose. */
   private on(type: TypeName, use: (name: string) => string): string | null {
-    const name = this.variable(type);
-    return name === null ? null : use(name);
+    const known = this.variable(type);
+    if (known !== null) return use(known);
+    if (this.before === null || !this.random.chance(0.5) || (type === "Base" && this.inClass)) return null;
+    const initial = this.value(type, 3);
+    const name = this.newVariable(type);
+    this.before.push(`let ${name}: ${type} = ${initial};`);
+    return use(name);
   }
 
   // --------------------------------------------------------------------------------------------------------- expressions
@@ -297,20 +417,20 @@ class FunctionWriter {
   private value(type: TypeName, depth = 1): string {
     const { random } = this;
     const known = this.variables(type);
-    const call = random.chance(0.12) ? this.call(type, depth) : null;
+    const call = random.chance(0.07) ? this.call(type, depth) : null;
     if (call !== null) return call;
     if (known.length > 0 && random.chance(depth > 2 ? 0.9 : 0.4)) return random.pick(known);
     const isFunction = type.includes("=>");
     if (random.chance(0.04) && type !== "bool" && !type.includes("null") && !isFunction) {
-      this.features.add("generic-choice");
-      return `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
+      const choice = `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
+      return this.expression("generic-choice", type, choice);
     }
     if (depth > 3 || (depth > 1 && random.chance(0.3))) return this.base(type);
     if (random.chance(0.06) && !isFunction) {
-      this.features.add("conditional");
-      return `(${this.value("bool", depth + 1)} ? ${this.value(type, depth + 1)} : ${this.value(type, depth + 1)})`;
+      const choice = `(${this.value("bool", depth + 1)} ? ${this.value(type, depth + 1)} : ${this.value(type, depth + 1)})`;
+      return this.expression("conditional", type, choice);
     }
-    return this.pick(this.choices(type, depth + 1)) ?? this.base(type);
+    return this.pick(this.choices(type, depth + 1), type) ?? this.base(type);
   }
 
   private base(type: TypeName): string {
@@ -322,6 +442,12 @@ class FunctionWriter {
         return random.pick(['"a"', '"b"', '"1"', "word", '""', "shared.s"]);
       case "bool":
         return random.pick(["true", "false"]);
+      case "f64":
+        return random.pick(["0.5", "2.0", "<f64>count"]);
+      case "u8":
+        return random.pick(["<u8>3", "<u8>count"]);
+      case "i64":
+        return random.pick(["<i64>9", "<i64>count"]);
       case "Node":
         return random.pick(["shared", 'new Node(1, "x")', "Holder.held", "register[0]"]);
       case "Node | null":
@@ -384,7 +510,7 @@ class FunctionWriter {
         return {
           arithmetic: () => `(${int()} ${random.pick(["+", "-", "*", "&", "|", "^"])} ${int()})`,
           "constant-division": () => `(${int()} ${random.pick(["/", "%"])} ${random.pick(["3", "5", "-2"])})`,
-          "division-trap": () => (random.chance(0.12) ? `(7 ${random.pick(["/", "%"])} ${int()})` : null),
+          "division-trap": () => (random.chance(0.07) ? `(7 ${random.pick(["/", "%"])} ${int()})` : null),
           "string-length": () => `${text()}.length`,
           "field-read": () => `${node()}.x`,
           "getter-call": () => `${node()}.twice`,
@@ -394,11 +520,14 @@ class FunctionWriter {
           "array-fold": () => `${numbers()}.reduce<i32>((p, c) => p + c, 0)`,
           "fold-with-effects": () => `${numbers()}.reduce<i32>((p, c) => p + c + count++, ${int()})`,
           "array-search": () => `${numbers()}.indexOf(${int()})`,
-          "index-trap": () => (random.chance(0.12) ? `${numbers()}[${int()}]` : null),
+          "index-trap": () => (random.chance(0.07) ? `${numbers()}[${int()}]` : null),
           "text-array-length": () => `${list()}.length`,
           "text-array-search": () => `${list()}.indexOf(${text()})`,
           "find-index": () => `${list()}.findIndex((x) => x.length > 1)`,
           builtin: () => `${random.pick(["min", "max"])}<i32>(${int()}, ${int()})`,
+          "from-float": () => `(<i32>(${this.value("f64", depth)}) & 7)`,
+          "from-narrow": () => `(<i32>(${this.value("u8", depth)}))`,
+          "tree-walk": () => this.on("Item | null", (name) => `walk(${name}, ${random.pick(["2", "3"])})`),
           math: () => `<i32>Math.${random.pick(["abs", "floor"])}(<f64>${int()})`,
           draw: () => "(<i32>(random() * 5))",
           slow: () => (random.chance(0.5) ? `slow(${text()})` : null),
@@ -406,7 +535,7 @@ class FunctionWriter {
           generic: () => `same<i32>(${int()})`,
           "map-size": () => `${this.value("Map<string, i32>", depth)}.size`,
           "map-get-trap": () =>
-            random.chance(0.12) ? `${this.value("Map<string, i32>", depth)}.get(${text()})` : null,
+            random.chance(0.07) ? `${this.value("Map<string, i32>", depth)}.get(${text()})` : null,
           "typed-array-read": () => `${this.value("Int32Array", depth)}[${random.pick(["0", "1", "2"])}]`,
           "byte-array": () => `<i32>${this.value("Uint8Array", depth)}.length`,
           "static-call": () => "Holder.tick()",
@@ -416,7 +545,7 @@ class FunctionWriter {
             this.inClass ? null : this.on("Base", (object) => `${object}.${random.pick(["step()", "size", "total"])}`),
           "nested-record": () =>
             this.on("Item | null", (item) => `(${item} != null ? ${item}!.part.weight : ${int()})`),
-          "null-trap": () => (random.chance(0.12) ? this.on("Item | null", (item) => `${item}!.n`) : null),
+          "null-trap": () => (random.chance(0.07) ? this.on("Item | null", (item) => `${item}!.n`) : null),
           "stored-number": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.n : ${int()})`),
           "increment-inside": () => integer((name) => random.pick([`(${name}++)`, `(--${name})`])),
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
@@ -432,6 +561,11 @@ class FunctionWriter {
         return {
           concatenation: () => `clip(${text()} + ${text()})`,
           "number-to-text": () => `(${int()}).toString()`,
+          "float-to-text": () => `clip((${this.value("f64", depth)}).toString())`,
+          "narrow-to-text": () => `(${this.value("u8", depth)}).toString()`,
+          "long-to-text": () => `clip((${this.value("i64", depth)}).toString())`,
+          "branching-recursion": () => `tree(${node()}, ${random.pick(["2", "3"])})`,
+          "default-after-default": () => `spread(${[text(), int(), text()].slice(0, 1 + random.below(3)).join(", ")})`,
           template: () => `\`\${${text()}}-\${${int()}}\``,
           "key-text": () => `key(${text()})`,
           "text-field": () => `${node()}.s`,
@@ -511,6 +645,26 @@ class FunctionWriter {
           identity: () => `(${node()} == ${node()})`,
           "stored-flag": () => this.on("Item | null", (item) => `(${item} != null && ${item}!.flag)`),
         };
+      case "f64":
+        return {
+          "float-arithmetic": () =>
+            `(${this.value("f64", depth)} ${random.pick(["+", "-", "*", "/"])} ${this.value("f64", depth)})`,
+          "integer-to-float": () => `(<f64>(${int()}))`,
+          "float-field": () => this.on("Item | null", (name) => `(${name} != null ? ${name}!.ratio : 0.25)`),
+          "float-draw": () => "random()",
+        };
+      case "u8":
+        return {
+          narrowing: () => `(<u8>(${int()}))`,
+          "narrow-arithmetic": () => `(<u8>(${this.value("u8", depth)} ${random.pick(["+", "*", "-"])} <u8>7))`,
+          "narrow-field": () => this.on("Item | null", (name) => `(${name} != null ? ${name}!.tiny : <u8>4)`),
+        };
+      case "i64":
+        return {
+          "long-arithmetic": () => `(${this.value("i64", depth)} ${random.pick(["+", "*", "^"])} <i64>3)`,
+          "float-to-long": () => `(<i64>(${this.value("f64", depth)}))`,
+          "time-as-number": () => "(now() % 7)",
+        };
       case "Node":
         return {
           construction: () => `new Node(${int()}, ${text()})`,
@@ -533,6 +687,9 @@ class FunctionWriter {
         return {
           get: () => `${this.table()}.get(${this.keyOf(depth)})`,
           "get-of-key": () => `A.get(key(${text()}))`,
+          "get-through-field": () =>
+            `${random.pick(["stores[0]", "new Shelf().store", `new Store<Item>(${this.value("Table<Item>", depth)})`])}.find(${text()})`,
+          "get-through-static": () => `Shelf.table.get(${this.keyOf(depth)})`,
           "get-through-wrapper": () => `load<Item>(${this.value("Table<Item>", depth)}, ${text()})`,
           "new-record": () => `item(key(${text()}), ${int()}, ${list()})`,
         };
@@ -568,6 +725,10 @@ class FunctionWriter {
           "text-array": () => `[${text()}, ${text()}]`,
           "map-keys": () => `few<string>(${this.value("Map<string, i32>", depth)}.keys())`,
           "set-values": () => `few<string>(${this.value("Set<string>", depth)}.values())`,
+          "slow-ordered": () => `ordered(few<string>(${list()})${random.pick(["", ", 1", `, ${int()}`])})`,
+          "slow-board": () => `new Board(few<string>(${list()})).${random.pick(["top(2)", "ranked()"])}`,
+          "slow-sort-then-slice": () =>
+            `few<string>(${list()}).slice(0).sort((p, q) => slow(p) - slow(q)).slice(0, ${random.pick(["1", "2", int()])})`,
           "slow-best": () => `best(few<string>(${list()}))`,
           concat: () => `few<string>(${list()}.concat(${list()}))`,
           filter: () => `${list()}.filter((x) => x.length > 1)`,
@@ -629,8 +790,7 @@ class FunctionWriter {
     if (kind < 6) return `key(${this.value("string", depth)})`;
     if (kind < 8) return `wide(${this.value("string", depth)})`;
     if (kind < 9) return `near(${this.value("i32", depth)})`;
-    this.features.add("draw-in-key");
-    return random.pick(["key(uuid())", "near(<i32>(random() * 4))"]);
+    return this.expression("draw-in-key", "string", random.pick(["key(uuid())", "near(<i32>(random() * 4))"]));
   }
 
   private table(): string {
@@ -643,12 +803,10 @@ class FunctionWriter {
     this.calls++;
     const helper = this.random.pick(candidates);
     const args = helper.parameters.map((parameter) => this.value(parameter, depth + 1));
-    if (helper.recursive) {
-      this.features.add("recursion");
-      args.push(this.hasDepth ? "depth - 1" : "2");
-    }
-    this.features.add("helper-call");
-    return `${helper.name}(${args.join(", ")})`;
+    if (helper.recursive) args.push(this.hasDepth ? "depth - 1" : "2");
+    const call = `${helper.name}(${args.join(", ")})`;
+    if (type === "void") return call;
+    return this.expression(helper.recursive ? "recursion" : "helper-call", type, call);
   }
 
   // ---------------------------------------------------------------------------------------------------------- statements
@@ -673,19 +831,20 @@ class FunctionWriter {
 
   private statement(): string[] {
     this.budget--;
-    const { random } = this;
-    const group = random.below(100);
-    const written =
-      group < 24
-        ? this.pick(this.accesses())
-        : group < 40
-          ? this.declaration()
-          : group < 48
-            ? this.assignment()
-            : group < 72
-              ? this.pick(this.changes())
-              : this.pick(this.controls());
-    return written === null ? [] : written.split("\n");
+    const outer = this.before;
+    this.before = [];
+    const written = this.anyStatement();
+    const lines = [...this.before, ...(written === null ? [] : written.split("\n"))];
+    this.before = outer;
+    return lines;
+  }
+
+  private anyStatement(): string | null {
+    const group = this.random.below(100);
+    if (group < 27) return this.pick(this.accesses(), "statement");
+    if (group < 40) return this.declaration();
+    if (group < 47) return this.assignment();
+    return this.pick(group < 72 ? this.changes() : this.controls(), "statement");
   }
 
   private accesses(): Choices {
@@ -742,6 +901,59 @@ class FunctionWriter {
       "slow-ranking": () => (this.loops < 2 ? this.ranking() : null),
       "slow-best-each": () =>
         `best(few<string>(${this.value("string[]")})).forEach((x) => { ${this.table()}.get(wide(x)); });`,
+      "slow-best-map": () =>
+        `best(few<string>(${this.value("string[]")})).map<string>((x) => { ${this.table()}.get(wide(x)); return x; });`,
+      "slow-best-filter": () =>
+        `best(few<string>(${this.value("string[]")})).filter((x) => ${this.table()}.has(wide(x))).forEach((x) => { ${this.table()}.get(key(x)); });`,
+      "slow-selection-loop": () => {
+        const name = this.random.name();
+        const index = this.random.name();
+        const chosen = this.random.pick([
+          `ordered(few<string>(${this.value("string[]")}))`,
+          `new Board(few<string>(${this.value("string[]")})).top(${int()})`,
+          `few<string>(${this.value("string[]")}).slice(0).sort((p, q) => slow(p) - slow(q)).slice(0, 2)`,
+        ]);
+        const limit = this.random.pick(["", "", ` && ${index} < 2`, ` && ${index} < n7(${int()})`]);
+        const early = this.random.pick(["", "", `  if (${this.value("bool")}) break;\n`]);
+        return `const ${name} = ${chosen};\nfor (let ${index} = 0; ${index} < ${name}.length${limit}; ${index}++) {\n  ${this.table()}.get(wide(${name}[${index}]));\n${early}}`;
+      },
+      "map-key-loop": () => {
+        const keys = this.random.name();
+        return this.on(
+          "Map<string, i32>",
+          (name) =>
+            `const ${keys} = ${name}.keys();\nfor (let i = 0; i < ${keys}.length && i < 4; i++) { ${this.table()}.get(wide(${keys}[i])); ${random.pick(["", `${name}.delete(${keys}[i]);`, `${name}.set(${keys}[i], i);`])} }`,
+        );
+      },
+      "map-value-loop": () => {
+        const values = this.random.name();
+        return this.on(
+          "Map<string, Node>",
+          (name) =>
+            `const ${values} = ${name}.values();\nfor (let i = 0; i < ${values}.length && i < 4; i++) { ${this.table()}.get(key(${values}[i].s)); ${random.pick(["", `${values}[i].s = "v";`])} }`,
+        );
+      },
+      "set-loop": () => {
+        const values = this.random.name();
+        return this.on(
+          "Set<string>",
+          (name) =>
+            `const ${values} = ${name}.values();\nfor (let i = 0; i < ${values}.length && i < 4; i++) ${this.table()}.has(wide(${values}[i]));`,
+        );
+      },
+      "put-through-field": () => `${random.pick(["stores[1]", "new Shelf().store"])}.keep(${text()}, ${record()});`,
+      "delete-through-field": () => `${random.pick(["stores[0]", "stores[1]"])}.drop(${text()});`,
+      "table-in-field-replaced": () => `${random.pick(["Shelf.table", "stores[0].table"])} = ${this.table()};`,
+      "tree-walk-from-key": () => `count += walk(A.get(${this.keyOf()}), 3);`,
+      "float-key": () => `${this.table()}.get(wide((${this.value("f64")}).toString()));`,
+      "narrow-key": () => `${this.table()}.has(wide((${this.value("u8")}).toString()));`,
+      "long-key": () => `${this.table()}.get(wide((${this.value("i64")}).toString()));`,
+      "delete-in-loop": () =>
+        this.on(
+          "string[]",
+          (name) => `for (let i = 0; i < ${name}.length && i < 3; i++) { ${this.table()}.delete(key(${name}[i])); }`,
+        ),
+      "any-text-as-key": () => (random.chance(0.2) ? `T.has(clip(${text()}));` : null),
       "slow-ranking-again": () => (this.loops < 2 ? this.ranking() : null),
       "sorted-keys": () => {
         const copy = this.random.name();
@@ -827,7 +1039,7 @@ class FunctionWriter {
             ),
       "array-push": () => this.on("string[]", (name) => `if (${name}.length < 5) ${name}.push(clip(${text()}));`),
       "array-pop": () => this.on("string[]", (name) => `if (${name}.length > 1) ${name}.pop();`),
-      "pop-trap": () => (random.chance(0.12) ? this.on("string[]", (name) => `${name}.pop();`) : null),
+      "pop-trap": () => (random.chance(0.07) ? this.on("string[]", (name) => `${name}.pop();`) : null),
       "element-write": () => this.on("string[]", (name) => `if (${name}.length > 0) ${name}[0] = clip(${text()});`),
       "element-write-ordered": () => {
         const index = this.variable("i32", true);
@@ -873,6 +1085,12 @@ class FunctionWriter {
       "byte-write": () =>
         this.on("Uint8Array", (name) => `if (${name}.length > 0) ${name}[0] = <u8>(97 + (${int()} & 3));`),
       "typed-array-fill": () => this.on("Int32Array", (name) => `${name}.fill(${int()});`),
+      "lambda-default": () => {
+        const f = this.random.name();
+        return `let ${f} = (text: string, n: i32 = ${random.pick(["count++", "Holder.tick()", "3"])}, other: string = ${random.pick(['text + "d"', "textOf(T.get(key(text)))"])}): string => clip(text + n.toString() + other);\nword = ${f}(${[text(), int(), text()].slice(0, 1 + random.below(3)).join(", ")});`;
+      },
+      "record-ratio": () =>
+        this.on("Item | null", (item) => `if (${item} != null) ${item}!.ratio = ${this.value("f64")};`),
       "draw-dropped": () => random.pick(["random();", "uuid();"]),
       "function-value-effect": () => this.on("(text: string) => string", (f) => `${f}(${text()});`),
     };
@@ -910,8 +1128,8 @@ class FunctionWriter {
         return call === null ? null : `${call};`;
       },
       "early-end": () => (random.chance(0.5) ? `if (${bool()}) ${this.exit()}` : null),
-      assert: () => (random.chance(0.2) ? `assert(${bool()}, "asserted");` : null),
-      "cast-trap": () => (random.chance(0.12) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
+      assert: () => (random.chance(0.12) ? `assert(${bool()}, "asserted");` : null),
+      "cast-trap": () => (random.chance(0.07) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
       jump: () => (this.jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),
       "slow-jump": () =>
         this.jumps > 0 ? `if (slow(${this.value("string")}) > 128) ${random.pick(["break;", "continue;"])}` : null,
@@ -955,17 +1173,20 @@ class FunctionWriter {
 
   private exit(): string {
     // The compiler takes `return` in a constructor for another object.
-    if (this.inConstructor) return 'throw new Error("made");';
+    if (this.inConstructor) return this.random.chance(0.15) ? 'throw new Error("made");' : "count++;";
     const value = (): string => `return${this.resultOfReturn()};`;
-    return (
-      this.pick({
-        return: value,
-        "return-again": value,
-        "return-often": value,
-        throw: () => (this.random.chance(0.25) ? 'throw new Error("stop");' : null),
-        abort: () => (this.random.chance(0.5) ? `abort(409, "stopped", ${this.value("string", 2)});` : null),
-      }) ?? value()
-    );
+    const written =
+      this.pick(
+        {
+          return: value,
+          "return-again": value,
+          "return-often": value,
+          throw: () => (this.random.chance(0.12) ? 'throw new Error("stop");' : null),
+          abort: () => (this.random.chance(0.5) ? `abort(409, "stopped", ${this.value("string", 2)});` : null),
+        },
+        "statement",
+      ) ?? value();
+    return this.marked ? `{ ${written} }` : written;
   }
 
   private declaration(): string {
@@ -975,10 +1196,12 @@ class FunctionWriter {
     const initial = this.value(type);
     const constant = random.chance(0.3);
     if (random.chance(0.1) && !constant && type === "i32") {
-      this.features.add("assigned-later");
       const condition = this.value("bool");
       const later = this.newVariable(type);
-      return `let ${later}: ${type};\nif (${condition}) ${later} = ${initial}; else ${later} = ${this.base("Node")}.x;`;
+      return this.statementOf(
+        "assigned-later",
+        `let ${later}: ${type};\nif (${condition}) ${later} = ${initial}; else ${later} = ${this.base("Node")}.x;`,
+      );
     }
     const name = this.newVariable(type, constant);
     return `${constant ? "const" : "let"} ${name}: ${type} = ${initial};`;
@@ -1017,14 +1240,8 @@ class FunctionWriter {
       const body = `  ${label} {\n${this.body(1 + random.below(2))
         .replaceAll(/^/gm, "  ")
         .trimEnd()}\n  }`;
-      if (!random.chance(0.6)) {
-        this.features.add("fall-through");
-        return body;
-      }
-      if (outer > 0 && random.chance(0.2)) {
-        this.features.add("continue-in-switch");
-        return `${body}\n  continue;`;
-      }
+      if (!random.chance(0.6)) return `${body}\n  ${this.statementOf("fall-through", "")}`;
+      if (outer > 0 && random.chance(0.2)) return `${body}\n  ${this.statementOf("continue-in-switch", "continue;")}`;
       if (random.chance(0.15)) return `${body}\n  ${this.exit()}`;
       return `${body}\n  break;`;
     });
@@ -1034,7 +1251,7 @@ class FunctionWriter {
 
   private loop(): string {
     const { random } = this;
-    if (this.loops > 0) this.features.add("nested-loop");
+    const first = this.loops > 0 ? this.statementOf("nested-loop", "") : "";
     this.loops++;
     this.scopes.push([]);
     const bound = 1 + random.below(3);
@@ -1049,7 +1266,7 @@ class FunctionWriter {
       this.jumps = jumps;
       return body;
     };
-    const written = this.pick({
+    const loops: Choices = {
       for: () => {
         this.scopes.at(-1)?.push({ name: counter, type: "i32", constant: true });
         return `for (let ${counter} = 0; ${counter} < ${bound}; ${counter}++) {\n${inside()}}`;
@@ -1059,12 +1276,21 @@ class FunctionWriter {
       while: () => `let ${counter} = 0;\nwhile (${counter}++ < ${bound} && ${condition}) {\n${inside()}}`,
       "do-while": () =>
         `let ${counter} = 0;\ndo {\n  if (${counter}++ > ${bound}) break;\n${inside()}} while (${condition});`,
+      "update-with-access": () => {
+        const body = inside();
+        return `for (let ${counter} = 0; ${counter} < ${bound}; ${counter}++, ${this.table()}.has(${this.keyOf()})) {\n${body}}`;
+      },
+      "while-with-limit": () => {
+        const limit = this.value("i32");
+        return `let ${counter} = 0;\nwhile (${counter} < ${bound} && ${counter} < (${limit})) {\n  ${counter}++;\n${inside()}}`;
+      },
       "endless-loop": () => `let ${counter} = 0;\nwhile (true) {\n  if (${counter}++ >= ${bound}) break;\n${inside()}}`,
       "bound-from-slow": () =>
         `for (let ${counter} = 0; ${counter} < (slow(${this.value("string")}) & 3); ${counter}++) {\n${inside()}}`,
-    });
+    };
+    const written = this.pick(loops, "statement");
     this.scopes.pop();
     this.loops--;
-    return written ?? "";
+    return first + (written ?? "");
   }
 }

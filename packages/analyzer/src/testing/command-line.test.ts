@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { parseCommandLine, type Command, type Option } from "./command-line.ts";
+
+const COMMAND = {
+  name: "pnpm count",
+  words: "Count.",
+  options: {
+    from: { kind: "number", default: 0, least: 0, words: "the first" },
+    to: { kind: "number", default: 10, least: 1, words: "the last" },
+    only: { kind: "text", placeholder: "text", words: "which" },
+    json: { kind: "flag", words: "as JSON" },
+  },
+  exitCodes: ["counted", "not counted"],
+  examples: [["pnpm count --to 3", "a few"]],
+} as const satisfies Command<Readonly<Record<string, Option>>>;
+
+test("options have their values, or else their defaults", () => {
+  expect(parseCommandLine(COMMAND, [])).toEqual({
+    kind: "values",
+    values: { from: 0, to: 10, only: null, json: false },
+  });
+  expect(parseCommandLine(COMMAND, ["--", "--to", "3", "--only=x", "--json"])).toEqual({
+    kind: "values",
+    values: { from: 0, to: 3, only: "x", json: true },
+  });
+});
+
+test.each([
+  [["--to", "many"], "--to is a whole number from 1, not 'many'"],
+  [["--to", "0"], "--to is a whole number from 1, not '0'"],
+  [["--from", "1e3"], "--from is a whole number from 0, not '1e3'"],
+  [["--too", "3"], "Unknown option '--too'"],
+  [["--json=yes"], "Option '--json' does not take an argument"],
+  [["3"], "Unexpected argument '3'"],
+])("%s is wrong", (args, message) => {
+  expect(parseCommandLine(COMMAND, args)).toMatchObject({
+    kind: "problem",
+    message: expect.stringContaining(message) as unknown,
+  });
+});
+
+test("help tells every option, the exit codes and the examples", () => {
+  const parsed = parseCommandLine(COMMAND, ["--help"]);
+  expect(parsed.kind === "help" && parsed.text).toBe(`Usage: pnpm count [options]
+
+Count.
+
+Options:
+  --from <number>  the first (default: 0)
+  --to <number>    the last (default: 10)
+  --only <text>    which
+  --json           as JSON
+  -h, --help       show help
+
+Exit codes:
+  0  counted
+  1  not counted
+
+Examples:
+  $ pnpm count --to 3  a few
+`);
+});

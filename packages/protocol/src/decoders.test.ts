@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeArguments, valueToJson } from "./arguments.ts";
-import { CborReader, CborWriter, isTooDeep, MalformedError, MAX_DEPTH } from "./cbor.ts";
+import { CborReader, CborWriter, isTooDeep, MalformedError, MAX_DEPTH, TooLargeError } from "./cbor.ts";
 import { commitId, type ExecutionId, type ModuleHash, unitId } from "./ids.ts";
 import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
@@ -385,4 +385,15 @@ describe("arguments", () => {
     expect(encoded).toMatchObject({ kind: "problem", problem: { code: "invalid_argument" } });
     expect(MAX_DEPTH).toBeLessThan(20_000);
   });
+});
+
+// Decoded, 12 MB of them took 200 MB and more than a second.
+test("a list of units that is longer than any server takes is refused before it is read", () => {
+  const request = decodeLviRequest(DECODERS[0]!.golden[0]!);
+  const units = Array.from(
+    { length: 100_001 },
+    (_, index) => ({ unit: unitId("t", String(index)), mode: "write" }) as const,
+  );
+  expect(decodeLviRequest(encodeLviRequest({ ...request, units: units.slice(1) })).units?.length).toBe(100_000);
+  expect(() => decodeLviRequest(encodeLviRequest({ ...request, units }))).toThrow(TooLargeError);
 });

@@ -11,8 +11,8 @@ import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
 import { failpoint } from "./failpoints.ts";
-import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
+import type { KeyRing } from "./http/keys.ts";
 import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
@@ -23,7 +23,8 @@ import type { Storage } from "./storage/storage.ts";
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
   readonly storage: string | Storage;
-  readonly keys: Keys;
+  /** Replacing what it holds needs no restart. */
+  readonly keys: KeyRing;
   /** Loopback unless told otherwise. */
   readonly host?: string;
   /** 0: any free port. */
@@ -79,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
-  const http = createHttpServer({ keys: prepareKeys(options.keys), log, metrics, now, state: () => state });
+  const http = createHttpServer({ keys: options.keys, log, metrics, now, state: () => state });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);

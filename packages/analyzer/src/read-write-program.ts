@@ -211,5 +211,6 @@ function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived 
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
   const { readOnly, reads, writes } = verdict;
-  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes };
+  const steps = { ...verdict.steps, readWriteSet: null };
+  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes, steps };
 }

@@ -127,7 +127,7 @@ describe("what the command says", () => {
     const { code, stdout } = await radical(["analyze", "--explain", "--project", project.folder], options);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^followLink {2}given .*\n {2}reads {2}counts\/.*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m,
+      /^followLink {2}given .*\n {2}reads {2}links\/\{from\} {2}dependent .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m,
     );
     expect(stdout).toMatch(/^ {2}cost {3}about [\d,]+ steps before the request leaves, in followLinkSet$/m);
     expect(stdout).toMatch(/^far {2}near storage .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}@nearstorage/m);

@@ -47,6 +47,7 @@ class Explainer {
   private readonly inferred: Inferred;
   /** The function of each `return`. */
   private readonly owners = new Map<Statement, FunctionDeclaration>();
+  private callers: ReadonlyMap<FunctionDeclaration, Expression> | null = null;
 
   constructor(functions: Iterable<FunctionDeclaration>, inferred: Inferred) {
     this.functions = [...functions];
@@ -106,11 +107,19 @@ class Explainer {
 
   /** The call of the library that a callback is passed to. */
   private callerOf(callback: FunctionDeclaration): Expression | null {
+    this.callers ??= this.libraryCallers();
+    return this.callers.get(callback) ?? null;
+  }
+
+  private libraryCallers(): ReadonlyMap<FunctionDeclaration, Expression> {
+    const callers = new Map<FunctionDeclaration, Expression>();
     for (const declaration of this.functions)
-      for (const part of expressionsIn(declaration.body))
-        if (part.kind === "library" && this.isKept(part) && calleesOf(part, this.inferred.pointsTo).includes(callback))
-          return part;
-    return null;
+      for (const part of expressionsIn(declaration.body)) {
+        if (part.kind !== "library" || !this.isKept(part)) continue;
+        for (const called of calleesOf(part, this.inferred.pointsTo))
+          if (!callers.has(called)) callers.set(called, part);
+      }
+    return callers;
   }
 
   private isKept(part: Expression): boolean {

@@ -17,11 +17,12 @@ How the set of a handler is found:
   near storage  not at the location: the primary runs the handler
 
 The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
-element, {= …} something computed. A dependent read is one whose value is needed to find further items.
+element, {= …} something computed, {?} what is not known. A dependent read is one whose value is needed to find
+further items.
 
 Examples:
   $ radical analyze
-  $ radical analyze follow --explain     # and why its read/write-set function does what it does
+  $ radical analyze follow --explain     # and why its read/write-set function keeps what it keeps
   $ radical analyze follow --emit        # the source of that function and nothing else
   $ radical analyze --strict             # exit code 3 if a handler is neither sliced nor given
   $ radical analyze --json | jq '.handlers[] | {name, plan}'`;

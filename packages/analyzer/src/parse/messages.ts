@@ -217,7 +217,7 @@ const KNOWN: readonly Known[] = [
     help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
   },
   {
-    pattern: /^module requires at least '\d+' pages of initial memory$/,
+    pattern: /^module requires at least '\d+' pages of maximum memory$/,
     message: "the texts and arrays that are written in the source take too much memory",
     help: "keep large data in a table and read what is needed",
   },

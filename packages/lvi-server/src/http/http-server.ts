@@ -229,10 +229,11 @@ async function signedBody(
   const tooLarge = (): RadicalError =>
     new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
-  let refusal: unknown = null;
+  let refusal: RadicalError | null = null;
   try {
     claimOf(keys.current, request.headers, now());
   } catch (error) {
+    if (!(error instanceof RadicalError)) throw error;
     refusal = error;
   }
   const chunks: Buffer[] = [];

@@ -242,6 +242,10 @@ const KNOWN: readonly Known[] = [
       /^property '.*' does not exist on type '(string|Array|StaticArray|Map|Set|Math|Object|Date|[IUF]\d+|Bool)\b/,
     help: "AssemblyScript's library has fewer members than JavaScript's: write a function of your own",
   },
+  {
+    pattern: /^property '.*' does not exist on type '@radical\/sdk\/index\/Table\b/,
+    help: "a table has get(key), has(key), put(key, value) and delete(key)",
+  },
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
   { pattern: /^object is possibly 'null'$/, help: NULL_HELP },
   { pattern: /\| null' is not assignable to type/, help: NULL_HELP },

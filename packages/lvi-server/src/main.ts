@@ -98,6 +98,7 @@ function rawSettings(): RawSettings {
 
 async function run(raw: RawSettings, options: Options): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
+  const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   log.info("configuration", configurationFields(raw, options.keys));
   const keys = new KeyRing(options.keys);
@@ -125,14 +126,14 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
       .on("error", () => stop("parent ended"));
 
   server = await startServer({
-    storage: await openStorage(options.storage),
+    storage: await openStorage(options.storage, { retentionMs }),
     keys,
     port,
     host,
     ...(workers === null ? {} : { workers }),
     executionLimitMs,
     leaseMs,
-    core: { followupTimeoutMs },
+    core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,

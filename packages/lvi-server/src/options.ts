@@ -99,6 +99,18 @@ export const SETTINGS = {
     "after which another server on the same storage takes over from one that does not answer",
     wholeNumber(100, 600_000),
   ),
+  retentionMs: setting(
+    "--retention-ms <ms>",
+    "86400000",
+    "how long outcomes are kept for repeated requests",
+    wholeNumber(900_000, 31_536_000_000),
+  ),
+  moduleRetentionMs: setting(
+    "--module-retention-ms <ms>",
+    "604800000",
+    "how long a module is kept that no location asks for",
+    wholeNumber(3_600_000, 315_360_000_000),
+  ),
   drainMs: setting(
     "--drain-ms <ms>",
     "5000",

@@ -60,6 +60,7 @@ export const FAULTS = [
   "clock of a server set",
   "clock of a server runs at another rate",
   "done intents collected",
+  "module without use removed",
   // Locations.
   "location killed",
   "clock of a location set",

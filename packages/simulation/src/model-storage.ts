@@ -24,13 +24,13 @@ export class ModelStorage {
   #recovered = 0;
   readonly items = new Map<UnitId, StoredItem>();
   readonly intents = new Map<ExecutionId, IntentRecord>();
-  readonly modules = new Set<ModuleHash>([MODULES[0]]);
+  /** When each was last used, as storage was told. */
+  readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
   /** Whether an intent that an earlier server sent is refused as soon as the lease is another's, or only not found later. */
   readonly #fencesIntents: boolean;
   /** Intents that arrived after a successor had looked: they count as not there. */
   ghosts = 0;
-  collected = 0;
 
   constructor(fencesIntents: boolean) {
     this.#fencesIntents = fencesIntents;
@@ -97,11 +97,24 @@ export class ModelStorage {
     return { kind: "applied" };
   }
 
-  collect(doneBeforeMs: number): void {
+  collect(doneBeforeMs: number, limit: number): number {
+    let count = 0;
     for (const [id, record] of this.intents) {
       if (record.state !== "done" || record.done.doneAtMs >= doneBeforeMs) continue;
+      if (count === limit) break;
       this.intents.delete(id);
-      this.collected++;
+      count++;
     }
+    return count;
+  }
+
+  useModule(module: ModuleHash, usedAtMs: number): void {
+    if (this.modules.has(module)) this.modules.set(module, usedAtMs);
+  }
+
+  removeModule(epoch: number, module: ModuleHash, usedAtMs: number): boolean {
+    const storedAtMs = this.modules.get(module);
+    if (epoch !== this.lease.epoch || storedAtMs === undefined || storedAtMs > usedAtMs) return false;
+    return this.modules.delete(module);
   }
 }

@@ -507,7 +507,10 @@ const WAITED =`,
     name: "done intents are collected at once",
     within: 5_000,
     edits: [
-      inCore(`const doneBeforeMs = this.#wallMs - this.#options.retentionMs;`, `const doneBeforeMs = this.#wallMs;`),
+      inCore(
+        `const doneBeforeMs = this.#wallMs - retentionMs;`,
+        `const doneBeforeMs = this.#wallMs + retentionMs * 0;`,
+      ),
     ],
   },
   {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { loadMutant, MUTANTS } from "./mutants.ts";
 import { withMutantTable } from "./pages.ts";
 import { transcripts } from "./stories.ts";
 
@@ -8,6 +9,11 @@ const page = (name: string): string =>
 
 test("the transcripts in the documents are what the cores do", () => {
   expect(transcripts()).toBe(page("transcripts.md"));
+});
+
+test.each(MUTANTS)("the variant fits its source: $name", async (mutant) => {
+  const { dispose } = await loadMutant(mutant);
+  await dispose();
 });
 
 test("the variants in the documents are those that are tried", () => {

@@ -85,7 +85,7 @@ export class Primary {
   /** Makes the newer module known. */
   deploy(): void {
     if (this.storage.modules.has(MODULES[1])) return;
-    this.storage.modules.add(MODULES[1]);
+    this.storage.modules.set(MODULES[1], this.#options.clock.nowMs);
     for (const server of this.#servers) server.register(MODULES[1]);
   }
 

@@ -179,8 +179,8 @@ export class Server {
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       life.epoch = epoch;
-      const modules = new Map([...storage.modules].map((module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, pending, lease, modules };
+      const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
+      const recovered: Recovered = { epoch, pending, lease, modules, moduleUses: new Map(storage.modules) };
       life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
       this.#wake();
     };
@@ -390,6 +390,8 @@ export class Server {
       case "execute": {
         const isKilled = faults.kill > 0 && random.chance(faults.kill);
         if (isKilled) counts.add("handler killed near storage");
+        // A module that an execution under way names must be there.
+        if (!storage.modules.has(effect.task.invocation.module)) this.problems.push("a module that is named is gone");
         const result = isKilled
           ? ({ kind: "killed", reason: "simulated" } as const)
           : executeTask(primaryHost, effect.task);
@@ -399,9 +401,12 @@ export class Server {
         return;
       }
       case "collect": {
-        const before = storage.collected;
-        storage.collect(effect.doneBeforeMs);
-        if (storage.collected > before) counts.add("done intents collected");
+        for (const { module, usedAtMs } of effect.used) storage.useModule(module, usedAtMs);
+        for (const { module, usedAtMs } of effect.unused)
+          if (storage.removeModule(epoch, module, usedAtMs)) counts.add("module without use removed");
+        const count = storage.collect(effect.doneBeforeMs, effect.limit);
+        if (count > 0) counts.add("done intents collected");
+        if (count >= effect.limit) this.#step({ kind: "collect" });
         return;
       }
       case "note":

@@ -103,6 +103,8 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
       answeredIds: random.pick([8, 60, 1_000_000, 1_000_000]),
       replayWindowMs: random.pick([2_000, 300_000]),
       retentionMs: 60_000,
+      moduleRetentionMs: 40_000,
+      collectBatch: 5,
       // Now and then a location may have little at a time.
       ...(random.chance(0.1)
         ? { location: { executions: 3, units: 8, bytes: 1_000_000, workers: 1, burstMs: 50 }, maxCallers: 2 }

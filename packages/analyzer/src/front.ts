@@ -61,20 +61,33 @@ export interface Transformation {
   readonly span: Span;
   /** What was done, and why. */
   readonly words: string;
+  /** What makes it expensive, what is said for it, what is left out. */
+  readonly related: readonly { readonly span: Span; readonly label: string }[];
   /** Estimated steps saved. */
   readonly steps: number;
   /** Some executions that write nothing are said to write. */
   readonly makesWriter: boolean;
 }
 
-/** Why the read/write-set function does something. */
+/**
+ * Why the read/write-set function does something. `expense`: something expensive that it keeps. `recursion`: a function
+ * that calls itself, makes no access and is kept. `read`: a read whose value it needs. `line`: what else it keeps, one
+ * for each line of the source.
+ */
 export interface Explanation {
+  readonly kind: "expense" | "recursion" | "read" | "line";
   readonly what: string;
   readonly span: Span;
   /** Estimated steps. */
   readonly steps: number;
   /** From there to the access that needs it. */
   readonly chain: readonly { readonly words: string; readonly span: Span }[];
+}
+
+/** Estimated steps; null: not known. */
+export interface Steps {
+  readonly handler: number | null;
+  readonly readWriteSet: number | null;
 }
 
 /** The slicer's verdict on one handler. */
@@ -91,8 +104,9 @@ export type Derived =
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
       readonly transformations: readonly Transformation[];
-      /** Of dependent reads, and of everything expensive that is kept. */
+      /** Of everything that is kept: first what is expensive, then recursions, dependent reads and lines. */
       readonly explanations: readonly Explanation[];
+      readonly steps: Steps;
       /** Without transformations, should this not compile; null: there are none. */
       readonly plain: Derived | null;
       /** Warnings and remarks about the derivation. */
@@ -107,4 +121,5 @@ export type Derived =
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
+      readonly steps: Steps;
     };

@@ -1,7 +1,7 @@
 import { buildWith, type BuildInput, type BuildOptions, type BuildResult } from "./pipeline.ts";
 import { rememberingSlicer } from "./slicer.ts";
 
-export { renderDiagnostic, type RenderOptions } from "./diagnostics/render.ts";
+export { renderDiagnostic, renderFrames, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
 export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";

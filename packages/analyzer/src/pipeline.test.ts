@@ -65,6 +65,7 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer {
           writes: [],
           transformations: [],
           explanations: [],
+          steps: { handler: null, readWriteSet: null },
           plain: null,
           diagnostics: [],
         })),

@@ -12,7 +12,7 @@ import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
-import type { AccessPattern, Derived, Explanation, FrontEnd, Transformation } from "./front.ts";
+import type { AccessPattern, Derived, Explanation, FrontEnd, Steps, Transformation } from "./front.ts";
 import { type as, ElementKind } from "./parse/assemblyscript.ts";
 import {
   compileProgram,
@@ -30,8 +30,7 @@ import { compileReadWriteSets } from "./read-write-program.ts";
 import { isSetFunction, readDirections, type Directions, type GivenSet } from "./schema/directions.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 import { readTags } from "./schema/tags.ts";
-import type { AccessPatterns } from "./slice/access-patterns.ts";
-import { instanceOf, knownAccesses } from "./slice/known-accesses.ts";
+import { instanceOf, knownAccesses, type KnownAccesses } from "./slice/known-accesses.ts";
 
 export interface BuildInput {
   /** Every source file of the application. */
@@ -70,6 +69,7 @@ export interface HandlerReport {
   readonly writes: readonly AccessPattern[];
   readonly transformations: readonly Transformation[];
   readonly explanations: readonly Explanation[];
+  readonly steps: Steps;
   /** Source of the read/write-set function; null if there is none. */
   readonly rwSource: string | null;
 }
@@ -214,7 +214,7 @@ function analysisOf(
   schema: Schema,
   directions: Directions,
   derived: ReadonlyMap<string, Derived>,
-  known: KnownAccesses,
+  known: KnownByHandler,
 ): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
@@ -255,7 +255,7 @@ function derive(
   } catch (error) {
     words = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
   }
-  const knownOf = ({ declaration }: HandlerSchema): AccessPatterns =>
+  const knownOf = ({ declaration }: HandlerSchema): KnownAccesses =>
     compiler === null ? NOT_KNOWN : knownAccesses({ ...application, program, facts: compiler.facts }, declaration);
   const byName = new Map(verdicts.map((verdict) => [verdict.handler, verdict]));
   return new Map(
@@ -266,15 +266,15 @@ function derive(
   );
 }
 
-const NOT_KNOWN: AccessPatterns = { readOnly: false, reads: [], writes: [] };
+const NOT_KNOWN: KnownAccesses = { readOnly: false, reads: [], writes: [], steps: null };
 
-function refused(handler: HandlerSchema, words: string, known: AccessPatterns): Derived {
+function refused(handler: HandlerSchema, words: string, { steps, ...known }: KnownAccesses): Derived {
   const reason = diagnostic("analyzer_crash", {
     message: `${handler.name} runs in record mode: ${words}`,
     primary: nameSpan(handler),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  return { kind: "refused", handler: handler.name, reason, ...known };
+  return { kind: "refused", handler: handler.name, reason, ...known, steps: { handler: steps, readWriteSet: null } };
 }
 
 /** What the slicer gets to see: no handlers whose sets come from elsewhere. */
@@ -299,7 +299,7 @@ function report(
   handler: HandlerSchema,
   directions: Directions,
   derived: Derived | undefined,
-  known: AccessPatterns | undefined,
+  known: KnownAccesses | undefined,
 ): HandlerReport {
   const span = nameSpan(handler);
   return {
@@ -318,29 +318,35 @@ function planOf(
   derived: Derived | undefined,
   known = NOT_KNOWN,
 ): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
-  const unknown = { ...known, transformations: [], explanations: [], rwSource: null };
+  const nothing = { transformations: [], explanations: [], rwSource: null };
+  const { steps: knownSteps, ...patterns } = known;
   const set = given.get(name);
-  if (set !== undefined)
-    return { ...unknown, plan: { kind: "given", function: { name: set.name, span: set.span } }, rwSource: set.source };
+  if (set !== undefined) {
+    const plan = { kind: "given", function: { name: set.name, span: set.span } } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: null, readWriteSet: knownSteps }, rwSource: set.source };
+  }
   const chosen = nearStorage.get(name);
-  if (chosen !== undefined) return { ...unknown, plan: { kind: "near-storage", span: chosen } };
+  if (chosen !== undefined) {
+    const plan = { kind: "near-storage", span: chosen } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
+  }
   if (derived === undefined) throw new Error(`${name} has no plan`);
-  const { readOnly, reads, writes } = derived;
-  if (derived.kind === "refused")
-    return { ...unknown, plan: { kind: "recorded", reason: derived.reason }, readOnly, reads, writes };
+  const { readOnly, reads, writes, steps } = derived;
+  const common = { readOnly, reads, writes, steps };
+  if (derived.kind === "refused") return { ...nothing, ...common, plan: { kind: "recorded", reason: derived.reason } };
   const { transformations, explanations, source } = derived;
-  return { plan: { kind: "sliced" }, readOnly, reads, writes, transformations, explanations, rwSource: source };
+  return { ...common, plan: { kind: "sliced" }, transformations, explanations, rwSource: source };
 }
 
 /** Of handlers without a slice, by name. */
-type KnownAccesses = ReadonlyMap<string, AccessPatterns>;
+type KnownByHandler = ReadonlyMap<string, KnownAccesses>;
 
 function nearStorageAccesses(
   { program, compiler }: CompiledProgram<FactsCompiler>,
   sources: readonly SourceFile[],
   schema: Schema,
   { nearStorage }: Directions,
-): KnownAccesses {
+): KnownByHandler {
   if (compiler === null) return new Map();
   const front = { program, facts: compiler.facts, sources, tables: schema.tables };
   return new Map(
@@ -356,8 +362,8 @@ function givenAccesses(
   sources: readonly SourceFile[],
   { handlers }: Schema,
   { given }: Directions,
-): KnownAccesses {
-  const found = new Map<string, AccessPatterns>();
+): KnownByHandler {
+  const found = new Map<string, KnownAccesses>();
   if (given.size === 0) return found;
   const loaded = loadProgram({ ...request, shadowStack: false });
   const { program } = loaded;

@@ -100,6 +100,7 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
     sources: new Map([...sources, [ENTRY_FILE, loadingEntry(paths)]]),
     grafts: merged(exports),
     runtime: "stub",
+    countsRounds: true,
     optimizeLevel: base.optimizeLevel === 0 ? 0 : 3,
   };
   const loaded = loadProgram(request);
@@ -211,5 +212,6 @@ function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived 
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
   const { readOnly, reads, writes } = verdict;
-  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes };
+  const steps = { ...verdict.steps, readWriteSet: null };
+  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes, steps };
 }

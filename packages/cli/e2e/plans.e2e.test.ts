@@ -123,12 +123,20 @@ test("near storage by choice", async () => {
 
 describe("what the command says", () => {
   test("analyze: how each set is found, once each reason", async () => {
-    const { code, stdout } = await radical(["analyze", "--project", project.folder], { env: { NO_COLOR: "1" } });
+    const options = { env: { NO_COLOR: "1" } };
+    const { code, stdout } = await radical(["analyze", "--explain", "--project", project.folder], options);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^followLink {2}given .*\n {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m);
-    expect(stdout).toMatch(/^far {2}near storage .*\n {2}by {5}@nearstorage/m);
-    expect(stdout).toMatch(/^link {2}sliced .*\n {2}writes links\/\{from\}/m);
-    expect(stdout).toMatch(/^visit {2}record mode /m);
+    expect(stdout).toMatch(
+      /^followLink {2}given .*\n {2}reads {2}links\/\{from\} {2}dependent .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m,
+    );
+    expect(stdout).toMatch(/^ {2}cost {3}about [\d,]+ steps before the request leaves, in followLinkSet$/m);
+    expect(stdout).toMatch(/^far {2}near storage .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}@nearstorage/m);
+    expect(stdout).toMatch(
+      /^link {2}sliced .*\n {2}writes links\/\{from\}.*\n {2}cost .*\n {2}every line that it keeps:\n.*links\.put/m,
+    );
+    expect(stdout).toMatch(/^visit {2}record mode .*\n {2}reads {2}counts\/\{\?\}/m);
+    expect(stdout).toMatch(/\^ this key hangs on what is not known$/m);
+    expect(stdout).toContain("the request leaves when the handler has run");
     expect(stdout).toContain("more: radical explain not_sliced_library");
   });
 

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import {
   type AccessedUnit,
+  decodeFollowupReply,
+  decodeLviReply,
   encodeFollowup,
   encodeLviRequest,
   encodeModuleContent,
@@ -22,6 +24,7 @@ import {
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../src/log.ts";
+import { KeyRing } from "../src/http/keys.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
@@ -47,10 +50,12 @@ beforeAll(async () => {
   const rotated = randomBytes(16);
   server = await startServer({
     storage: ":memory:",
-    keys: new Map([
-      [KEY_ID, SECRET],
-      ["next", rotated],
-    ]),
+    keys: new KeyRing(
+      new Map([
+        [KEY_ID, SECRET],
+        ["next", rotated],
+      ]),
+    ),
     workers: 1,
     executionLimitMs: 2_000,
     log: createLog("error", (line) => errors.push(line)),
@@ -204,6 +209,33 @@ describe("who may speak", () => {
   test("a signature for another path", async () => {
     const response = await client.send("POST", LVI_PATH, body(), { path: FOLLOWUP_PATH });
     expect(await errorOf(response)).toEqual([401, "unauthorized"]);
+  });
+
+  test("the very same bytes again, within the replay window: no second effect", async () => {
+    // From here on the client has heard of this server.
+    await client.read("replayed");
+    const timeMs = Date.now();
+    const send = async (path: string, bytes: Uint8Array): Promise<Uint8Array> => {
+      const response = await client.send("POST", path, bytes, { timeMs });
+      expect(response.status).toBe(200);
+      return new Uint8Array(await response.arrayBuffer());
+    };
+    const writing = client.requestOf("increment", "replayed", incrementUnits("replayed", ABSENT));
+    const valid = decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)));
+    if (valid.kind !== "valid") throw new Error(`not valid: ${valid.kind}`);
+    const followup = encodeFollowup(incrementFollowup(writing.executionId, valid.commitId!, "replayed", ABSENT));
+    expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("applied");
+    expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("completed_before");
+    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ cause: "stored" });
+    expect(await client.read("replayed")).toBe(1);
+
+    // One that left no trace would read what is there by now: its answer was given, so it gets none.
+    const { version } = entryOf(valid.commitId!, Uint8Array.of(1));
+    const reading = encodeLviRequest(
+      client.requestOf("read", "replayed", [{ unit: unitId("counters", "replayed"), mode: "read", version }]),
+    );
+    expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "valid", commitId: null });
+    expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "refused", code: "in_doubt" });
   });
 
   test("outside the replay window", async () => {

@@ -1,8 +1,9 @@
 /** Real processes: kill -9 at the worst moments, restarts, signals, wrong options, parents that die. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -18,6 +19,7 @@ import { logged, runToEnd, type ServerProcess, spawnServer, startProcess } from 
 let folder: string;
 let sqlite: StorageUnderTest;
 let running: ServerProcess[];
+let spawned: ChildProcess[];
 
 /** A storage, and how to look into it behind the server's back. */
 interface StorageUnderTest {
@@ -29,14 +31,29 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-server-"));
   sqlite = sqliteStorage(path.join(folder, "data.sqlite"));
   running = [];
+  spawned = [];
 });
 
 afterEach(async () => {
   for (const server of running) {
     if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
   }
+  for (const child of spawned) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
   await rm(folder, { recursive: true, force: true });
 });
+
+const SECRETS_BY_ID: Readonly<Record<string, Buffer>> = { old: randomBytes(32), next: randomBytes(32) };
+
+/** A server that this test ends, or what comes after it. */
+function spawn(...args: Parameters<typeof spawnServer>): ChildProcess {
+  const child = spawnServer(...args);
+  spawned.push(child);
+  return child;
+}
 
 async function start(
   storage: StorageUnderTest,
@@ -100,7 +117,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
     const storage = dynamoStorage(local);
     const first = await start(storage);
     await first.client.register();
-    const child = spawnServer([...storage.args, "--workers", "1"]);
+    const child = spawn([...storage.args, "--workers", "1"]);
     expect(await logged(child, "waiting_for_lease")).toMatchObject({ epoch: 1 });
     expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
@@ -314,7 +331,7 @@ describe("a server that waits for the lease", () => {
   test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
     const first = await start(sqlite);
     await first.client.register();
-    const child = spawnServer([...sqlite.args, "--workers", "1"]);
+    const child = spawn([...sqlite.args, "--workers", "1"]);
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
     const { port } = await logged(child, "http_listening");
     const url = `http://127.0.0.1:${String(port)}`;
@@ -342,7 +359,7 @@ describe("a server that waits for the lease", () => {
 
   test("ends at once when it is told to", async () => {
     await start(sqlite);
-    const child = spawnServer([...sqlite.args, "--workers", "1"]);
+    const child = spawn([...sqlite.args, "--workers", "1"]);
     const ended = once(child, "exit") as Promise<[number | null]>;
     await logged(child, "waiting_for_lease");
     child.kill("SIGTERM");
@@ -373,6 +390,74 @@ describe("the process", () => {
     expect(await client.lvi(again)).toMatchObject({ kind: "valid" });
   });
 
+  test("keys are rotated under load, and no request fails", async () => {
+    const file = path.join(folder, "keys");
+    const keysOf = (...ids: string[]): string =>
+      ids.map((id) => `${id}:${SECRETS_BY_ID[id]!.toString("hex")}\n`).join("");
+    // As secrets are replaced: another file under the same name.
+    const replaceKeys = async (text: string): Promise<void> => {
+      await writeFile(`${file}.next`, text);
+      await rename(`${file}.next`, file);
+    };
+    await replaceKeys(keysOf("old"));
+    const child = spawn([...sqlite.args, "--workers", "1", "--keys-file", file], { RADICAL_KEYS: "" });
+    const lines = createInterface(child.stderr!)[Symbol.asyncIterator]();
+    const logs = async (event: string): Promise<Readonly<Record<string, unknown>>> => {
+      for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+        const entry = JSON.parse(line.value) as Readonly<Record<string, unknown>>;
+        if (entry["event"] === event) return entry;
+      }
+      throw new Error(`the server ended without ${event}`);
+    };
+    const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+    const client = new TestClient(
+      `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`,
+      await testModule(),
+    );
+    const signWith = (keyId: string): void => {
+      client.signing = { keyId, secret: SECRETS_BY_ID[keyId]! };
+    };
+    signWith("old");
+    await client.register();
+
+    const answers = new EventEmitter();
+    const count = { asked: 0, answered: 0 };
+    const ending = new AbortController();
+    const load = Array.from({ length: 4 }, async (_, index) => {
+      while (!ending.signal.aborted) {
+        count.asked++;
+        const reply = await client.lvi(client.requestOf("increment", `counter ${index}`, null));
+        if (reply.kind === "executed") count.answered++;
+        answers.emit("answered");
+      }
+    });
+    const someMore = async (): Promise<void> => {
+      for (let i = 0; i < 40; i++) await once(answers, "answered");
+    };
+    await someMore();
+    await replaceKeys(keysOf("old", "next"));
+    child.kill("SIGHUP");
+    expect(await logs("keys_loaded")).toMatchObject({ keys: "old, next" });
+    await someMore();
+    signWith("next");
+    await someMore();
+    await replaceKeys("this is no key");
+    child.kill("SIGHUP");
+    expect(await logs("keys_not_loaded")).toMatchObject({ level: "error" });
+    await someMore();
+    // Without the signal: the change is seen.
+    await replaceKeys(keysOf("next"));
+    expect(await logs("keys_loaded")).toMatchObject({ keys: "next" });
+    await someMore();
+    ending.abort();
+    await Promise.all(load);
+    expect(count.answered).toBe(count.asked);
+    signWith("old");
+    await expect(client.read("a")).rejects.toThrow(/^401: .*unauthorized/);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+
   test("ends with its parent's end of the pipe", async () => {
     const { server } = await start(sqlite, "--exit-with-parent");
     const ended = once(server.child, "exit");
@@ -391,7 +476,7 @@ describe("the process", () => {
   });
 
   test("its log is lines of JSON, begins with the configuration, and never shows a secret", async () => {
-    const child = spawnServer([...sqlite.args, "--workers", "1", "--log-level", "debug"]);
+    const child = spawn([...sqlite.args, "--workers", "1", "--log-level", "debug"]);
     const ending = runToEnd(child);
     const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
     const client = new TestClient(

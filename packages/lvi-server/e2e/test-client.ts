@@ -45,13 +45,15 @@ export class TestClient {
   readonly #url: string;
   readonly #module: TestModule;
   #seen: CommitId | null = null;
+  /** With which key it signs, and what else. */
+  signing: Signing = {};
 
   constructor(url: string, module: TestModule) {
     this.#url = url;
     this.#module = module;
   }
 
-  send(method: string, path: string, body: Uint8Array, signing: Signing = {}): Promise<Response> {
+  send(method: string, path: string, body: Uint8Array, signing = this.signing): Promise<Response> {
     const timeMs = signing.timeMs ?? Date.now();
     const mac = createHmac("sha256", signing.secret ?? SECRET).update(
       signedBytes(method, signing.path ?? path, timeMs, body),

@@ -2,7 +2,7 @@
  * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
  * of them back as events. It decides nothing.
  */
-import type { Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
+import type { Followup, FollowupResult, LviReply, LviRequest, ModuleHash } from "@radical/protocol";
 import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
@@ -22,7 +22,7 @@ export interface EngineOptions {
   readonly onHalt: (reason: string) => void;
 }
 
-/** How often old done intents are collected. */
+/** How often what was kept long enough is collected. */
 const COLLECT_INTERVAL_MS = 600_000;
 
 /** Notes that somebody should look at. */
@@ -52,6 +52,7 @@ export class Engine {
   #durable: OperationId | null = null;
   #halted: Error | null = null;
   readonly #drained: (() => void)[] = [];
+  readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -74,9 +75,40 @@ export class Engine {
     return this.#call((caller) => ({ kind: "followup", caller, followup }));
   }
 
+  hasModule(hash: ModuleHash): boolean {
+    return this.#options.core.hasModule(hash);
+  }
+
   async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    await this.#options.storage.storeModule(module, content);
+    await this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content));
     this.#step({ kind: "module-registered", module: module.hash, plans: module.plans });
+  }
+
+  /** One change of a module at a time: it stands in several items. */
+  async #changeModule<T>(hash: ModuleHash, change: () => Promise<T>): Promise<T> {
+    const changed = (this.#moduleChanges.get(hash) ?? Promise.resolve()).then(change);
+    const settled = changed.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#moduleChanges.set(hash, settled);
+    try {
+      return await changed;
+    } finally {
+      if (this.#moduleChanges.get(hash) === settled) this.#moduleChanges.delete(hash);
+    }
+  }
+
+  async #collect({ doneBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): Promise<void> {
+    const { storage, epoch, log } = this.#options;
+    for (const { module, usedAtMs } of used) await storage.useModule(module, usedAtMs);
+    for (const { module, usedAtMs } of unused) {
+      if (await this.#changeModule(module, () => storage.removeModule(epoch, module, usedAtMs)))
+        log.info("module_removed", { module, usedAtMs });
+    }
+    const count = await storage.collect(doneBeforeMs, limit);
+    log.debug("intents_collected", { count });
+    if (count >= limit) this.#step({ kind: "collect" });
   }
 
   /** Refuses new executions; resolves when all callers have their answers, or after the time. */
@@ -162,10 +194,7 @@ export class Engine {
           isHeld,
         }));
       case "collect":
-        void storage.collect(effect.doneBeforeMs).then(
-          (count) => log.debug("intents_collected", { count }),
-          (error: unknown) => log.warn("collect_failed", { reason: String(error) }),
-        );
+        void this.#collect(effect).catch((error: unknown) => log.warn("collect_failed", { reason: String(error) }));
         return;
       case "execute":
         void executor

@@ -26,10 +26,12 @@ export function storageWithFailpoints(storage: Storage): Storage {
         ? between("storage.completion-unsent", "storage.completed", complete)
         : between("storage.execution-unsent", "storage.execution-stored", complete);
     },
-    collect: (doneBeforeMs) =>
-      between("storage.collection-unsent", "storage.collected", () => storage.collect(doneBeforeMs)),
+    collect: (doneBeforeMs, limit) =>
+      between("storage.collection-unsent", "storage.collected", () => storage.collect(doneBeforeMs, limit)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
+    useModule: (hash, usedAtMs) => storage.useModule(hash, usedAtMs),
+    removeModule: (epoch, hash, usedAtMs) => storage.removeModule(epoch, hash, usedAtMs),
     modules: () => storage.modules(),
     moduleContent: (hash) => storage.moduleContent(hash),
     close: () => storage.close(),

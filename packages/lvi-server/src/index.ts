@@ -1,7 +1,7 @@
 /** Starts the LVI server inside a process of yours; the bin `radical-lvi-server` does the same. */
 export { FAILPOINTS } from "./failpoints.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
-export { ConfigurationError, parseKeys } from "./options.ts";
+export { KeyRing, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
 export { type Storage, StorageError } from "./storage/storage.ts";

@@ -5,14 +5,16 @@
  * Standard output gets one line of JSON when the server serves, `{"event":"listening","port":…}`; logs go to standard
  * error.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, watchFile } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { createLog } from "./log.ts";
+import { KeyRing, parseKeys } from "./http/keys.ts";
+import { createLog, type Log } from "./log.ts";
 import {
   ConfigurationError,
   configurationFields,
   describeConfiguration,
   KEYS_VARIABLE,
+  type KeySources,
   type Options,
   parseOptions,
   type RawSettings,
@@ -29,6 +31,9 @@ import { StorageError } from "./storage/storage.ts";
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
+
+/** How often the file of keys is looked at. */
+const KEYS_INTERVAL_MS = 1_000;
 
 const command = new Command("radical-lvi-server")
   .description(
@@ -48,7 +53,7 @@ command
     "after",
     `
 Environment:
-  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; several while they are rotated (required)
+  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; required, or else --keys-file
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too
 
 Examples:
@@ -64,16 +69,16 @@ Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
   )
   .exitOverride();
 
-const keysText = process.env[KEYS_VARIABLE];
+const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
 try {
   command.parse();
   const raw = rawSettings();
   try {
-    await run(raw, parseOptions(raw, keysText));
+    await run(raw, parseOptions(raw, keySources));
   } catch (error) {
     fail(error);
     if (error instanceof ConfigurationError)
-      process.stderr.write(`\n${describeConfiguration(raw, keysText, error.wrong)}\n`);
+      process.stderr.write(`\n${describeConfiguration(raw, keySources.variable, error.wrong)}\n`);
   }
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
@@ -93,8 +98,12 @@ function rawSettings(): RawSettings {
 
 async function run(raw: RawSettings, options: Options): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
+  const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   log.info("configuration", configurationFields(raw, options.keys));
+  const keys = new KeyRing(options.keys);
+  if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
+
   let server: RunningServer | null = null;
   const stop = (cause: string): void => {
     log.info("stopping", { cause });
@@ -117,14 +126,14 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
       .on("error", () => stop("parent ended"));
 
   server = await startServer({
-    storage: await openStorage(options.storage),
-    keys: options.keys,
+    storage: await openStorage(options.storage, { retentionMs }),
+    keys,
     port,
     host,
     ...(workers === null ? {} : { workers }),
     executionLimitMs,
     leaseMs,
-    core: { followupTimeoutMs },
+    core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,
@@ -142,6 +151,22 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
   process.stdout.write(
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
+}
+
+/** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
+function rereadKeys(file: string, keys: KeyRing, log: Log): void {
+  const reread = (cause: string): void => {
+    try {
+      const parsed = parseKeys(readFileSync(file, "utf8"));
+      keys.replace(parsed);
+      log.info("keys_loaded", { cause, keys: [...parsed.keys()].join(", ") });
+    } catch (error) {
+      log.error("keys_not_loaded", { cause, reason: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  process.on("SIGHUP", () => reread("SIGHUP"));
+  // By its state, not by events: files of secrets are often replaced by a link to another one.
+  watchFile(file, { interval: KEYS_INTERVAL_MS, persistent: false }, () => reread("file changed"));
 }
 
 function fail(error: unknown): void {

@@ -11,6 +11,8 @@ const LOAD = {
   lockedUnits: 5,
   hotUnits: 11,
   hotBytes: 1_100,
+  finished: 13,
+  answered: 17,
 };
 
 function metricsOf(): Metrics {
@@ -72,6 +74,8 @@ test("what is counted comes out as Prometheus text", async () => {
     "radical_units_locked 5",
     "radical_hot_units 11",
     "radical_hot_bytes 1100",
+    "radical_finished_executions 13",
+    "radical_answered_requests 17",
     "radical_workers 2",
     "radical_workers_busy 1",
     "radical_worker_queue 4",

@@ -79,6 +79,8 @@ export class Metrics {
     ofLoad("radical_units_locked", "Units that are held or waited for.", "lockedUnits");
     ofLoad("radical_hot_units", "Units whose version is in memory.", "hotUnits");
     ofLoad("radical_hot_bytes", "Bytes of those.", "hotBytes");
+    ofLoad("radical_finished_executions", "Done executions whose outcome is in memory.", "finished");
+    ofLoad("radical_answered_requests", "Requests without a trace that are remembered.", "answered");
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");

@@ -5,7 +5,7 @@ import {
   configurationFields,
   describeConfiguration,
   flagOf,
-  parseKeys,
+  type KeySources,
   parseOptions,
   type RawSettings,
   SETTING_NAMES,
@@ -15,7 +15,19 @@ import {
   variableOf,
 } from "./options.ts";
 
-const KEYS = "a:00112233445566778899aabbccddeeff";
+const KEY = "a:00112233445566778899aabbccddeeff";
+
+function keys(variable: string | undefined, file?: string): KeySources {
+  return {
+    variable,
+    read: () => {
+      if (file === undefined) throw new Error("no such file");
+      return file;
+    },
+  };
+}
+
+const KEYS = keys(KEY);
 
 function raw(texts: Partial<Record<SettingName, string>> = {}, source: Source = "command line"): RawSettings {
   return Object.fromEntries(
@@ -44,7 +56,6 @@ test("good options", () => {
     exitWithParent: false,
   });
   expect(parseOptions(raw({ exitWithParent: "yes" }), KEYS)).toMatchObject({ workers: null, exitWithParent: true });
-  expect(parseKeys("a:00112233445566778899aabbccddeeff,b:ffffffffffffffffffffffffffffffff").size).toBe(2);
 });
 
 test("storage is a SQLite file or tables of DynamoDB", () => {
@@ -82,20 +93,22 @@ test.each(WRONG)("%j is refused by name", (texts, message) => {
   expect(wrongIn(() => parseOptions(raw(texts), KEYS)).message).toMatch(message);
 });
 
-test.each([
-  ["", /no key/],
-  ["a", /not hexadecimal/],
-  ["a:00", /"a".*shorter/],
-  ["a b:00112233445566778899aabbccddeeff", /not id:hex/],
-  [`${KEYS},${KEYS}`, /"a" twice/],
-])("the keys %j are refused", (keys, message) => {
-  expect(wrongIn(() => parseOptions(raw(), keys)).message).toMatch(message);
+test("keys come from the environment or from a file", () => {
+  expect([...parseOptions(raw(), KEYS).keys.keys()]).toEqual(["a"]);
+  const text = "# since spring\nb:ffffffffffffffffffffffffffffffff\n";
+  expect([...parseOptions(raw({ keysFile: "keys" }), keys(undefined, text)).keys.keys()]).toEqual(["b"]);
+  const wrong = (texts: Partial<Record<SettingName, string>>, sources: KeySources): string =>
+    wrongIn(() => parseOptions(raw(texts), sources)).message;
+  expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^the file of keys "keys": can't be read: no such file/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^the file of keys "keys": .*not hexadecimal/);
+  expect(wrong({ keysFile: "keys" }, keys(KEY, KEY))).toMatch(/give one of them/);
 });
 
 test("all that is wrong is told at once, by the name that it was given under, and marked in the configuration", () => {
   const settings = raw({ leaseMs: "soon", workers: "many" }, "environment");
-  const { message, wrong } = wrongIn(() => parseOptions(settings, ""));
-  expect(message).toMatch(/^RADICAL_WORKERS "many" .*\nRADICAL_LEASE_MS "soon" .*\nthere is no key/);
+  const { message, wrong } = wrongIn(() => parseOptions(settings, keys("")));
+  expect(message).toMatch(/^RADICAL_WORKERS "many" .*\nRADICAL_LEASE_MS "soon" .*\nRADICAL_KEYS: there is no key/);
   const table = describeConfiguration(settings, "", wrong);
   expect(table.split("\n").length).toBe(SETTING_NAMES.length + 1);
   expect(table.split("\n").filter((line) => line.endsWith("<-- wrong"))).toEqual([
@@ -108,12 +121,12 @@ test("all that is wrong is told at once, by the name that it was given under, an
 
 test("nothing that is told shows a secret", () => {
   const secret = "0123456789abcdef0123456789abcdef";
-  const keys = `a:${secret}`;
-  expect(wrongIn(() => parseKeys(`${keys}x`)).message).not.toContain(secret);
+  const variable = `a:${secret}`;
+  expect(wrongIn(() => parseOptions(raw(), keys(`${variable}x`))).message).not.toContain(secret);
   const settings = raw({ storage: "dynamodb:app?endpoint=http://user:hunter2@127.0.0.1:8000" });
-  const fields = configurationFields(settings, parseKeys(keys));
+  const fields = configurationFields(settings, parseOptions(settings, keys(variable)).keys);
   expect(fields).toMatchObject({ keys: "a", port: "8788" });
-  const said = JSON.stringify(fields) + describeConfiguration(settings, keys, new Map());
+  const said = JSON.stringify(fields) + describeConfiguration(settings, variable, new Map());
   expect(said).not.toContain(secret);
   expect(said).not.toContain("hunter2");
 });

@@ -3,7 +3,7 @@
  * configuration are made. Secrets have no option, since a command line can be read by every user of a machine.
  */
 import { isIP } from "node:net";
-import type { Keys } from "./http/authentication.ts";
+import { keyIdsOf, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
 
@@ -51,6 +51,8 @@ function oneOf<const Word extends string>(words: readonly Word[]): (text: string
   };
 }
 
+export const KEYS_VARIABLE = "RADICAL_KEYS";
+
 export const SETTINGS = {
   port: setting("--port <number>", "8788", "port to listen on; 0 takes a free one", wholeNumber(0, 65_535)),
   host: setting("--host <address>", "127.0.0.1", "address to listen on", (text) => {
@@ -67,6 +69,12 @@ export const SETTINGS = {
       return address;
     },
   ),
+  keysFile: {
+    flag: "--keys-file <file>",
+    default: null,
+    words: `keys that locations sign with, a line "<id>:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
+    parse: (text: string) => text,
+  } satisfies Setting<string>,
   workers: {
     flag: "--workers <number>",
     default: null,
@@ -90,6 +98,18 @@ export const SETTINGS = {
     "5000",
     "after which another server on the same storage takes over from one that does not answer",
     wholeNumber(100, 600_000),
+  ),
+  retentionMs: setting(
+    "--retention-ms <ms>",
+    "86400000",
+    "how long outcomes are kept for repeated requests",
+    wholeNumber(900_000, 31_536_000_000),
+  ),
+  moduleRetentionMs: setting(
+    "--module-retention-ms <ms>",
+    "604800000",
+    "how long a module is kept that no location asks for",
+    wholeNumber(3_600_000, 315_360_000_000),
   ),
   drainMs: setting(
     "--drain-ms <ms>",
@@ -145,8 +165,6 @@ export type Options = {
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-export const KEYS_VARIABLE = "RADICAL_KEYS";
-
 /** `--lease-ms`. */
 export function flagOf(name: SettingName): string {
   return SETTINGS[name].flag.split(" ")[0]!;
@@ -157,8 +175,16 @@ export function variableOf(name: SettingName): string {
   return `RADICAL_${flagOf(name).slice(2).replaceAll("-", "_").toUpperCase()}`;
 }
 
+/** Where the keys come from. */
+export interface KeySources {
+  /** The variable of the environment. */
+  readonly variable: string | undefined;
+  /** The text of a file; throws if there is none. */
+  readonly read: (file: string) => string;
+}
+
 /** Throws a ConfigurationError that names all that is wrong. */
-export function parseOptions(raw: RawSettings, keysText: string | undefined): Options {
+export function parseOptions(raw: RawSettings, keySources: KeySources): Options {
   const wrong = new Map<string, string>();
   const values = new Map<string, unknown>();
   for (const name of SETTING_NAMES) {
@@ -171,14 +197,24 @@ export function parseOptions(raw: RawSettings, keysText: string | undefined): Op
       wrong.set(name, `${named} "${shown(name, text!)}" ${error.message}`);
     }
   }
+  const file = raw.keysFile.text;
+  const named = file === undefined ? KEYS_VARIABLE : `the file of keys "${file}"`;
+  if (file !== undefined && (keySources.variable ?? "") !== "")
+    wrong.set("keysFile", `there is a file of keys and ${KEYS_VARIABLE}: give one of them`);
   try {
-    values.set("keys", parseKeys(keysText));
+    values.set("keys", parseKeys(keysTextOf(raw, keySources)));
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    wrong.set("keys", error.message);
+    if (!(error instanceof Error)) throw error;
+    const what = error instanceof KeysError ? error.message : `can't be read: ${error.message}`;
+    wrong.set(file === undefined ? "keys" : "keysFile", `${named}: ${what}`);
   }
   if (wrong.size > 0) throw new ConfigurationError(wrong);
   return Object.fromEntries(values) as unknown as Options;
+}
+
+function keysTextOf(raw: RawSettings, { variable, read }: KeySources): string {
+  const file = raw.keysFile.text;
+  return file === undefined ? (variable ?? "") : read(file);
 }
 
 interface Row {
@@ -191,7 +227,7 @@ interface Row {
 /** The configuration as a table, wrong values marked; secrets are left out, of keys only their ids are shown. */
 export function describeConfiguration(
   raw: RawSettings,
-  keysText: string | undefined,
+  keysVariable: string | undefined,
   wrong: ReadonlyMap<string, string>,
 ): string {
   const rows = SETTING_NAMES.map((name): Row => {
@@ -199,7 +235,12 @@ export function describeConfiguration(
     const from = source === "environment" ? variableOf(name) : source;
     return { name, label: flagOf(name), value: text === undefined ? "" : shown(name, text), from };
   });
-  rows.push({ name: "keys", label: KEYS_VARIABLE, value: keyIds(keysText).join(", "), from: "environment" });
+  rows.push({
+    name: "keys",
+    label: KEYS_VARIABLE,
+    value: keyIdsOf(keysVariable ?? "").join(", "),
+    from: "environment",
+  });
   const [labels, values] = [rows.map(({ label }) => label.length), rows.map(({ value }) => value.length)];
   return rows
     .map(({ name, label, value, from }) => {
@@ -221,36 +262,4 @@ export function configurationFields(raw: RawSettings, keys: Keys): Readonly<Reco
 /** A URL may hold a password. */
 function shown(name: SettingName, text: string): string {
   return name === "storage" ? text.replace(/\/\/[^/@]*@/g, "//…@") : text;
-}
-
-function keyIds(text = ""): readonly string[] {
-  return text
-    .split(",")
-    .map((part) => part.split(":")[0]!)
-    .filter((id) => KEY_ID.test(id));
-}
-
-const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
-
-/** Shortest secret, in bytes. */
-const MIN_KEY_BYTES = 16;
-
-/** `id:hex,id:hex`. Secrets are never shown in messages. Throws a ConfigurationError. */
-export function parseKeys(text: string | undefined): Keys {
-  const fail = (message: string): never => {
-    const hint = `set ${KEYS_VARIABLE}="<id>:<hex>", for example with: openssl rand -hex 32`;
-    throw new ConfigurationError(new Map([["keys", `${message}; ${hint}`]]));
-  };
-  if (text === undefined || text === "") return fail("there is no key, so no location could sign");
-  const keys = new Map<string, Uint8Array>();
-  for (const part of text.split(",")) {
-    const [id = "", hex = "", ...rest] = part.split(":");
-    if (!KEY_ID.test(id) || rest.length > 0) return fail(`${KEYS_VARIABLE} has a part that is not id:hex`);
-    if (!/^(?:[0-9a-fA-F]{2})+$/.test(hex)) return fail(`the key "${id}" in ${KEYS_VARIABLE} is not hexadecimal`);
-    if (hex.length < 2 * MIN_KEY_BYTES)
-      return fail(`the key "${id}" in ${KEYS_VARIABLE} is shorter than ${MIN_KEY_BYTES} bytes`);
-    if (keys.has(id)) return fail(`${KEYS_VARIABLE} has the key "${id}" twice`);
-    keys.set(id, Buffer.from(hex, "hex"));
-  }
-  return keys;
 }

@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { type HandlerPlan, type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
+import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
@@ -11,19 +11,20 @@ import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
 import { failpoint } from "./failpoints.ts";
-import { type Keys, prepareKeys } from "./http/authentication.ts";
 import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
+import type { KeyRing } from "./http/keys.ts";
 import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Storage, StoredModule } from "./storage/storage.ts";
 
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
   readonly storage: string | Storage;
-  readonly keys: Keys;
+  /** Replacing what it holds needs no restart. */
+  readonly keys: KeyRing;
   /** Loopback unless told otherwise. */
   readonly host?: string;
   /** 0: any free port. */
@@ -79,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
-  const http = createHttpServer({ keys: prepareKeys(options.keys), log, metrics, now, state: () => state });
+  const http = createHttpServer({ keys: options.keys, log, metrics, now, state: () => state });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -97,7 +98,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return closed;
   };
 
-  const modules = new Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>();
   const leasing = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
@@ -118,14 +118,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     epoch = acquired.epoch;
     failpoint("start.lease-acquired");
     state = { kind: "not-serving", reason: "recovering" };
+    let known: readonly StoredModule[] = [];
     const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
-      for (const { hash, plans } of await storage.modules()) modules.set(hash, plans);
+      known = await storage.modules();
       return storage.recover(epoch);
     });
     failpoint("start.recovered");
-    log.info("recovered", { epoch, pending: pending.length, modules: modules.size });
+    log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
-    const recovered = { epoch, pending, modules, lease: storage.isExclusive ? null : lease };
+    const recovered = {
+      epoch,
+      pending,
+      modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
+      moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
+      lease: storage.isExclusive ? null : lease,
+    };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
@@ -141,12 +148,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const engine = new Engine({ core, epoch, storage, executor, log, metrics, now: coreNow, onHalt });
     const serving: Serving = {
       engine,
-      hasModule: (hash) => modules.has(hash),
+      hasModule: (hash) => engine.hasModule(hash),
       registerModule: async (hash, content, bytes) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(content.plans));
-        await engine.registerModule({ hash, plans }, bytes);
-        modules.set(hash, plans);
+        await engine.registerModule({ hash, plans, usedAtMs: now() }, bytes);
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };

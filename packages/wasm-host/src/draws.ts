@@ -5,7 +5,7 @@
  * out changes those of its own call site only.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
-import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { SEED_BYTES } from "@radical/protocol";
 
 export class Draws {
@@ -30,7 +30,7 @@ export class Draws {
     const bytes = this.#draw(site);
     bytes[6] = (bytes[6]! & 0x0f) | 0x40;
     bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-    const hex = Array.from(bytes.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const hex = bytesToHex(bytes.subarray(0, 16));
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 

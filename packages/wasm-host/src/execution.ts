@@ -2,10 +2,12 @@
  * One run of a handler, or of its read/write-set function, in an instance as good as new: serves the host functions, keeps the
  * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
  */
+import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
+  MAX_ROUNDS,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
@@ -70,8 +72,11 @@ export class Execution<Stop> implements HostCalls {
   readonly #limits: Limits;
   readonly #items: Items<Stop>;
   readonly #draws: Draws;
-  readonly #touched = new Set<UnitId>();
-  #accesses = 0;
+  /** The units of all accesses while they are fewer than an execution may touch: hardly any has more. */
+  readonly #accessed: UnitId[] = [];
+  /** Those of more, each once. */
+  #touched: Set<UnitId> | null = null;
+  #furtherAccesses = 0;
   /** Bytes of the buffered writes. */
   #written = 0;
   #guest!: Guest;
@@ -179,11 +184,7 @@ export class Execution<Stop> implements HostCalls {
   }
 
   uuid(site: number, destination: number): void {
-    const text = this.#draws.uuid(this.#text(site));
-    this.#copyIn(
-      destination,
-      Uint8Array.from(text, (character) => character.charCodeAt(0)),
-    );
+    this.#copyIn(destination, utf8ToBytes(this.#draws.uuid(this.#text(site))));
   }
 
   abort(status: number, code: number, message: number): void {
@@ -205,6 +206,10 @@ export class Execution<Stop> implements HostCalls {
     this.#items.write(this.#access(table, key), this);
   }
 
+  too_many_rounds(): never {
+    return this.#trap("unreachable", `its loops made more than ${MAX_ROUNDS} rounds`);
+  }
+
   assertionFailed(message: number, file: number, line: number, column: number): never {
     const trap = assertionTrap(this.#text(message), this.#text(file), line >>> 0, column >>> 0);
     return this.#trap(trap.code, trap.message);
@@ -215,12 +220,19 @@ export class Execution<Stop> implements HostCalls {
   /** The unit of an access, after the checks that every access passes. */
   #access(table: number, key: number): UnitId {
     const unit = (this.#guest.plainUnit(table, key) as UnitId | null) ?? this.#checkedUnit(table, key);
+    if (this.#accessed.length < this.#limits.accesses) this.#accessed.push(unit);
+    else this.#countTouched(unit);
+    return unit;
+  }
+
+  #countTouched(unit: UnitId): void {
+    this.#touched ??= new Set(this.#accessed);
     this.#touched.add(unit);
     const { accesses } = this.#limits;
     if (this.#touched.size > accesses) this.#trap("invalid_access", `more than ${accesses} items in one execution`);
     const most = accesses * REPEATED_ACCESSES;
-    if (++this.#accesses > most) this.#trap("invalid_access", `more than ${most} accesses in one execution`);
-    return unit;
+    if (accesses + ++this.#furtherAccesses > most)
+      this.#trap("invalid_access", `more than ${most} accesses in one execution`);
   }
 
   #checkedUnit(table: number, key: number): UnitId {

@@ -32,6 +32,7 @@ export interface HostCalls {
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
+  too_many_rounds(): void;
   /** AssemblyScript's own import. */
   assertionFailed(message: number, file: number, line: number, column: number): void;
 }
@@ -63,6 +64,11 @@ export class Guest {
   /** Views of the memory; empty once it has grown. */
   #bytes = new Uint8Array();
   #units = new Uint16Array();
+  /**
+   * Units that `plainUnit` gave before, also in earlier executions, by a hash. What is accessed is often
+   * accessed again; and a set finds the same string without looking into it.
+   */
+  readonly #known = Array.from<KnownUnit | undefined>({ length: KNOWN_UNITS });
 
   /** An instance in its initial state, for one execution. Throws the engine's error if there can't be one. */
   static enter(module: CompiledModule, calls: HostCalls): Guest {
@@ -150,6 +156,14 @@ export class Guest {
     const keyLength = keySize >> 1;
     if (tableLength < 1 || tableLength > 64 || keyLength < 1 || keyLength > 512) return null;
     const units = this.#units;
+    // Tables often have the same keys.
+    let hash = tableLength * 0x80 + units[tableStart >> 1]!;
+    for (let at = keyStart >> 1; at < (keyStart >> 1) + keyLength; at++) hash = (Math.imul(hash, 31) + units[at]!) | 0;
+    // Keys that count upwards get slots beside each other.
+    hash &= KNOWN_UNITS - 1;
+    const known = this.#known[hash];
+    if (known !== undefined && isUnitOf(known.codes, units, tableStart >> 1, tableLength, keyStart >> 1, keyLength))
+      return known.unit;
     // oxlint-disable-next-line unicorn/no-new-array -- the length is known: an array that grows takes half as long again
     const codes = new Array<number>(tableLength + 1 + keyLength);
     for (let at = 0; at < tableLength; at++) {
@@ -163,7 +177,9 @@ export class Guest {
       if (unit > 0x7f) return null;
       codes[tableLength + 1 + at] = unit;
     }
-    return String.fromCharCode.apply(null, codes);
+    const unit = String.fromCharCode.apply(null, codes);
+    this.#known[hash] = { codes, unit };
+    return unit;
   }
 
   /** The whole memory: growing it takes its earlier buffer away. */
@@ -175,6 +191,30 @@ export class Guest {
     }
     return this.#bytes;
   }
+}
+
+/** A string for a unit, and its characters. */
+interface KnownUnit {
+  readonly codes: readonly number[];
+  readonly unit: string;
+}
+
+/** How many are kept: a power of two. */
+const KNOWN_UNITS = 512;
+
+/** Whether a unit is that of a table and a key in memory. */
+function isUnitOf(
+  codes: readonly number[],
+  units: Uint16Array,
+  table: number,
+  tableLength: number,
+  key: number,
+  keyLength: number,
+): boolean {
+  if (codes.length !== tableLength + 1 + keyLength || codes[tableLength] !== 0x2f) return false;
+  for (let at = 0; at < keyLength; at++) if (codes[tableLength + 1 + at] !== units[key + at]) return false;
+  for (let at = 0; at < tableLength; at++) if (codes[at] !== units[table + at]) return false;
+  return true;
 }
 
 /** For ASCII: 2 for what a table's name may begin with, 1 for what else may be in it. */
@@ -232,6 +272,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),
+    too_many_rounds: () => service.calls!.too_many_rounds(),
   };
   const assertionFailed = (message: number, file: number, line: number, column: number): void =>
     service.calls!.assertionFailed(message, file, line, column);

@@ -500,6 +500,30 @@ test("the module hash covers everything that decides what an execution does", as
   expect(moduleHash({ ...content })).toBe(hashes[0]);
 });
 
+describe("units that an instance has seen before", () => {
+  test("are told apart by every character, wherever they lie", async () => {
+    // "Aa" and "BB" have the same hash, as the code of the host computes it.
+    const said = `
+      export function said(): void {
+        host_touch("t", "Aa"); host_touch("t", "BB"); host_touch("t", "Aa"); host_touch("u", "Aa"); host_touch("tt", "Aa");
+        const key = "x-".concat("1");
+        host_touch("t", key);
+        store<u16>(changetype<usize>(key), 0x32, 4);
+        host_touch("t", key);
+        store<u16>(changetype<usize>(key), 0xe4, 4);
+        host_touch("t", key);
+      }
+    `;
+    const module = await programs({ f: said, rw: said });
+    const units = ["t/Aa", "t/BB", "u/Aa", "tt/Aa", "t/x-1", "t/x-2", "t/x-ä"];
+    for (let run = 0; run < 2; run++) {
+      const derived = deriveAccessSet(module, invoke("said"), everythingAbsent);
+      expect(derived).toMatchObject({ set: access(units, []), missing: [] });
+      expect(record(module, invoke("said"), everythingAbsent).reads).toEqual(units);
+    }
+  });
+});
+
 describe("instances that run again", () => {
   let module: HandlerModule;
   const run = (handler: string, items = snapshot({ "t/a": 1 })): HandlerRun =>

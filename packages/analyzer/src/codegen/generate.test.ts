@@ -342,6 +342,10 @@ describe("handlers of every parameter and result type", () => {
           "kind": "string",
         },
         "rwSource": null,
+        "steps": {
+          "handler": null,
+          "readWriteSet": null,
+        },
         "transformations": [],
         "writes": [],
       }

@@ -25,7 +25,7 @@ export function renderDiagnostic(
   sources: readonly SourceFile[],
   options: RenderOptions,
 ): string {
-  const paint = (code: string): Paint => (options.color ? (text) => `\u001b[${code}m${text}\u001b[0m` : (text) => text);
+  const paint = painter(options);
   const bold = paint("1");
   const faint = paint("2");
   const accent = paint(diagnostic.severity === "error" ? "1;31" : diagnostic.severity === "warning" ? "1;33" : "1;36");
@@ -46,6 +46,27 @@ export function renderDiagnostic(
   return lines.join("\n");
 }
 
+/** Code frames alone: of a place, and of what is related to it. */
+export function renderFrames(
+  { primary, related }: Pick<Diagnostic, "primary" | "related">,
+  sources: readonly SourceFile[],
+  options: Pick<RenderOptions, "color">,
+): string {
+  const paint = painter(options);
+  const gutter = Math.max(...[primary, ...related.map(({ span }) => span)].map(({ line }) => String(line).length));
+  return [
+    ...frame(primary, sources, gutter, "", paint("1;33"), paint("2")),
+    ...related.flatMap(({ span, label }) => frame(span, sources, gutter, label, paint("1;34"), paint("2"))),
+  ].join("\n");
+}
+
+function painter({ color }: Pick<RenderOptions, "color">): (code: string) => Paint {
+  return (code) => (color ? (text) => `\u001b[${code}m${text}\u001b[0m` : (text) => text);
+}
+
+/** Longer lines are shown around the place only. */
+const LONGEST_LINE = 160;
+
 function frame(
   span: Span,
   sources: readonly SourceFile[],
@@ -61,11 +82,13 @@ function frame(
   const lineStart = text.lastIndexOf("\n", span.start - 1) + 1;
   const newline = text.indexOf("\n", lineStart);
   const lineEnd = newline === -1 ? text.length : newline;
-  const line = text.slice(lineStart, lineEnd).replace(/\r$/, "");
-  // A span over several lines is marked on its first.
-  const width = Math.max(1, Math.min(span.end, lineStart + line.length) - span.start);
+  const whole = text.slice(lineStart, lineEnd).replace(/\r$/, "");
+  const cut = whole.length > LONGEST_LINE ? Math.max(0, span.column - 1 - LONGEST_LINE / 4) : 0;
+  const line = whole.slice(cut, cut + LONGEST_LINE);
+  // A span over several lines, or over the end of what is shown, is marked as far as that.
+  const width = Math.max(1, Math.min(span.end, lineStart + cut + line.length) - span.start);
   // Tabs stay tabs, so that the marks stand under the code whatever the tab width.
-  const margin = line.slice(0, span.column - 1).replace(/[^\t]/g, " ");
+  const margin = line.slice(0, span.column - 1 - cut).replace(/[^\t]/g, " ");
   const marks = accent("^".repeat(width) + (label === "" ? "" : ` ${label}`));
   return [
     place,

@@ -748,13 +748,9 @@ class FunctionLowering {
     const consequentLives = this.wasCompiled(node.ifThen);
     const alternativeLives = this.wasCompiled(node.ifElse);
     if (consequentLives !== alternativeLives) {
-      if (!isQuiet(condition))
-        throw new Refusal("not_sliced_syntax", {
-          message: "A condition that is known but has an effect can't be followed.",
-          primary: span,
-          help: "Compute it in a statement of its own, before.",
-        });
-      return this.expression(consequentLives ? node.ifThen : node.ifElse);
+      const chosen = this.expression(consequentLives ? node.ifThen : node.ifElse);
+      // What is known of the condition is its value; what it does is done.
+      return isQuiet(condition) ? chosen : { kind: "sequence", operands: [condition, chosen], type: chosen.type, span };
     }
     return {
       kind: "conditional",

@@ -15,6 +15,7 @@ import {
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { addReset } from "./reset.ts";
+import { countRounds } from "./rounds.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -43,6 +44,8 @@ export interface CompileRequest {
   readonly stdlib: ReadonlyMap<string, string>;
   readonly grafts?: readonly Graft[];
   readonly runtime: "incremental" | "stub";
+  /** Whether too many rounds of its loops end a run; default false. */
+  readonly countsRounds?: boolean;
   /** Default true; a program that is only looked at needs none. */
   readonly shadowStack?: boolean;
   /** 0 to 3, as in `asc -O…`. */
@@ -110,7 +113,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
 
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
-  return compileWith(loaded, (program) => new RadicalCompiler(program));
+  return compileWith(loaded, (program) => new RadicalCompiler(program, loaded.request.countsRounds));
 }
 
 /** The same with a compiler that does more. */
@@ -201,8 +204,9 @@ export class RadicalCompiler extends as.Compiler {
   /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
 
-  constructor(program: as.Program) {
+  constructor(program: as.Program, countsRounds = false) {
     super(program);
+    if (countsRounds) countRounds(this.module, () => this.#callOf(`${SDK_LIBRARY}/host/too_many_rounds`, []));
     // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
@@ -262,9 +266,14 @@ export class RadicalCompiler extends as.Compiler {
 
   /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
   #draw(name: string, node: as.Node): as.ExpressionRef {
+    return this.#callOf(name, [this.ensureStaticString(this.#place(node))], node);
+  }
+
+  /** A call of one of the SDK's functions, which is compiled if need be. */
+  #callOf(name: string, operands: as.ExpressionRef[], node?: as.Node): as.ExpressionRef {
     const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
     const instance = this.resolver.resolveFunction(prototype, null)!;
-    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
+    return super.makeCallDirect(instance, operands, node ?? prototype.declaration);
   }
 
   /** Where the developer wrote a node, also one that was copied into generated code. */

@@ -6,6 +6,7 @@ import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import type { Program } from "../lower/ir.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
@@ -13,7 +14,7 @@ import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import type { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
-import { accessPatterns } from "./access-patterns.ts";
+import { accessPatterns, type AccessPatterns } from "./access-patterns.ts";
 import { Derivations } from "./derivations.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 import { instanceOf, knownAccesses } from "./known-accesses.ts";
@@ -35,8 +36,10 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
     return derivations.of({ handler, program: lowered, sources }, () => sliced(handler, lowered, sources));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
-    const reason = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
-    return { kind: "refused", handler: handler.name, reason, ...knownAccesses(front, handler.declaration) };
+    const found = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
+    const { steps, ...known } = knownAccesses(front, handler.declaration);
+    const reason = { ...found, related: [...found.related, ...notKnown(known)] };
+    return { kind: "refused", handler: handler.name, reason, ...known, steps: { handler: steps, readWriteSet: null } };
   }
 }
 
@@ -48,6 +51,7 @@ function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly
   verifySlice(lowered, plain.residual, plain.relevance);
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
+  const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler);
   const verdict = (slice: Slice, other: Derived | null): Derived => ({
     kind: "sliced",
     handler: handler.name,
@@ -58,16 +62,25 @@ function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly
     ...accessPatterns(slice.residual.accesses, pointsTo, keys),
     transformations: slice.transformations,
     explanations: slice.explanations,
+    steps: { handler: handlerSteps, readWriteSet: slice.steps },
     plain: other,
     diagnostics: [
       ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
       ...slice.explanations
-        .filter(({ steps }) => steps > 0)
+        .filter(({ kind }) => kind === "expense")
         .map((explanation) => expenseDiagnostic(handler.name, explanation)),
     ],
   });
   return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
 }
+
+/** The accesses of which the analyzer does not know what they hang on. */
+function notKnown({ reads, writes }: AccessPatterns): Diagnostic["related"] {
+  const unknown = [...reads, ...writes].filter(({ pattern }) => /\{\?\}|^\?/.test(pattern));
+  return unknown.slice(0, MOST_RELATED).map(({ span }) => ({ span, label: "this key hangs on what is not known" }));
+}
+
+const MOST_RELATED = 3;
 
 function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
   const words = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,9 +1,10 @@
 /**
- * Why f^rw does what it does: from an expensive loop that it keeps, or a read whose value it needs, step by step to the
- * access that hangs on it.
+ * Why f^rw does what it does: from an expensive loop or call that it keeps, a recursion, a read whose value it needs, or
+ * any line that it keeps, step by step to the access that hangs on it.
  */
 import {
   nestedStatements,
+  operands,
   statementExpressions,
   walkExpression,
   walkStatements,
@@ -16,9 +17,9 @@ import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Explanation } from "../front.ts";
 import { EXPENSIVE_STEPS, type CostModel } from "../infer/cost.ts";
-import { definedBy, isStatement, type Inferred } from "../infer/definitions.ts";
+import { calleesOf, definedBy, isStatement, type Inferred } from "../infer/definitions.ts";
 import type { Location } from "../infer/heap.ts";
-import { KeptCode } from "../infer/kept-code.ts";
+import { KeptCode, recursiveFunctions } from "../infer/kept-code.ts";
 
 type Chain = Explanation["chain"][number][];
 type Node = Expression | Statement | Location | FunctionDeclaration;
@@ -28,7 +29,7 @@ const LONGEST_CHAIN = 16;
 /** Asked of a program whose functions have the bodies that the slice was made of. */
 export function explain(functions: Iterable<FunctionDeclaration>, inferred: Inferred, costs: CostModel): Explanation[] {
   const explainer = new Explainer(functions, inferred);
-  return [...explainer.loops(costs), ...explainer.reads()];
+  return [...explainer.expenses(costs), ...explainer.recursions(costs), ...explainer.reads(), ...explainer.lines()];
 }
 
 /** What the developer is told of the expensive parts. */
@@ -46,6 +47,7 @@ class Explainer {
   private readonly inferred: Inferred;
   /** The function of each `return`. */
   private readonly owners = new Map<Statement, FunctionDeclaration>();
+  private callers: ReadonlyMap<FunctionDeclaration, Expression> | null = null;
 
   constructor(functions: Iterable<FunctionDeclaration>, inferred: Inferred) {
     this.functions = [...functions];
@@ -56,8 +58,8 @@ class Explainer {
       });
   }
 
-  /** The innermost loops that are expensive. */
-  loops(costs: CostModel): Explanation[] {
+  /** The innermost loops, and calls of the library with callbacks, that are expensive. */
+  expenses(costs: CostModel): Explanation[] {
     const { relevance } = this.inferred;
     const found: Explanation[] = [];
     for (const declaration of this.functions) {
@@ -69,10 +71,113 @@ class Explainer {
         if (new KeptCode(this.inferred, statement.body).accesses) return;
         const what = `keeps an expensive loop (≈ ${steps.toLocaleString("en")} steps)`;
         const start = this.resultOf(statement);
-        found.push({ what, span: headOf(statement), steps, chain: start === null ? [] : this.chainFrom(start) });
+        const chain = start === null ? [] : this.chainFrom(start);
+        found.push({ kind: "expense", what, span: headOf(statement), steps, chain });
       });
+      for (const part of expressionsIn(declaration.body)) {
+        if (part.kind !== "library" || !this.isKept(part)) continue;
+        const callbacks = calleesOf(part, this.inferred.pointsTo);
+        const steps = costs.expression(part) - sum(operands(part).map((operand) => costs.expression(operand)));
+        if (steps < EXPENSIVE_STEPS || callbacks.some((callee) => costs.function(callee) >= EXPENSIVE_STEPS)) continue;
+        if (callbacks.some((callee) => this.makesAccesses(callee))) continue;
+        const what = `keeps an expensive call of ${part.name} (≈ ${steps.toLocaleString("en")} steps)`;
+        found.push({ kind: "expense", what, span: part.span, steps, chain: this.chainFrom(part) });
+      }
     }
     return found;
+  }
+
+  /** Calls that begin a recursion; where it makes accesses, these have to be said. */
+  recursions(costs: CostModel): Explanation[] {
+    const recursive = recursiveFunctions(this.functions, this.inferred);
+    if (recursive.size === 0) return [];
+    const found: Explanation[] = [];
+    for (const declaration of this.functions) {
+      for (const part of recursive.has(declaration) ? [] : expressionsIn(declaration.body)) {
+        if (!this.isKept(part)) continue;
+        const callee = calleesOf(part, this.inferred.pointsTo).find((called) => recursive.has(called));
+        if (callee === undefined || this.makesAccesses(callee)) continue;
+        const steps = costs.function(callee);
+        const what = `keeps a recursion, of ${callee.name} (counted as ${steps.toLocaleString("en")} steps; how deep it goes is not known)`;
+        found.push({ kind: "recursion", what, span: part.span, steps, chain: this.chainFrom(part) });
+      }
+    }
+    return found;
+  }
+
+  /** The call of the library that a callback is passed to. */
+  private callerOf(callback: FunctionDeclaration): Expression | null {
+    this.callers ??= this.libraryCallers();
+    return this.callers.get(callback) ?? null;
+  }
+
+  private libraryCallers(): ReadonlyMap<FunctionDeclaration, Expression> {
+    const callers = new Map<FunctionDeclaration, Expression>();
+    for (const declaration of this.functions)
+      for (const part of expressionsIn(declaration.body)) {
+        if (part.kind !== "library" || !this.isKept(part)) continue;
+        for (const called of calleesOf(part, this.inferred.pointsTo))
+          if (!callers.has(called)) callers.set(called, part);
+      }
+    return callers;
+  }
+
+  private isKept(part: Expression): boolean {
+    const { needed, kept } = this.inferred.relevance;
+    return needed.has(part) || kept.has(part);
+  }
+
+  private makesAccesses(callee: FunctionDeclaration): boolean {
+    return new KeptCode(this.inferred, [...callee.initializers, ...callee.body]).accesses;
+  }
+
+  /** What is kept, line by line: of each line the first that something else hangs on, or else what it does itself. */
+  lines(): Explanation[] {
+    const lines = new Map<string, Explanation>();
+    const note = (span: Statement["span"], what: string, chain: Chain): void => {
+      const place = `${span.file}:${span.line}`;
+      const known = lines.get(place);
+      if (known === undefined || (known.chain.length === 0 && chain.length > 0))
+        lines.set(place, { kind: "line", what, span, steps: 0, chain });
+    };
+    const { relevance } = this.inferred;
+    for (const declaration of this.functions) {
+      walkStatements(declaration.body, (statement) => {
+        switch (statement.kind) {
+          case "variable":
+            if (statement.initializer !== null && relevance.needed.has(statement.initializer))
+              note(statement.span, "computes what is needed", this.chainFrom(statement));
+            break;
+          case "if":
+          case "switch":
+            if (relevance.keptStatements.has(statement))
+              note(conditionOf(statement).span, "decides", this.chainFrom(statement));
+            break;
+          case "loop":
+            if (relevance.keptStatements.has(statement)) note(headOf(statement), "repeats", this.chainFrom(statement));
+            break;
+          case "return":
+          case "break":
+          case "continue":
+          case "throw":
+            if (relevance.jumps.has(statement)) note(statement.span, "ends before what comes behind it", []);
+            break;
+          case "block":
+          case "expression":
+            break;
+        }
+      });
+      for (const part of expressionsIn(declaration.body)) {
+        if (part.kind === "access") note(part.span, "says an access", []);
+        else if (!relevance.kept.has(part)) continue;
+        else if (part.kind === "assignment") note(part.span, "computes what is needed", this.chainFrom(part));
+        else if (part.kind === "abort") note(part.span, "ends before what comes behind it", []);
+        else note(part.span, "is needed for what it does", this.chainFrom(part));
+      }
+    }
+    return [...lines.values()].toSorted(({ span: a }, { span: b }) =>
+      a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line,
+    );
   }
 
   /** Reads whose value is needed. */
@@ -82,7 +187,13 @@ class Explainer {
     for (const declaration of this.functions)
       for (const part of expressionsIn(declaration.body))
         if (part.kind === "access" && part.operation === "get" && relevance.needed.has(part))
-          found.push({ what: "needs the value of this read", span: part.span, steps: 0, chain: this.chainFrom(part) });
+          found.push({
+            kind: "read",
+            what: "needs the value of this read",
+            span: part.span,
+            steps: 0,
+            chain: this.chainFrom(part),
+          });
     return found;
   }
 
@@ -135,7 +246,7 @@ class Explainer {
           return causes.get(node.local) ?? null;
         case "return":
           tell("flows into", node.span);
-          return causes.get(this.owners.get(node)!) ?? null;
+          return causes.get(this.owners.get(node)!) ?? this.callerOf(this.owners.get(node)!);
         case "if":
         case "loop":
         case "switch": {
@@ -186,4 +297,8 @@ function expressionsIn(statements: readonly Statement[]): Expression[] {
     for (const own of statementExpressions(statement)) walkExpression(own, (part) => void found.push(part));
   });
   return found;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

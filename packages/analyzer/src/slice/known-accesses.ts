@@ -7,6 +7,7 @@
  * only the table is known, if it is named there.
  */
 import type { AccessPattern, FrontEnd } from "../front.ts";
+import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { walkFunction, type Access, type Program } from "../lower/ir.ts";
 import { lowerAsKnown } from "../lower/lower-program.ts";
@@ -25,9 +26,9 @@ export function knownAccesses(
   front: Known,
   declaration: as.FunctionDeclaration,
   { isGivenSet = false } = {},
-): AccessPatterns {
+): KnownAccesses {
   const instance = instanceOf(front.program, declaration);
-  if (instance === null) return sortedPatterns([], []);
+  if (instance === null) return { ...sortedPatterns([], []), steps: null };
   const lowered = loweredAccesses(front, instance, isGivenSet);
   const reads = [...lowered.patterns.reads];
   const writes = [...lowered.patterns.writes];
@@ -40,7 +41,7 @@ export function knownAccesses(
     const pattern: AccessPattern = { table, pattern: `${table}/{?}`, source, dependent: false, span };
     (isRead({ operation }) ? reads : writes).push(pattern);
   }
-  return sortedPatterns(reads, writes);
+  return { ...sortedPatterns(reads, writes), steps: lowered.steps };
 }
 
 /** The function of a declaration; null: it is not one of the program. */
@@ -51,7 +52,13 @@ export function instanceOf(program: as.Program, declaration: as.FunctionDeclarat
     : null;
 }
 
+export interface KnownAccesses extends AccessPatterns {
+  /** Estimated, of the function itself; null: not known. */
+  readonly steps: number | null;
+}
+
 interface LoweredAccesses {
+  readonly steps: number | null;
   readonly patterns: AccessPatterns;
   /** Where accesses were lowered, in code that is reached or not. */
   readonly places: ReadonlySet<string>;
@@ -73,10 +80,11 @@ function loweredAccesses(front: Known, instance: as.Function, isGivenSet: boolea
         const dependent = isGivenSet && (part.operation === "get" || part.operation === "has");
         reached.push([part, { dependent }]);
       });
-    return { patterns: accessPatterns(reached, pointsTo, keys), places };
+    const steps = new CostModel(pointsTo.reached).function(program.handler);
+    return { patterns: accessPatterns(reached, pointsTo, keys), places, steps };
   } catch {
     // Code that is not understood may be more than a phase can bear: then only its calls are known.
-    return { patterns: sortedPatterns([], []), places: new Set() };
+    return { patterns: sortedPatterns([], []), places: new Set(), steps: null };
   }
 }
 

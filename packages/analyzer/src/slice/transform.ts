@@ -10,6 +10,7 @@ import {
   statementExpressions,
   walkExpression,
   walkStatements,
+  type Expression,
   type FunctionDeclaration,
   type Program,
   type Statement,
@@ -121,7 +122,7 @@ class Slicing {
     const { residual, relevance, steps, unions, widened, candidate } = best;
     setBodies(best.bodies);
     const transformations = [
-      ...unions.map((union) => describe(union, candidate, saved.get(union.branch) ?? 0)),
+      ...unions.map((union) => describe(union, candidate, saved.get(union.branch) ?? 0, expense)),
       ...widened.map((widening) => describeWidening(widening, candidate, saved.get(widening.ranking) ?? 0)),
     ].toSorted((a, b) => a.span.start - b.span.start);
     return { residual, relevance, steps, transformations, explanations: this.explained(relevance) };
@@ -184,16 +185,41 @@ class Slicing {
   }
 }
 
-function describe(union: Abandoned, candidate: Candidate, steps: number): Transformation {
+function describe(union: Abandoned, candidate: Candidate, steps: number, expense: Expense): Transformation {
   const kind = kindOf(union, candidate);
   const { branch } = union;
-  const { span } =
+  const condition =
     branch.kind === "switch" ? branch.discriminant : branch.kind === "logical" ? branch.left : branch.condition;
+  const { span } = condition;
+  const origin = expense.originOf(condition);
+  const related = [
+    ...(origin === null
+      ? []
+      : [{ span: origin.span, label: `expensive: about ${origin.steps.toLocaleString("en")} steps` }]),
+    ...(kind === "dropped-guard"
+      ? union.dropped.map((jump) => ({ span: jump.place.span, label: "this end is left out" }))
+      : accessesOf(union.sides).map((access) => ({ span: access.span, label: "said whatever the condition is" }))),
+  ];
   const words =
     kind === "dropped-guard"
       ? "an early end is left out: its condition is expensive"
       : "the accesses of both sides are made: the condition is expensive";
-  return { kind, span, words, steps, makesWriter: makesWriter(union, candidate) };
+  return { kind, span, words, related, steps, makesWriter: makesWriter(union, candidate) };
+}
+
+function accessesOf(sides: Abandoned["sides"]): Expression[] {
+  const found: Expression[] = [];
+  const note = (part: Expression): void => {
+    if (part.kind === "access") found.push(part);
+  };
+  for (const side of sides) {
+    if (side.kind !== "block") walkExpression(side, note);
+    else
+      walkStatements(side.body, (statement) => {
+        for (const own of statementExpressions(statement)) walkExpression(own, note);
+      });
+  }
+  return found;
 }
 
 function describeWidening(widened: Widened, candidate: Candidate, steps: number): Transformation {
@@ -201,6 +227,10 @@ function describeWidening(widened: Widened, candidate: Candidate, steps: number)
     kind: "widening",
     span: widened.ranking.span,
     words: "all candidates are accessed, not only the best: ranking them is expensive",
+    related: Array.from(widened.loops.keys(), (loop) => ({
+      span: loop.condition?.span ?? loop.span,
+      label: "visits all elements",
+    })),
     steps,
     makesWriter: widenedWrites(widened, candidate),
   };

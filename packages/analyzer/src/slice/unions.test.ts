@@ -55,6 +55,16 @@ describe("branches with an expensive condition become both sides", () => {
   test.each(
     [
       [
+        "what a jump rules out",
+        "export function h(a: string): void { if (slow(a) > 1) { const i = A.get(a); if (i == null) return; B.get('k' + i.s); } else { B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
+        "what a jump out of a switch rules out",
+        "export function h(a: string): void { switch (slow(a)) { case 0: { const i = A.get(a); if (i == null) break; B.get('k' + i.s); } case 1: B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
         "if and else",
         "export function h(a: string): void { if (slow(a) > 1) A.put(a, new Item()); else B.get(a); }",
         ["union"],
@@ -214,6 +224,10 @@ describe("not where it would be wrong", () => {
         "export function h(a: string): void { const i = A.get(a); if (slow(a) > 1) B.get(i!.s + 'k'); A.get('end'); }",
       ],
       [
+        "does not trap: a radix",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get('k' + n.toString(n)); if (slow(a) > 2) A.get('k' + n.toString(1)); B.get(a); }",
+      ],
+      [
         "does not trap: division",
         "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get((7 / n).toString()); B.get(a); }",
       ],
@@ -224,6 +238,26 @@ describe("not where it would be wrong", () => {
       [
         "ends by itself: a loop in a side",
         "export function h(a: string, n: i32): void { if (slow(a) > n) for (let i = n; i != 3; i++) A.get('k' + (i & 7).toString()); B.get('end'); }",
+      ],
+      [
+        "ends by itself: a bound that the counter never gets to",
+        "export function h(a: string, n: i32): void { const bound: i64 = n > 3 ? i64.MAX_VALUE : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "ends by itself: a bound that no integer gets to",
+        "export function h(a: string, n: i32): void { const bound: f64 = n > 3 ? Infinity : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "does not trap: what stands for an argument that is left out",
+        "function askOther(key: string, all: string[], other: string = all[1]): void { B.has(key + other); }\nexport function h(a: string, all: string[]): void { const asked = askOther; if (slow(a) > 1) asked(a, all); A.get(a); }",
+      ],
+      [
+        "ends by itself: what stands for an argument that is left out",
+        "function far(n: i32): i32 { let i = n; while (i != 2) i = i < 2 ? i + 1 : i; return i; }\nfunction askFar(n: i32, key: i32 = far(n)): void { B.has(key.toString()); }\nexport function h(a: string, n: i32): void { const asked = askFar; if (slow(a) > n) asked(n); A.get(a); }",
+      ],
+      [
+        "does not recur: what stands for an argument that is left out",
+        "function askAgain(n: i32, key: string = again(n)): void { B.has('k' + key); }\nfunction again(n: i32): string { if (n <= 0) return 'x'; const asked = askAgain; asked(n < 3 ? n - 1 : n); return 'y'; }\nexport function h(a: string, n: i32): void { const asked = askAgain; if (slow(a) > n) asked(n); A.get(a); }",
       ],
       [
         "does not recur",
@@ -475,8 +509,9 @@ describe("what is kept is explained", () => {
     const { handlers, diagnostics } = built(
       "export function h(a: string): void {\n  const i = A.get(a);\n  if (i == null) return;\n  B.get(i.s + 'x');\n}",
     );
-    expect(handlers[0]!.explanations).toMatchObject([
+    expect(handlers[0]!.explanations.filter(({ kind }) => kind !== "line")).toMatchObject([
       {
+        kind: "read",
         what: "needs the value of this read",
         steps: 0,
         chain: [{ words: "flows into" }, { words: "key of this access" }],
@@ -485,9 +520,82 @@ describe("what is kept is explained", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  test("nothing, where an expensive condition is given up", () => {
+  test("no expense, where an expensive condition is given up", () => {
     const { handlers } = built("export function h(a: string): void { if (slow(a) > 1) A.get(a); }");
-    expect(handlers[0]!.explanations).toEqual([]);
+    expect(handlers[0]!.explanations).toMatchObject([{ kind: "line", what: "says an access", chain: [] }]);
+  });
+
+  test("what was given up: the loop that is expensive, what is said for it, what is left out", () => {
+    const related = (source: string): string[] =>
+      built(source).handlers[0]!.transformations.flatMap((made) => made.related.map(({ label }) => label));
+    const origin = expect.stringMatching(/^expensive: about [\d,]+ steps$/);
+    expect(
+      related("export function h(a: string): void { const good = slow(a) > 1; if (good) A.get(a); else B.get(a); }"),
+    ).toEqual([origin, "said whatever the condition is", "said whatever the condition is"]);
+    expect(related("export function h(a: string): void { if (slow(a) > 1) return; A.get(a); }")).toEqual([
+      origin,
+      "this end is left out",
+    ]);
+  });
+
+  test("an expensive call of the library, up to the key", () => {
+    const { handlers, diagnostics } = built(
+      `function weight(text: string): i32 { let sum = 0; for (let i = 0; i < 300; i++) sum += text.length; return sum; }
+export function h(all: string[]): void {
+  all.sort((left, right) => weight(left) - weight(right));
+  A.get(all[0]);
+}`,
+    );
+    const [expense] = handlers[0]!.explanations;
+    expect(expense).toMatchObject({ kind: "expense", what: expect.stringMatching(/^keeps an expensive call of sort/) });
+    expect(expense?.chain.at(-1)?.words).toBe("key of this access");
+    expect(diagnostics).toMatchObject([{ code: "expensive_read_write_set" }]);
+  });
+
+  test("a recursion, if it makes no accesses", () => {
+    const told = (source: string): string[] =>
+      built(source)
+        .handlers[0]!.explanations.filter(({ kind }) => kind !== "line")
+        .map(({ kind, what }) => `${kind}: ${what.replace(/ \(.*/, "")}`);
+    expect(
+      told(
+        "function fib(n: i32): i32 { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nexport function h(n: i32): void { A.get(fib(n).toString()); }",
+      ),
+    ).toEqual(["recursion: keeps a recursion, of fib"]);
+    expect(
+      told(
+        "function visit(n: i32): void { if (n > 0) { A.get(n.toString()); visit(n - 1); } }\nexport function h(n: i32): void { visit(n); }",
+      ),
+    ).toEqual([]);
+  });
+
+  test("every line that is kept, and no other, with what hangs on it", () => {
+    const { handlers } = built(`export function h(a: string, n: i32): i32 {
+  const key = a + "x";
+  const shown = a + "y";
+  if (n > 3) return shown.length;
+  for (let i = 0; i < n; i++) {
+    A.get(key + i.toString());
+  }
+  return shown.length + 1;
+}`);
+    const lines = handlers[0]!.explanations.filter(({ kind }) => kind === "line");
+    expect(lines.map(({ what, span, chain }) => [span.line - LINES, what, chain.at(-1)?.words ?? ""])).toEqual([
+      [2, "computes what is needed", "key of this access"],
+      [4, "decides", "decides about what follows"],
+      [5, "repeats", "this access hangs on it"],
+      [6, "says an access", ""],
+    ]);
+  });
+
+  test("the work of the handler and of its read/write-set function", () => {
+    const steps = (source: string): BuildResult["handlers"][number]["steps"] => built(source).handlers[0]!.steps;
+    const sliced = steps("export function h(a: string): i32 { A.get(a); return slow(a); }");
+    expect(sliced.handler).toBeGreaterThan(20_000);
+    expect(sliced.readWriteSet).toBeLessThan(1_000);
+    const recorded = steps("export function h(a: string): i32 { A.get(nameof<Item>() + a); return slow(a); }");
+    expect(recorded.handler).toBeGreaterThan(20_000);
+    expect(recorded.readWriteSet).toBe(null);
   });
 });
 

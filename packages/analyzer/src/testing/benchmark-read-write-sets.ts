@@ -14,6 +14,7 @@ import type * as pipeline from "../pipeline.ts";
 import type { BuildResult } from "../pipeline.ts";
 import type * as slicing from "../slicer.ts";
 import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
+import { startWorkerd, type WorkerdRunner } from "./benchmark-workerd.ts";
 import { commandLine } from "./command-line.ts";
 import type * as library from "./library.ts";
 import type * as running from "./run.ts";
@@ -63,6 +64,8 @@ interface Application {
   readonly code: Code;
   readonly built: BuildResult;
   readonly module: HandlerModule;
+  /** Values by unit. */
+  readonly items: ReadonlyMap<string, Uint8Array>;
   readonly snapshot: Snapshot;
 }
 
@@ -89,7 +92,7 @@ function prepare(code: Code, { name, items, setUp }: BenchmarkApplication): Appl
   for (const { handler, args } of setUp) code.call(built, store, handler, args);
   const entries = new Map(Array.from(store, ([unit, value]) => [unit, code.entryOf(value)]));
   const absent = code.entryOf(null);
-  return { code, built, module: code.moduleOf(built), snapshot: (unit) => entries.get(unit) ?? absent };
+  return { code, built, module: code.moduleOf(built), items: store, snapshot: (unit) => entries.get(unit) ?? absent };
 }
 
 /** Microseconds of each of many runs. */
@@ -151,6 +154,52 @@ function measure(applications: readonly Application[], { handler, args }: Benchm
   return runs;
 }
 
+/** A run in this process and in workerd: microseconds for each of a batch. */
+interface Batch {
+  readonly here: number;
+  readonly workerd: number;
+}
+
+const BATCHES = 15;
+
+/** The medians of batches in turns, each as long as the share of `seconds` that is its. */
+async function measureBatches(
+  { code, built, module, snapshot }: Application,
+  { handler, args }: BenchmarkCase,
+  workerd: WorkerdRunner,
+  seconds: number,
+): Promise<Batch> {
+  const invocation = code.invocation(built, handler, args);
+  const { timeMs, seed } = invocation.environment;
+  const run = { handler, args: hexOf(invocation.args), seed: hexOf(seed), timeMs };
+  const here = (count: number): number => {
+    const before = performance.now();
+    for (let done = 0; done < count; done++) code.derive(module, invocation, snapshot);
+    return performance.now() - before;
+  };
+  // Warm, not counted.
+  here(WARM_RUNS);
+  await workerd.time(run, WARM_RUNS);
+  const count = Math.ceil(((seconds * 1000) / BATCHES / 2 / here(WARM_RUNS)) * WARM_RUNS);
+  const batches: Batch[] = [];
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const empty = await workerd.time(run, 0);
+    const full = await workerd.time(run, count);
+    batches.push({ here: (here(count) / count) * 1000, workerd: ((full - empty) / count) * 1000 });
+  }
+  return { here: medianOf(batches.map((one) => one.here)), workerd: medianOf(batches.map((one) => one.workerd)) };
+}
+
+const WARM_RUNS = 2_000;
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
 /** Microseconds that a fresh instance takes, up to the end of the module-level code. */
 function instanceTime(module: object, seconds: number): Times {
   const { Instance, Module } = (globalThis as unknown as { WebAssembly: InstantiatingPlatform }).WebAssembly;
@@ -171,7 +220,7 @@ interface InstantiatingPlatform {
   readonly Module: { imports(module: object): readonly { readonly module: string; readonly name: string }[] };
 }
 
-const { against, only, seconds, json } = commandLine({
+const { against, only, seconds, json, workerd } = commandLine({
   name: "pnpm bench:rw",
   words: "Measure what read/write-set functions cost beside their handlers, in this process, warm: p50 and p99.",
   options: {
@@ -183,30 +232,61 @@ const { against, only, seconds, json } = commandLine({
     },
     only: { kind: "text", placeholder: "name", words: "only this application or handler" },
     seconds: { kind: "number", default: 1, least: 1, words: "for each handler" },
+    workerd: {
+      kind: "flag",
+      words: "f^rw in this process and in workerd, in turns, each in batches: its clocks stand still within a request",
+    },
     json: { kind: "flag", words: "a line of JSON for each handler, in microseconds, instead of a table" },
   },
   exitCodes: ["measured", "an application does not build, or a handler does not run", "wrong options"],
   examples: [
     ["pnpm bench:rw", "all handlers"],
     ["pnpm bench:rw --only social --against ../before", "one application, compared"],
+    ["pnpm bench:rw --workerd", "as it is at a location"],
   ],
 });
-const codes = await Promise.all([ROOT, ...(against === null ? [] : [resolve(against)])].map(load));
-const compared = codes.length > 1;
-
+const isMeasured = (application: BenchmarkApplication, handler: string): boolean =>
+  only === null || only === application.name || only === handler;
 const micro = (value: number): string => (value < 100 ? value.toFixed(1) : value.toFixed(0));
 const row = (...cells: readonly string[]): void => {
   if (!json) console.log(`| ${cells.join(" | ")} |`);
 };
+if (workerd) {
+  await compareWithWorkerd();
+  process.exit();
+}
+
+async function compareWithWorkerd(): Promise<void> {
+  const code = await load(ROOT);
+  row("handler", "f^rw in Node", "in workerd", "workerd/Node");
+  row("---", "---:", "---:", "---:");
+  for (const application of BENCHMARK_APPLICATIONS) {
+    const cases = application.cases.filter(({ handler }) => isMeasured(application, handler));
+    if (cases.length === 0) continue;
+    const prepared = prepare(code, application);
+    const items = Object.fromEntries(Array.from(prepared.items, ([unit, value]) => [unit, hexOf(value)]));
+    const { hash, limits } = prepared.module;
+    const runner = await startWorkerd(ROOT, prepared.built, { hash, limits, items });
+    for (const one of cases) {
+      const handler = `${application.name}/${one.handler}`;
+      const batch = await measureBatches(prepared, one, runner, seconds);
+      if (json) console.log(JSON.stringify({ handler, ...batch }));
+      row(handler, micro(batch.here), micro(batch.workerd), (batch.workerd / batch.here).toFixed(2));
+    }
+    await runner.close();
+  }
+}
+
+const codes = await Promise.all([ROOT, ...(against === null ? [] : [resolve(against)])].map(load));
+const compared = codes.length > 1;
+
 const columns = ["handler", "accesses", "f p50", "f p99", "f^rw p50", "f^rw p99", "f^rw/f"];
 row(...columns, ...(compared ? ["f before", "f^rw before", "f after/before", "f^rw after/before"] : []));
 row(...[...columns, ...(compared ? ["", "", "", ""] : [])].map((_, index) => (index === 0 ? "---" : "---:")));
 
 const modules: string[] = [];
 for (const application of BENCHMARK_APPLICATIONS) {
-  const cases = application.cases.filter(
-    ({ handler }) => only === null || only === application.name || only === handler,
-  );
+  const cases = application.cases.filter(({ handler }) => isMeasured(application, handler));
   if (cases.length === 0) continue;
   const prepared = codes.map((code) => prepare(code, application));
   for (const one of cases) {

@@ -542,7 +542,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "union: a dropped end in a callee is followed by the caller",
     file: UNIONS,
-    find: "yield { code: new KeptCode(candidate, declaration.body), rejoin: null, accessFollows: false, mayLeave: never };",
+    find: "yield { code: new KeptCode(candidate, codeOf(declaration)), rejoin: null, accessFollows: false, mayLeave: never };",
     replace: "void declaration;",
     noticedBy: "unionGuardedLoop",
   },

@@ -17,5 +17,6 @@ export const deriveNothing: Slicer = {
       readOnly: false,
       reads: [],
       writes: [],
+      steps: { handler: null, readWriteSet: null },
     })),
 };

@@ -6,17 +6,21 @@ import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Analysis, BuildInput, BuildResult, Diagnostic } from "@radical/analyzer";
+import type { Analysis, BuildInput, BuildResult, Diagnostic, Explanation, Transformation } from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
 
-interface Frames {
-  /** Each diagnostic, also the reasons of the handlers that are recorded, as text with code frames. */
-  readonly frames: ReadonlyMap<Diagnostic, string>;
+/** What has a text with code frames: diagnostics, also the reasons of the handlers that are recorded, and explanations. */
+export type Framed = Diagnostic | Transformation | Explanation;
+
+export type Frames = ReadonlyMap<Framed, string>;
+
+interface WithFrames {
+  readonly frames: Frames;
 }
 
-export type AnalysisReport = Analysis & Frames;
+export type AnalysisReport = Analysis & WithFrames;
 
-export type Compilation = BuildResult & Frames;
+export type Compilation = BuildResult & WithFrames;
 
 /** What the thread is started with. */
 export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {

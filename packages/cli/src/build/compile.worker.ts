@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Analysis, BuildInput, Diagnostic } from "@radical/analyzer";
-import type { CompileAnswer, CompileQuestion, CompilerLibrary } from "./compile.ts";
+import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
+import type { CompileAnswer, CompileQuestion, CompilerLibrary, Framed, Frames } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
@@ -22,7 +22,7 @@ if (existsSync(binaryen)) {
   // V8 compiles the WebAssembly while the modules of the analyzer are read.
   void import(binaryen.href);
 }
-const { buildApplication, renderDiagnostic } = await import("@radical/analyzer");
+const { buildApplication, renderDiagnostic, renderFrames } = await import("@radical/analyzer");
 
 const { colours, ...library } = workerData as CompilerLibrary;
 let isFirst = true;
@@ -46,12 +46,31 @@ port.on("message", (question: CompileQuestion) => {
   );
 });
 
-function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): ReadonlyMap<Diagnostic, string> {
+function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): Frames {
   const reasons = handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));
-  return new Map(
-    [...diagnostics, ...reasons].map((found) => [
+  return new Map<Framed, string>([
+    ...[...diagnostics, ...reasons].map((found): [Framed, string] => [
       found,
       renderDiagnostic(found, sources, { color: colours, more: (code) => `radical explain ${code}` }),
     ]),
-  );
+    ...handlers
+      .flatMap(({ transformations }) => transformations)
+      .map((made): [Framed, string] => [
+        made,
+        renderFrames({ primary: made.span, related: made.related }, sources, { color: colours }),
+      ]),
+    ...handlers
+      .flatMap(({ explanations }) => explanations)
+      .map((explanation): [Framed, string] => [explanation, frameOf(explanation, sources)]),
+  ]);
+}
+
+/** A kept line is its source text; what else is explained, code frames. */
+function frameOf({ kind, span, chain }: Explanation, sources: BuildInput["sources"]): string {
+  if (kind === "line") {
+    const lines = sources.find(({ path }) => path === span.file)?.text.split("\n") ?? [];
+    return (lines[span.line - 1] ?? "").trim().slice(0, 100);
+  }
+  const related = chain.map((link) => ({ span: link.span, label: link.words }));
+  return renderFrames({ primary: span, related }, sources, { color: colours });
 }

@@ -17,11 +17,12 @@ How the set of a handler is found:
   near storage  not at the location: the primary runs the handler
 
 The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
-element, {= …} something computed. A dependent read is one whose value is needed to find further items.
+element, {= …} something computed, {?} what is not known. A dependent read is one whose value is needed to find
+further items.
 
 Examples:
   $ radical analyze
-  $ radical analyze follow --explain     # and why its read/write-set function does what it does
+  $ radical analyze follow --explain     # and why its read/write-set function keeps what it keeps
   $ radical analyze follow --emit        # the source of that function and nothing else
   $ radical analyze --strict             # exit code 3 if a handler is neither sliced nor given
   $ radical analyze --json | jq '.handlers[] | {name, plan}'`;
@@ -105,7 +106,7 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
     print(`${style("bold", name)}  ${verdict}${readOnly ? ", reads only" : ""}  ${style("dim", `${file}:${line}`)}`);
     showAccesses("reads", handler.reads, terminal);
     showAccesses("writes", handler.writes, terminal);
-    for (const transformation of handler.transformations) showTransformation(transformation, terminal);
+    for (const transformation of handler.transformations) showTransformation(transformation, report, terminal);
     switch (plan.kind) {
       case "sliced":
         break;
@@ -118,7 +119,10 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
       case "recorded":
         showReason(name, plan.reason, report, told);
     }
-    if (explain) showExplanations(handler, terminal);
+    if (explain) {
+      showCost(handler);
+      showExplanations(handler, report, terminal);
+    }
     print("");
   }
   showErrors(report);
@@ -126,9 +130,12 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
 
 function showReason(handler: string, reason: Diagnostic, report: Compilation, told: Map<string, string>): void {
   const frame = report.frames.get(reason) ?? reason.message;
-  const before = told.get(frame);
+  // Which keys hang on it differs from handler to handler.
+  const { file, start } = reason.primary;
+  const place = `${reason.code} ${reason.message} ${file}:${start}`;
+  const before = told.get(place);
   if (before === undefined) {
-    told.set(frame, handler);
+    told.set(place, handler);
     print(indent(frame));
   } else {
     print(`    for the reason that is told at ${before}: ${reason.code}`);
@@ -150,19 +157,54 @@ function showAccesses(label: string, accesses: readonly AccessPattern[], { style
   }
 }
 
-function showTransformation({ kind, words, steps, makesWriter, span }: Transformation, { style }: Terminal): void {
+function showTransformation(transformation: Transformation, { frames }: Compilation, { style }: Terminal): void {
+  const { kind, words, steps, makesWriter, span } = transformation;
   print(`  ${style("yellow", kind)}  ${words}  ${style("dim", placeOf(span))}`);
   print(
     `    saves about ${steps.toLocaleString("en")} steps${makesWriter ? "; executions that write nothing take locks as if they did" : ""}`,
   );
+  print(indent(frames.get(transformation) ?? ""));
   print(`    ${style("dim", `to refuse it: /** @refuse ${kind} */ before the handler`)}`);
 }
 
-function showExplanations({ explanations, plan }: HandlerReport, { style }: Terminal): void {
-  if (plan.kind === "sliced" && explanations.length === 0) print("  nothing in it needs an explanation");
-  for (const { what, steps, span, chain } of explanations) {
-    print(`  ${style("bold", what)}, about ${steps.toLocaleString("en")} steps  ${style("dim", placeOf(span))}`);
-    for (const link of chain) print(`    because ${link.words}  ${style("dim", placeOf(link.span))}`);
+/** What a call waits for before its request to the primary leaves. */
+function showCost({ plan, steps }: HandlerReport): void {
+  const about = (count: number | null): string =>
+    count === null ? "a number of steps that is not known" : `about ${count.toLocaleString("en")} steps`;
+  switch (plan.kind) {
+    case "sliced":
+      print(
+        `  cost   ${about(steps.readWriteSet)} before the request leaves; the handler itself takes ${about(steps.handler)}`,
+      );
+      return;
+    case "given":
+      print(`  cost   ${about(steps.readWriteSet)} before the request leaves, in ${plan.function.name}`);
+      return;
+    case "recorded":
+      print(`  cost   the request leaves when the handler has run, which takes ${about(steps.handler)}`);
+      print("         and starts again, at most four times, when it comes to an item that the location lacks;");
+      print("         sliced, the request would wait for what its keys need, and nothing else");
+      return;
+    case "near-storage":
+      print(
+        `  cost   the handler runs when the request has come to the primary: the round trip, then ${about(steps.handler)}`,
+      );
+  }
+}
+
+function showExplanations({ explanations, plan }: HandlerReport, { frames }: Compilation, { style }: Terminal): void {
+  if (plan.kind === "sliced" && explanations.length === 0) print("  it keeps nothing");
+  for (const explanation of explanations.filter(({ kind }) => kind !== "line")) {
+    print(`  ${style("bold", explanation.what)}  ${style("dim", placeOf(explanation.span))}`);
+    print(indent(frames.get(explanation) ?? ""));
+  }
+  const lines = explanations.filter(({ kind }) => kind === "line");
+  if (lines.length > 0) print("  every line that it keeps:");
+  for (const line of lines) {
+    const next = line.chain.find(({ span }) => placeOf(span) !== placeOf(line.span)) ?? line.chain.at(-1);
+    const why = next === undefined ? line.what : `${line.what}: ${next.words}  ${style("dim", placeOf(next.span))}`;
+    print(`    ${style("dim", placeOf(line.span))}  ${frames.get(line) ?? ""}`);
+    print(`      ${why}`);
   }
 }
 

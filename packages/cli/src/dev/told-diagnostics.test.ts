@@ -26,6 +26,15 @@ test("a warning is told once, wherever its line moves, and again if it was gone 
   expect(told.untold(build([diagnostic(12), frame(12, "new Date(1)")]))).toHaveLength(1);
 });
 
+test("a warning is not told again after a build that an error stopped", () => {
+  const told = new ToldDiagnostics();
+  expect(told.untold(build([diagnostic(9), frame(9, "new Date(0)")]))).toHaveLength(1);
+  expect(told.untold(build([diagnostic(1, "error"), frame(1, "x")]))).toHaveLength(1);
+  expect(told.untold(build([diagnostic(9), frame(9, "new Date(0)")]))).toEqual([]);
+  expect(told.untold(build())).toEqual([]);
+  expect(told.untold(build([diagnostic(9), frame(9, "new Date(0)")]))).toHaveLength(1);
+});
+
 test("an error is told always", () => {
   const told = new ToldDiagnostics();
   const broken = build([diagnostic(1, "error"), frame(1, "x")]);

@@ -12,7 +12,9 @@ export class ToldDiagnostics {
       return { frame, key: keyOf(diagnostic, frame) };
     });
     const told = this.#told;
-    this.#told = new Set(all.map(({ key }) => key));
+    // What stops a build hides what it would have warned of: that is not gone.
+    const stopped = diagnostics.some(({ severity }) => severity === "error");
+    this.#told = new Set([...(stopped ? told : []), ...all.map(({ key }) => key)]);
     return all
       .filter(({ key }, index) => diagnostics[index]!.severity === "error" || !told.has(key))
       .map(({ frame }) => frame);

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { type AccessedUnit, type CommitId, entryOf, type Followup, type LviReply, unitId } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../../src/log.ts";
+import { KeyRing } from "../../src/http/keys.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "../test-client.ts";
@@ -29,7 +30,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
     });
     server = await startServer({
       storage,
-      keys: new Map([[KEY_ID, SECRET]]),
+      keys: new KeyRing(new Map([[KEY_ID, SECRET]])),
       workers: 1,
       // No renewal among the calls.
       leaseMs: 3_600_000,

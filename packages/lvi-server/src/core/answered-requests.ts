@@ -37,6 +37,10 @@ export class AnsweredRequests {
     this.#recentSinceMs = this.#olderSinceMs = nowMs;
   }
 
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
   /** `takeMark` takes a commit id that nobody has heard of. */
   add(request: LviRequest, takeMark: () => CommitId, nowMs: number): void {
     const key = keyOf(request);

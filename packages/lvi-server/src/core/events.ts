@@ -18,6 +18,7 @@ import type {
 } from "@radical/protocol";
 import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import type { ModuleUse } from "./module-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
 /** Names a request whose sender waits for a reply. */
@@ -52,7 +53,7 @@ export type Event =
   | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
-  /** Time to collect old done intents. */
+  /** Time to collect what was kept long enough: now and then, and again when a whole batch was collected. */
   | { readonly kind: "collect" }
   /** The server is about to stop: new executions are refused, known ones end. */
   | { readonly kind: "drain" };
@@ -93,7 +94,17 @@ export type Effect =
     }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-lease"; readonly operation: OperationId; readonly termMs: number }
-  | { readonly kind: "collect"; readonly doneBeforeMs: number }
+  /**
+   * Delete a batch of intents that were done before a time; store when modules were used; remove modules that have not
+   * been used since the time that goes with them.
+   */
+  | {
+      readonly kind: "collect";
+      readonly doneBeforeMs: number;
+      readonly limit: number;
+      readonly used: readonly ModuleUse[];
+      readonly unused: readonly ModuleUse[];
+    }
   | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask }
   | { readonly kind: "note"; readonly note: Note }
   /** This server may serve no more. */
@@ -139,6 +150,9 @@ export interface Load {
   /** Units in the version table, and their bytes. */
   readonly hotUnits: number;
   readonly hotBytes: number;
+  /** Done executions whose outcome is in memory, and requests that are remembered because they left no trace. */
+  readonly finished: number;
+  readonly answered: number;
 }
 
 export type NoteName =

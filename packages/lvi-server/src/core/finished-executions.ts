@@ -36,6 +36,11 @@ export class FinishedExecutions {
     this.#startedAtMs = startedAtMs;
   }
 
+  /** Of the outcomes. */
+  get size(): number {
+    return this.#done.size;
+  }
+
   get(id: ExecutionId): DoneIntent | undefined {
     return this.#done.get(id);
   }

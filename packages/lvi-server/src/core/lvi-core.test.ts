@@ -117,18 +117,25 @@ class Story {
     return { monotonicMs: this.#nowMs, wallMs: this.#nowMs + this.wallOffsetMs };
   }
 
-  #start(pending: readonly Intent[]): LviCore {
-    const recovered = { epoch: this.#epoch, pending, lease: this.#lease, modules: new Map([[MODULE, PLANS]]) };
+  #start(pending: readonly Intent[], moduleUsedAtMs?: number): LviCore {
+    const recovered = {
+      epoch: this.#epoch,
+      pending,
+      lease: this.#lease,
+      modules: new Map([[MODULE, PLANS]]),
+      moduleUses: new Map(moduleUsedAtMs === undefined ? [] : [[MODULE, moduleUsedAtMs]]),
+    };
     return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#now);
   }
 
   /** The process is killed and another one starts; operations under way never happened. */
-  restart(): void {
+  restart(moduleUsedAtMs?: number): void {
     const records = [...this.intents.values()];
     this.#epoch++;
     this.#seen = commitId(this.#epoch, 0);
     this.#open = [];
-    this.#core = this.#start(records.filter((record) => record.state === "pending").map(({ intent }) => intent));
+    const pending = records.filter((record) => record.state === "pending").map(({ intent }) => intent);
+    this.#core = this.#start(pending, moduleUsedAtMs);
   }
 
   /**
@@ -246,6 +253,12 @@ class Story {
   /** The oldest run ends. */
   ran(outcome: ExecutionResult, tookMs = 1): void {
     this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome, tookMs });
+  }
+
+  /** The server is told to collect: what it asks of storage. */
+  collects(): Effect & { kind: "collect" } {
+    this.#tell({ kind: "collect" });
+    return this.#take("collect");
   }
 
   renewed(isHeld: boolean): void {
@@ -839,6 +852,120 @@ describe("refusals", () => {
     story.ran(did("x=1 x:=2"));
     story.completed();
     expect(story.said.slice(1)).toEqual(["first ← executed stored ok", "second ← executed stored ok"]);
+  });
+});
+
+describe("retention", () => {
+  const DAY_MS = 24 * 3_600_000;
+  const WEEK_MS = 7 * DAY_MS;
+
+  /** Storage carries the collection out. */
+  function collect(story: Story): void {
+    for (;;) {
+      const { doneBeforeMs, limit } = story.collects();
+      const old = [...story.intents].filter(
+        ([, record]) => record.state === "done" && record.done.doneAtMs < doneBeforeMs,
+      );
+      for (const [id] of old.slice(0, limit)) story.intents.delete(id);
+      if (old.length < limit) return;
+    }
+  }
+
+  test("a repeat within 24 hours gets the stored outcome; after that the id is free and the request runs anew", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.passes(DAY_MS - 1);
+    collect(story);
+    expect(story.intents.size).toBe(1);
+    story.request("A", "+x=1");
+    expect(story.said.at(-1)).toBe("A ← executed stored ok");
+    story.passes(2);
+    collect(story);
+    expect(story.intents.size).toBe(0);
+    expect(story.load.finished).toBe(0);
+    story.request("A", "+x=2@2.1");
+    expect(story.said.at(-1)).toBe("intent A 2.2 x:read-write");
+  });
+
+  test("after 24 hours, where storage has not deleted the record yet, a repeat still gets the outcome", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.passes(DAY_MS + 1);
+    story.collects();
+    story.request("A", "+x=2@2.1");
+    expect(story.said.at(-1)).toBe("intent A 2.2 x:read-write");
+    // The conditional insert meets the record.
+    story.stored();
+    expect(story.said).toEqual(["A ← executed stored ok"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("pending intents are never collected, however old", () => {
+    const story = withPendingWrite({ followupTimeoutMs: 2 * WEEK_MS });
+    story.passes(WEEK_MS + 1);
+    collect(story);
+    expect(story.intents.size).toBe(1);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+  });
+
+  test("modules: their use is told to storage, and one that nobody has used for a week goes", () => {
+    const story = new Story({ x: "1" });
+    story.passes(1_000);
+    expect(story.collects()).toMatchObject({ used: [{ module: MODULE, usedAtMs: START_MS }], unused: [] });
+    story.request("A", "x=1");
+    story.loaded();
+    expect(story.collects().used).toEqual([{ module: MODULE, usedAtMs: START_MS + 1_000 }]);
+    story.passes(WEEK_MS);
+    expect(story.collects()).toMatchObject({ used: [], unused: [] });
+    story.passes(1);
+    expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS + 1_000 }]);
+    story.request("B", "x=1");
+    expect(story.said.at(-1)).toBe("B ← refused unknown_module");
+  });
+
+  test("modules: one that a pending intent names stays, after a restart too, and can still be run", () => {
+    const story = withPendingWrite({ followupTimeoutMs: 2 * WEEK_MS });
+    story.passes(WEEK_MS + 1);
+    expect(story.collects().unused).toEqual([]);
+    story.restart(START_MS);
+    expect(story.collects().unused).toEqual([]);
+    story.request("A", "+x=1", {}, "A again");
+    story.loaded();
+    story.ran(did("x=1 x:=2"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("A again ← executed stored ok");
+    // It was asked for just then.
+    expect(story.collects().unused).toEqual([]);
+    story.passes(WEEK_MS + 1);
+    expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS + WEEK_MS + 1 }]);
+  });
+
+  test("what is remembered of requests without a trace is bounded", () => {
+    const story = new Story({ x: "1" }, { answeredIds: 100 });
+    for (let i = 0; i < 1_000; i++) {
+      story.request(`R${i}`, "x=1", { seen: story.seen });
+      if (i === 0) story.loaded();
+      expect(story.load.answered).toBeLessThanOrEqual(100);
+    }
+    expect(story.load.answered).toBeGreaterThan(10);
+  });
+
+  test("what is remembered of done executions is bounded, and the rest is looked up", () => {
+    const story = new Story({}, { finishedBytes: 2_000 });
+    for (let i = 0; i < 50; i++) {
+      story.request(`W${i}`, `!x${i}`);
+      story.stored();
+      story.followup(`W${i}`, commitId(2, i + 1), `x${i}:=1`);
+      story.completed();
+    }
+    expect(story.load.finished).toBeLessThanOrEqual(3);
+    story.request("W0", "!x0");
+    story.lookedUp();
+    expect(story.said.at(-1)).toBe("W0 ← executed stored ok");
   });
 });
 

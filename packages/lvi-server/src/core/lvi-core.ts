@@ -21,7 +21,6 @@ import {
   type ExecutionId,
   type Followup,
   type FollowupResult,
-  type HandlerPlan,
   type LviAnswer,
   type LviRequest,
   type ModuleHash,
@@ -63,6 +62,7 @@ import {
 } from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
+import { ModuleTable, type Plans } from "./module-table.ts";
 import { VersionTable } from "./version-table.ts";
 
 export interface CoreOptions {
@@ -97,8 +97,11 @@ export interface CoreOptions {
   readonly answeredIds: number;
   /** Most bytes of values that one reply brings as repairs. */
   readonly maxRepairBytes: number;
-  /** How long done intents are kept. */
+  /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
+  readonly moduleRetentionMs: number;
+  /** Most done intents that are deleted at once. */
+  readonly collectBatch: number;
 }
 
 export const DEFAULT_CORE_OPTIONS: CoreOptions = {
@@ -119,6 +122,8 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,
   retentionMs: 24 * 3_600_000,
+  moduleRetentionMs: 7 * 24 * 3_600_000,
+  collectBatch: 1_000,
 };
 
 /** What a starting server found in storage. */
@@ -128,7 +133,9 @@ export interface Recovered {
   readonly pending: readonly Intent[];
   /** Null: nobody else knows the storage. */
   readonly lease: HeldLease | null;
-  readonly modules: ReadonlyMap<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
+  readonly modules: ReadonlyMap<ModuleHash, Plans>;
+  /** When each module was last used, by the wall clock; of those left out it is not known. */
+  readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
 }
 
 export interface Now {
@@ -248,7 +255,7 @@ export class LviCore {
   readonly #options: CoreOptions;
   readonly #epoch: number;
   #sequence = 0;
-  readonly #modules: Map<ModuleHash, ReadonlyMap<string, HandlerPlan>>;
+  readonly #modules: ModuleTable;
   /** Modules whose handlers ran differently twice. */
   readonly #suspects = new Set<ModuleHash>();
   readonly #executions = new Map<ExecutionId, Execution>();
@@ -286,7 +293,7 @@ export class LviCore {
     this.#leaseTermMs = recovered.lease?.termMs ?? Infinity;
     this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
     if (recovered.lease !== null) this.#renewSoon(0);
-    this.#modules = new Map(recovered.modules);
+    this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
@@ -295,6 +302,10 @@ export class LviCore {
     this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, wallMs);
     const adopted = new Map<CommitId, Execution>();
     for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, adopted);
+  }
+
+  hasModule(module: ModuleHash): boolean {
+    return this.#modules.plansOf(module) !== undefined;
   }
 
   /** When to send the event `clock`, monotonic; null: not until something else happens. */
@@ -318,6 +329,8 @@ export class LviCore {
       lockedUnits: this.#locks.size,
       hotUnits: this.#versions.size,
       hotBytes: this.#versions.bytes,
+      finished: this.#finished.size,
+      answered: this.#answered.size,
     };
   }
 
@@ -357,7 +370,7 @@ export class LviCore {
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
-        this.#modules.set(event.module, event.plans);
+        this.#modules.register(event.module, event.plans, this.#wallMs);
         return;
       case "looked-up":
         return this.#lookedUp(event.operation, event.record);
@@ -375,15 +388,27 @@ export class LviCore {
         return this.#executed(event.run, event.result, event.tookMs);
       case "clock":
         return this.#clock();
-      case "collect": {
-        const doneBeforeMs = this.#wallMs - this.#options.retentionMs;
-        this.#finished.collect(doneBeforeMs, this.#wallMs);
-        this.#effects.push({ kind: "collect", doneBeforeMs });
-        return;
-      }
+      case "collect":
+        return this.#collect();
       case "drain":
         this.#draining = true;
     }
+  }
+
+  /** What is kept for a time goes when it is over: done intents, and modules that nobody asks for. */
+  #collect(): void {
+    const { retentionMs, moduleRetentionMs, collectBatch: limit } = this.#options;
+    const doneBeforeMs = this.#wallMs - retentionMs;
+    this.#finished.collect(doneBeforeMs, this.#wallMs);
+    const used = this.#modules.takeUsed();
+    const unused = this.#modules.takeUnused(this.#wallMs - moduleRetentionMs, () => this.#namedModules());
+    for (const { module } of unused) this.#suspects.delete(module);
+    this.#effects.push({ kind: "collect", doneBeforeMs, limit, used, unused });
+  }
+
+  /** Pending intents are among the executions, and so is whatever runs. */
+  #namedModules(): ReadonlySet<ModuleHash> {
+    return new Set([...this.#executions.values()].map(({ invocation }) => invocation.module));
   }
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -398,6 +423,7 @@ export class LviCore {
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
+    this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
       if (!sameCall(known.invocation, request)) return refuse("idempotency_key_reused", REUSED, null);
@@ -409,7 +435,7 @@ export class LviCore {
     if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
     if (this.#draining) return refuse("draining", "the server is shutting down", 1_000);
-    const plans = this.#modules.get(module);
+    const plans = this.#modules.plansOf(module);
     if (plans === undefined) return refuse("unknown_module", `module ${module} is not registered`, 1_000);
     const plan = plans.get(handler);
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
@@ -487,7 +513,7 @@ export class LviCore {
   #begin(execution: Execution): void {
     const { declared: units, retained, invocation } = execution;
     const { module, handler } = invocation;
-    const plan = this.#modules.get(module)?.get(handler);
+    const plan = this.#modules.plansOf(module)?.get(handler);
     if (units === null || plan === "near-storage" || this.#suspects.has(module)) {
       return this.#runNearStorage(execution, "requested");
     }
@@ -814,7 +840,7 @@ export class LviCore {
     if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
     this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
-    const plan = this.#modules.get(module)?.get(handler);
+    const plan = this.#modules.plansOf(module)?.get(handler);
     execution.near = {
       cause,
       recording: plan === "recorded" || plan === "near-storage",

@@ -1,5 +1,5 @@
 /** Who may speak to the server: requests are signed with one of the deployment's keys, within a replay window. */
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
   KEY_HEADER,
@@ -9,16 +9,7 @@ import {
   signedBytes,
   TIME_HEADER,
 } from "@radical/protocol";
-
-/** Secrets by key id; several while keys are rotated. */
-export type Keys = ReadonlyMap<string, Uint8Array>;
-
-/** The secrets as the platform wants them, made once. */
-export type PreparedKeys = ReadonlyMap<string, KeyObject>;
-
-export function prepareKeys(keys: Keys): PreparedKeys {
-  return new Map([...keys].map(([id, secret]) => [id, createSecretKey(secret)]));
-}
+import type { PreparedKeys } from "./keys.ts";
 
 /** With which key the request is signed. Throws a RadicalError `unauthorized`. */
 export function authenticate(

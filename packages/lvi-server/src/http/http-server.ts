@@ -20,10 +20,11 @@ import type { Engine } from "../engine.ts";
 import { type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { authenticate, type PreparedKeys } from "./authentication.ts";
+import { authenticate } from "./authentication.ts";
+import type { KeyRing } from "./keys.ts";
 
 export interface HttpOptions {
-  readonly keys: PreparedKeys;
+  readonly keys: KeyRing;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => number;
@@ -225,7 +226,7 @@ async function signedBody(
   }
   if (length > limit) throw tooLarge();
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  const { keyId } = authenticate(keys, request.method ?? "", request.url ?? "", request.headers, body, now());
+  const { keyId } = authenticate(keys.current, request.method ?? "", request.url ?? "", request.headers, body, now());
   metrics.signed(keyId);
   return body;
 }

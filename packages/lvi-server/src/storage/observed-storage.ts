@@ -16,6 +16,8 @@ const OPERATIONS = {
   complete: "complete",
   collect: "collect",
   storeModule: "store_module",
+  useModule: "use_module",
+  removeModule: "remove_module",
   modules: "modules",
   moduleContent: "module_content",
 } as const satisfies Record<Exclude<keyof Storage, "isExclusive" | "close">, string>;

@@ -71,6 +71,22 @@ describe("in a file", () => {
       await storage.close();
     }));
 
+  test("a file of the first schema is upgraded, once, and keeps its modules", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(`
+        CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+        INSERT INTO meta VALUES ('schema', 1), ('epoch', 3), ('beat', 0);
+        CREATE TABLE modules (hash TEXT PRIMARY KEY, plans TEXT NOT NULL, content BLOB NOT NULL) STRICT;
+        INSERT INTO modules VALUES ('aa', '{"f":"sliced"}', x'01');
+      `);
+      old.close();
+      const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
+      expect(await first.modules()).toEqual([{ hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: null }]);
+      expect((await second.readLease()).epoch).toBe(3);
+      await Promise.all([first.close(), second.close()]);
+    }));
+
   test("a file that is no database is refused", () =>
     inFolder(async (file) => {
       const { writeFile } = await import("node:fs/promises");

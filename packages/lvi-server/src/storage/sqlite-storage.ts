@@ -24,7 +24,7 @@ import type { Lease } from "../core/lease.ts";
 import { failpoint } from "../failpoints.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage.ts";
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
@@ -53,7 +53,12 @@ CREATE TABLE IF NOT EXISTS intents (
   writes_hash   TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS intents_by_state ON intents (state, done_at_ms);
-CREATE TABLE IF NOT EXISTS modules (hash TEXT PRIMARY KEY, plans TEXT NOT NULL, content BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS modules (
+  hash       TEXT PRIMARY KEY,
+  plans      TEXT NOT NULL,
+  content    BLOB NOT NULL,
+  used_at_ms INTEGER
+) STRICT;
 `;
 
 interface IntentRow {
@@ -101,6 +106,7 @@ export class SqliteStorage implements Storage {
       this.#database = new DatabaseSync(file);
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;");
       this.#database.exec(SCHEMA);
+      if (this.#number("schema") === 1) this.#upgrade();
       const version = this.#number("schema");
       if (version !== null && version !== SCHEMA_VERSION)
         throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
@@ -109,6 +115,16 @@ export class SqliteStorage implements Storage {
     } catch (error) {
       throw new StorageError("none", `${file} can't be used as the data file: ${messageOf(error)}`, error);
     }
+  }
+
+  /** From schema 1, whose modules had no time of use. Another server may be about to do the same. */
+  #upgrade(): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    if (this.#number("schema") === 1) {
+      this.#database.exec("ALTER TABLE modules ADD COLUMN used_at_ms INTEGER");
+      this.#set("schema", SCHEMA_VERSION);
+    }
+    this.#database.exec("COMMIT");
   }
 
   readLease(): Promise<Lease> {
@@ -260,26 +276,50 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  collect(doneBeforeMs: number): Promise<number> {
-    return this.#enqueue(() => this.#run("DELETE FROM intents WHERE state = 'done' AND done_at_ms < ?", doneBeforeMs));
+  collect(doneBeforeMs: number, limit: number): Promise<number> {
+    return this.#enqueue(() =>
+      this.#run(
+        `DELETE FROM intents
+         WHERE rowid IN (SELECT rowid FROM intents WHERE state = 'done' AND done_at_ms < ? ORDER BY done_at_ms LIMIT ?)`,
+        doneBeforeMs,
+        limit,
+      ),
+    );
   }
 
-  storeModule({ hash, plans }: StoredModule, content: Uint8Array): Promise<void> {
+  storeModule({ hash, plans, usedAtMs }: StoredModule, content: Uint8Array): Promise<void> {
     return this.#enqueue(() => {
       this.#run(
-        "INSERT OR IGNORE INTO modules VALUES (?, ?, ?)",
+        `INSERT INTO modules VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,
+        usedAtMs,
       );
+    });
+  }
+
+  useModule(hash: ModuleHash, usedAtMs: number): Promise<void> {
+    return this.#enqueue(() => {
+      this.#run("UPDATE modules SET used_at_ms = ? WHERE hash = ?", usedAtMs, hash);
+    });
+  }
+
+  removeModule(epoch: number, hash: ModuleHash, usedAtMs: number): Promise<boolean> {
+    return this.#enqueue(() => {
+      if (this.#number("epoch") !== epoch) return false;
+      return this.#run("DELETE FROM modules WHERE hash = ? AND used_at_ms <= ?", hash, usedAtMs) === 1;
     });
   }
 
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
-      this.#all<{ hash: ModuleHash; plans: string }>("SELECT hash, plans FROM modules").map(({ hash, plans }) => ({
+      this.#all<{ hash: ModuleHash; plans: string; used_at_ms: number | null }>(
+        "SELECT hash, plans, used_at_ms FROM modules",
+      ).map(({ hash, plans, used_at_ms: usedAtMs }) => ({
         hash,
         plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
+        usedAtMs,
       })),
     );
   }

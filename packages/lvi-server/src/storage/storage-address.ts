@@ -37,15 +37,18 @@ export function parseStorageAddress(text: string): StorageAddress | string {
   return { kind, prefix, ...(region === null ? {} : { region }), ...(endpoint === null ? {} : { endpoint }) };
 }
 
-/** Throws a StorageError that says why the storage can't be used. */
-export async function openStorage(address: StorageAddress): Promise<Storage> {
+/** `retentionMs`: for a storage that expires done intents itself. Throws a StorageError that says why it can't be used. */
+export async function openStorage(
+  address: StorageAddress,
+  { retentionMs }: { readonly retentionMs: number },
+): Promise<Storage> {
   switch (address.kind) {
     case "sqlite":
       return new SqliteStorage(address.file);
     case "dynamodb": {
       // The SDK is large: who does not need it does not wait for it.
       const { DynamoStorage } = await import("./dynamo/dynamo-storage.ts");
-      return DynamoStorage.open(address);
+      return DynamoStorage.open({ ...address, retentionMs });
     }
   }
 }

@@ -330,11 +330,21 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }], 1_000));
     await storage.complete(epoch, "new", completionOf(intentOf(3), [], 2_000));
-    expect(await storage.collect(2_000)).toEqual(expires ? 0 : 1);
+    expect(await storage.collect(2_000, 10)).toEqual(expires ? 0 : 1);
     expect((await storage.lookUp(epoch, executionId(2))) === null).toEqual(!expires);
     expect(await storage.lookUp(epoch, executionId(3))).toMatchObject({ state: "done" });
     expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
     expect(await loadOne(storage, X)).toMatchObject({ commitId: commitId(1, 2) });
+  });
+
+  test("done intents are collected in batches, the oldest first", async (storage, _, expires) => {
+    const { epoch } = await takeOver(storage);
+    for (const number of [3, 1, 2]) await storage.complete(epoch, "new", completionOf(intentOf(number), [], number));
+    expect(await storage.collect(10, 2)).toEqual(expires ? 0 : 2);
+    const left = await Promise.all([1, 2, 3].map((number) => storage.lookUp(epoch, executionId(number))));
+    expect(left.map((record) => record !== null)).toEqual(expires ? [true, true, true] : [false, false, true]);
+    expect(await storage.collect(10, 2)).toEqual(expires ? 0 : 1);
+    expect(await storage.collect(10, 2)).toEqual(0);
   });
 
   for (const expects of ["pending", "new"] as const) {
@@ -463,11 +473,36 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       ["g", "near-storage"],
     ] as const);
     const content = new Uint8Array(1_000_000).map((_, index) => index);
-    await storage.storeModule({ hash: MODULE, plans }, content);
-    await storage.storeModule({ hash: MODULE, plans }, content);
-    expect(await storage.modules()).toEqual([{ hash: MODULE, plans }]);
+    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 1_000 }, content);
+    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 2_000 }, content);
+    expect(await storage.modules()).toEqual([{ hash: MODULE, plans, usedAtMs: 2_000 }]);
+    await storage.useModule(MODULE, 3_000);
+    expect(await storage.modules()).toEqual([{ hash: MODULE, plans, usedAtMs: 3_000 }]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
     expect(await storage.moduleContent("b".repeat(64) as ModuleHash)).toEqual(null);
+  });
+
+  test("a module is removed if it was not used since, and by the server that serves", async (storage) => {
+    const { epoch: first } = await takeOver(storage);
+    const { epoch } = await takeOver(storage);
+    const plans = new Map([["f", "sliced"]] as const);
+    const content = new Uint8Array(800_000).fill(7);
+    const other = { hash: "b".repeat(64) as ModuleHash, plans, usedAtMs: 1_000 };
+    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 1_000 }, content);
+    await storage.storeModule(other, encode("other"));
+    await storage.useModule(MODULE, 2_000);
+    expect(await storage.removeModule(epoch, MODULE, 1_999)).toEqual(false);
+    expect(await storage.removeModule(first, MODULE, 2_000)).toEqual(false);
+    expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
+    expect(await storage.removeModule(epoch, MODULE, 2_000)).toEqual(true);
+    expect(await storage.modules()).toEqual([other]);
+    expect(await storage.moduleContent(MODULE)).toEqual(null);
+    expect(await storage.removeModule(epoch, MODULE, 2_000)).toEqual(false);
+    // Whoever uses what is not there changes nothing; registered again it is as it was.
+    await storage.useModule(MODULE, 3_000);
+    expect(await storage.modules()).toEqual([other]);
+    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 4_000 }, content);
+    expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
   });
 
   test("everything is still there after closing and opening", async (storage, reopen) => {
@@ -475,7 +510,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
-    await storage.storeModule({ hash: MODULE, plans: new Map() }, encode("content"));
+    await storage.storeModule({ hash: MODULE, plans: new Map(), usedAtMs: null }, encode("content"));
     const opened = await reopen();
     const { epoch: next, pending } = await takeOver(opened);
     expect(next).toEqual(epoch + 1);

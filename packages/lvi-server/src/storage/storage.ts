@@ -43,11 +43,15 @@ export interface Storage {
    * transaction of the storage takes are decided in one, applied in parts, and completed by `recover` after a crash.
    */
   complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult>;
-  /** Deletes intents that were done before a time, unless the storage expires them itself, and says how many. */
-  collect(doneBeforeMs: number): Promise<number>;
+  /** Deletes at most so many intents that were done before a time, unless the storage expires them itself; says how many. */
+  collect(doneBeforeMs: number, limit: number): Promise<number>;
 
-  /** Keeps a module; the same again changes nothing. */
+  /** Keeps a module; the same again moves the time of its last use, and nothing else. */
   storeModule(module: StoredModule, content: Uint8Array): Promise<void>;
+  /** Moves the time of a module's last use, if the module is there. */
+  useModule(hash: ModuleHash, usedAtMs: number): Promise<void>;
+  /** Removes a module unless it was used after that time, or another server has taken over. */
+  removeModule(epoch: number, hash: ModuleHash, usedAtMs: number): Promise<boolean>;
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
@@ -56,6 +60,8 @@ export interface Storage {
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
+  /** When it was last used, by the wall clock; null: not known. */
+  readonly usedAtMs: number | null;
 }
 
 /** A failed operation. `none`: nothing was done and nothing will be. `unknown`: it may have been done. */

@@ -419,16 +419,48 @@ export class DynamoStorage implements Storage {
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async storeModule({ hash, plans }: StoredModule, content: Uint8Array): Promise<void> {
-    await this.#blobs.put(hash, "module", content, null);
+  async storeModule({ hash, plans, usedAtMs }: StoredModule, content: Uint8Array): Promise<void> {
+    await this.#blobs.put(hash, MODULE_PARTS, content, null);
     await this.#dynamo.put({
       TableName: this.#tables.meta,
       Item: {
         ...moduleKey(hash),
         plans: { S: JSON.stringify(Object.fromEntries(plans)) },
         parts: { N: String(countParts(content)) },
+        ...(usedAtMs === null ? {} : { used_at_ms: { N: String(usedAtMs) } }),
       },
     });
+  }
+
+  async useModule(hash: ModuleHash, usedAtMs: number): Promise<void> {
+    await this.#dynamo.update({
+      TableName: this.#tables.meta,
+      Key: moduleKey(hash),
+      UpdateExpression: "SET used_at_ms = :used",
+      ConditionExpression: "attribute_exists(plans)",
+      ExpressionAttributeValues: { ":used": { N: String(usedAtMs) } },
+    });
+  }
+
+  /** First the entry of the list: without it nobody looks for the content. */
+  async removeModule(epoch: number, hash: ModuleHash, usedAtMs: number): Promise<boolean> {
+    const module = await this.#dynamo.get(this.#tables.meta, moduleKey(hash));
+    if (module === null) return false;
+    const failed = await this.#transactFenced(epoch, [
+      {
+        Delete: {
+          TableName: this.#tables.meta,
+          Key: moduleKey(hash),
+          ConditionExpression: "used_at_ms <= :used",
+          ExpressionAttributeValues: { ":used": { N: String(usedAtMs) } },
+        },
+      },
+    ]);
+    if (failed !== null) return false;
+    const parts = this.#blobs.keysOf(hash, MODULE_PARTS, number(module, "parts"));
+    const deletions = parts.map((Key): TransactWriteItem => ({ Delete: { TableName: this.#tables.blobs, Key } }));
+    for (const some of inGroups(deletions, MAX_ACTIONS - 1)) await this.#transactFenced(epoch, some);
+    return true;
   }
 
   async modules(): Promise<readonly StoredModule[]> {
@@ -440,14 +472,18 @@ export class DynamoStorage implements Storage {
     return found.map((item) => ({
       hash: text(item, "name") as ModuleHash,
       plans: new Map(Object.entries(JSON.parse(text(item, "plans")) as Record<string, HandlerPlan>)),
+      usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
     }));
   }
 
   async moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
     const module = await this.#dynamo.get(this.#tables.meta, moduleKey(hash));
-    return module === null ? null : this.#blobs.read(hash, "module", number(module, "parts"));
+    return module === null ? null : this.#blobs.read(hash, MODULE_PARTS, number(module, "parts"));
   }
 }
+
+/** The name of a module's content among the parts of its hash. */
+const MODULE_PARTS = "module";
 
 function fenceKey(name: string): Record<"kind" | "name", { S: string }> {
   return { kind: { S: "fence" }, name: { S: name } };

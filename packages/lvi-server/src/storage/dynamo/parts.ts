@@ -38,6 +38,10 @@ export class Parts {
     return Buffer.concat([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part));
   }
 
+  keysOf(owner: string, name: string, count: number): readonly Item[] {
+    return keysOf(owner, name, count);
+  }
+
   async delete(owner: string, name: string, count: number): Promise<void> {
     await this.#dynamo.batchDelete(this.#table, keysOf(owner, name, count));
   }

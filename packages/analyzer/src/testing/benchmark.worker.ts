@@ -1,0 +1,45 @@
+/** The Worker of the benchmark: runs a read/write-set function as many times as a request says. */
+import { commitId, entryOf, type Entry, type UnitId } from "@radical/protocol";
+import { deriveAccessSet, type HandlerModule } from "@radical/wasm-host";
+
+/** What it runs on. */
+export interface BenchmarkStore extends Pick<HandlerModule, "hash" | "limits"> {
+  /** Values by unit; as all bytes here, in hexadecimal digits. */
+  readonly items: Readonly<Record<string, string>>;
+}
+
+export interface BenchmarkRequest {
+  readonly handler: string;
+  readonly args: string;
+  readonly seed: string;
+  readonly timeMs: number;
+  readonly count: number;
+}
+
+/** Answers with the number of units that the last run said. */
+export function createBenchmarkWorker(
+  programs: Pick<HandlerModule, "f" | "rw">,
+  { hash, limits, items }: BenchmarkStore,
+): { fetch(request: Request): Promise<Response> } {
+  const module = { ...programs, hash, limits };
+  const entries = new Map(Object.entries(items).map(([unit, hex]) => [unit, entryOf(commitId(1, 1), bytesOf(hex))]));
+  const absent = entryOf(commitId(1, 1), null);
+  const snapshot = (unit: UnitId): Entry => entries.get(unit) ?? absent;
+  return {
+    async fetch(request) {
+      const { handler, args, seed, timeMs, count } = (await request.json()) as BenchmarkRequest;
+      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs } };
+      let said = 0;
+      for (let run = 0; run < count; run++) {
+        const derived = deriveAccessSet(module, invocation, snapshot);
+        if (derived.kind === "failed") throw new Error(derived.reason);
+        said = derived.set.reads.size + derived.set.writes.size;
+      }
+      return new Response(String(said));
+    },
+  };
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+}

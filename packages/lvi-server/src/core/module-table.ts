@@ -1,0 +1,71 @@
+/**
+ * The modules that can be run here, and when each was last asked for. One that no location asks for any more is removed
+ * after a time; one that an execution under way names never is, since it may have to be run again.
+ */
+import type { HandlerPlan, ModuleHash } from "@radical/protocol";
+
+export type Plans = ReadonlyMap<string, HandlerPlan>;
+
+/** By the wall clock, since it is compared with what earlier servers have stored. */
+export interface ModuleUse {
+  readonly module: ModuleHash;
+  readonly usedAtMs: number;
+}
+
+interface Known {
+  readonly plans: Plans;
+  usedAtMs: number;
+  /** As storage knows it. */
+  storedAtMs: number;
+}
+
+export class ModuleTable {
+  readonly #modules = new Map<ModuleHash, Known>();
+
+  /** `uses`: as storage knows them; a module that is not among them counts as used now. */
+  constructor(modules: ReadonlyMap<ModuleHash, Plans>, uses: ReadonlyMap<ModuleHash, number>, nowMs: number) {
+    for (const [module, plans] of modules) {
+      const storedAtMs = uses.get(module);
+      this.#modules.set(module, { plans, usedAtMs: storedAtMs ?? nowMs, storedAtMs: storedAtMs ?? 0 });
+    }
+  }
+
+  plansOf(module: ModuleHash): Plans | undefined {
+    return this.#modules.get(module)?.plans;
+  }
+
+  /** It is in storage, used as of then. */
+  register(module: ModuleHash, plans: Plans, nowMs: number): void {
+    this.#modules.set(module, { plans, usedAtMs: nowMs, storedAtMs: nowMs });
+  }
+
+  use(module: ModuleHash, nowMs: number): void {
+    const known = this.#modules.get(module);
+    if (known !== undefined) known.usedAtMs = Math.max(known.usedAtMs, nowMs);
+  }
+
+  /** Those used since this was last asked; storage is told. */
+  takeUsed(): readonly ModuleUse[] {
+    const used: ModuleUse[] = [];
+    for (const [module, known] of this.#modules) {
+      if (known.usedAtMs <= known.storedAtMs) continue;
+      known.storedAtMs = known.usedAtMs;
+      used.push({ module, usedAtMs: known.usedAtMs });
+    }
+    return used;
+  }
+
+  /** Removes those that were last used before a time and are not named. */
+  takeUnused(beforeMs: number, named: () => ReadonlySet<ModuleHash>): readonly ModuleUse[] {
+    const old = [...this.#modules].filter(([, { usedAtMs }]) => usedAtMs < beforeMs);
+    if (old.length === 0) return [];
+    const names = named();
+    const unused: ModuleUse[] = [];
+    for (const [module, { usedAtMs }] of old) {
+      if (names.has(module)) continue;
+      this.#modules.delete(module);
+      unused.push({ module, usedAtMs });
+    }
+    return unused;
+  }
+}

@@ -619,15 +619,9 @@ export const MUTANTS: readonly Mutant[] = [
   // Parts of the rules above, each with a place of its own
   {
     rule: "a record inside a decoded container may lack fields",
-    file: RELEVANCE,
-    find: 'if (inner.kind === "library") for (const argument of inner.arguments) this.decoding(argument, state, seen);',
-    replace: "",
-  },
-  {
-    rule: "a record inside a decoded record may lack fields",
-    file: RELEVANCE,
-    find: "        this.decoding(field.type, state, seen);\n",
-    replace: "",
+    file: "lower/ir.ts",
+    find: 'if (inner.kind === "library") return inner.arguments.flatMap((part) => decodedInitializers(part, hasField, seen));',
+    replace: 'if (inner.kind === "library") return [];',
   },
   {
     rule: "a parameter that is live at the start is passed",
@@ -822,12 +816,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "    this.visitAll(operands(expression), false, state);\n    return writes || callbackMatters;",
   },
   {
-    rule: "the value of a put that is read again is needed",
-    file: RELEVANCE,
-    find: "this.visit(value, readAgain, state);",
-    replace: "this.visit(value, false, state);",
-  },
-  {
     rule: "parameters of the handler are decoded",
     file: POINTS_TO,
     find: "    for (const { local } of program.handler.parameters)\n      this.include(this.variable(local), this.decoded(local, local.type, local.name));\n",
@@ -870,16 +858,9 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "",
   },
   {
-    rule: "union: small numbers wrap around before a bound",
-    file: LOOPS,
-    find: 'if (counter.type.kind !== "number" || !/^[iu](32|64)$/.test(counter.type.name)) return false;',
-    replace: "",
-    noticedBy: "unionSmallCounter",
-  },
-  {
     rule: "union: nothing is beyond the largest number",
     file: LOOPS,
-    find: 'if (!(limit < 1 << 30) || (step < 0 && counter.type.name.startsWith("u"))) return false;',
+    find: 'if (!isNear || Math.abs(step) >= 1 << 30 || (step < 0 && counter.type.name.startsWith("u"))) return false;',
     replace: "",
     noticedBy: "unionLastBound",
   },
@@ -898,8 +879,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: "the initial value that decoding supplies is needed",
     file: RELEVANCE,
-    find: "if (field.initializer !== null) this.visit(field.initializer, true, state);",
-    replace: "",
+    find: "      this.visit(initializer, true, state);\n  }",
+    replace: "      void initializer;\n  }",
   },
   {
     rule: "what may trap in a loop without an end is an effect of its function",

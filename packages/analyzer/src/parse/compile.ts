@@ -27,8 +27,10 @@ export const CODEC_LIBRARY = `${SDK_LIBRARY}/codec`;
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
 
+const PAGE_BYTES = 65_536;
+
 /**
- * What memory begins with. An instance whose memory grew is not used again, and the memory of all others is overwritten
+ * What memory begins with, unless the texts of a program need more. An instance whose memory grew is not used again, and the memory of all others is overwritten
  * after each run: enough for most handlers, and no more.
  */
 const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
@@ -176,7 +178,9 @@ export interface CallSite {
   readonly node: as.Node;
 }
 
-interface BuiltinCalls {
+interface CompilerInternals {
+  /** `end`: of the texts and arrays that are written in the source, a 64-bit integer. */
+  initDefaultMemory(end: object): void;
   compileCallExpressionBuiltin(
     prototype: as.FunctionPrototype,
     call: as.CallExpression,
@@ -212,7 +216,15 @@ export class RadicalCompiler extends as.Compiler {
     this.ensureStaticString("stack overflow");
     this.ensureStaticString(as.Source.native.normalizedPath);
     // Private in the compiler's typings.
-    const internals = this as unknown as BuiltinCalls;
+    const internals = this as unknown as CompilerInternals;
+    const layOut = internals.initDefaultMemory.bind(this);
+    internals.initDefaultMemory = (end) => {
+      const pages = Math.ceil(Number(String(end)) / PAGE_BYTES);
+      const { options } = program;
+      // What begins full grows at once.
+      if (pages > options.initialMemory) as.setInitialMemory(options, pages + options.initialMemory);
+      layOut(end);
+    };
     const original = internals.compileCallExpressionBuiltin.bind(this);
     internals.compileCallExpressionBuiltin = (prototype, call, context) => {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });

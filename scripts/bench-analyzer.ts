@@ -101,9 +101,11 @@ function median(times: readonly Time[]): Time {
   return { wallMs: middle(times.map(({ wallMs }) => wallMs)), cpuMs: middle(times.map(({ cpuMs }) => cpuMs)) };
 }
 
-function sampleInProcess(checkout: string): Sample {
+/** `first`: without what V8 made of the compiler's JavaScript in earlier processes. */
+function sampleInProcess(checkout: string, first: boolean): Sample {
   const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), SAMPLE, checkout], {
     encoding: "utf8",
+    env: first ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" } : process.env,
   });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as Sample;
@@ -123,6 +125,7 @@ if (process.argv[2] === SAMPLE) {
         placeholder: "folder",
         words: "another checkout of this repository, installed and built, to compare with; the runs alternate",
       },
+      first: { kind: "flag", words: "as the first time on a machine: without V8's code of earlier processes" },
       json: { kind: "flag", words: "the medians as JSON" },
     },
     exitCodes: ["measured", "the application does not build", "wrong options"],
@@ -134,9 +137,9 @@ if (process.argv[2] === SAMPLE) {
   const checkouts = [HERE, ...(options.checkout === null ? [] : [options.checkout])];
   const samples = checkouts.map((): Sample[] => []);
   // The first fills the cache of V8's code.
-  for (const checkout of checkouts) sampleInProcess(checkout);
+  for (const checkout of checkouts) sampleInProcess(checkout, options.first);
   for (let run = 0; run < options.runs; run++) {
-    for (const [index, checkout] of checkouts.entries()) samples[index]!.push(sampleInProcess(checkout));
+    for (const [index, checkout] of checkouts.entries()) samples[index]!.push(sampleInProcess(checkout, options.first));
     process.stderr.write(`${run + 1} of ${options.runs} runs\n`);
   }
   const text = (name: string, { wallMs, cpuMs }: Time): string =>

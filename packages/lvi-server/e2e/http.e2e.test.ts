@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import {
   type AccessedUnit,
   decodeFollowupReply,
@@ -10,6 +10,7 @@ import {
   entryOf,
   type Followup,
   FOLLOWUP_PATH,
+  KEY_HEADER,
   LVI_PATH,
   type LviRequest,
   MAX_ARGUMENT_BYTES,
@@ -18,6 +19,8 @@ import {
   type ModuleContent,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
+  SIGNATURE_HEADER,
+  TIME_HEADER,
   unitId,
   type Write,
 } from "@radical/protocol";
@@ -296,6 +299,28 @@ describe("bad input", () => {
     });
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain("message_too_large");
+  });
+
+  test("bodies that do not come to their end take bounded memory, and leave room for small ones", async () => {
+    const { hostname, port } = new URL(server.url);
+    const half = Buffer.alloc(15 * 1024 * 1024);
+    const headers = `${KEY_HEADER}: ${KEY_ID}\r\n${TIME_HEADER}: ${Date.now()}\r\n${SIGNATURE_HEADER}: 00\r\n`;
+    const sockets = Array.from({ length: 18 }, () =>
+      connect(Number(port), hostname, function (this: Socket) {
+        this.write(`POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${half.length + 1}\r\n\r\n`);
+        this.write(half);
+      }).on("error", () => {}),
+    );
+    const large = new Uint8Array(2 * 1024 * 1024);
+    const statusOfLarge = async (): Promise<number> => {
+      const response = await client.send("POST", LVI_PATH, large);
+      await response.arrayBuffer();
+      return response.status;
+    };
+    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(503);
+    expect(await client.read("nobody")).toBe(0);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(400);
   });
 
   test("a sender that goes away in the middle of its body is no fault of the server", async () => {

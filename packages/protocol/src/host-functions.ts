@@ -16,6 +16,13 @@ export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 export const MAX_VALUE_BYTES = 384 * 1024;
 
 /**
+ * Most rounds that all loops of one run of a read/write-set function make together. Its loops are copies of the handler's,
+ * but it runs on items that are not there, or not any more, and then one of them might go on for ever. A handler that
+ * makes more takes so long that running it near storage costs nothing.
+ */
+export const MAX_ROUNDS = 50_000_000;
+
+/**
  * Export that sets every global that can change to its initial value; the build adds it. With it a host may run an
  * instance again, once its memory is what it was.
  */
@@ -64,6 +71,8 @@ export const HOST_FUNCTIONS = {
   touch_unwritten: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** Records a write whose value the read/write-set function does not know. */
   will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
+  /** Ends the run: its loops made more than `MAX_ROUNDS` rounds. Does not return. */
+  too_many_rounds: { parameters: [], result: null, program: "read-write-set" },
 } as const satisfies Record<string, HostFunction>;
 
 export type HostFunctionName = keyof typeof HOST_FUNCTIONS;

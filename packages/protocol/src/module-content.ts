@@ -63,15 +63,23 @@ export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
   const abi = reader.integer();
   if (abi !== ABI_VERSION) throw new MalformedError(`module of ABI version ${abi}, this is ${ABI_VERSION}`);
   const limits = { memoryPages: reader.integerIn(1, 65_536), accesses: reader.integerIn(1, 1_000_000) };
-  const plans: Record<string, HandlerPlan> = {};
+  const plans: [name: string, plan: HandlerPlan][] = [];
   for (let i = reader.map(); i > 0; i--) {
     const name = reader.text();
+    // One form only, since the bytes are what the hash names: no handler twice, too.
+    const before = plans.at(-1)?.[0];
+    if (before !== undefined && name <= before) throw new MalformedError(`handler ${name} is not in order`);
     const words = reader.text();
     const plan = HANDLER_PLANS.find((candidate) => candidate === words);
     if (plan === undefined) throw new MalformedError(`unknown plan ${words}`);
-    plans[name] = plan;
+    plans.push([name, plan]);
   }
-  const content = { limits, plans, wasm: reader.bytes().slice(), rwWasm: reader.bytes().slice() };
+  const content = {
+    limits,
+    plans: Object.fromEntries(plans),
+    wasm: reader.bytes().slice(),
+    rwWasm: reader.bytes().slice(),
+  };
   reader.end();
   return content;
 }

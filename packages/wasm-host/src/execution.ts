@@ -7,6 +7,7 @@ import {
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
+  MAX_ROUNDS,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
@@ -203,6 +204,10 @@ export class Execution<Stop> implements HostCalls {
 
   will_write(table: number, key: number): void {
     this.#items.write(this.#access(table, key), this);
+  }
+
+  too_many_rounds(): never {
+    return this.#trap("unreachable", `its loops made more than ${MAX_ROUNDS} rounds`);
   }
 
   assertionFailed(message: number, file: number, line: number, column: number): never {

@@ -32,6 +32,7 @@ export interface HostCalls {
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
+  too_many_rounds(): void;
   /** AssemblyScript's own import. */
   assertionFailed(message: number, file: number, line: number, column: number): void;
 }
@@ -271,6 +272,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),
+    too_many_rounds: () => service.calls!.too_many_rounds(),
   };
   const assertionFailed = (message: number, file: number, line: number, column: number): void =>
     service.calls!.assertionFailed(message, file, line, column);

@@ -154,6 +154,8 @@ const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = 
   ["export default function h(): void {}", ["invalid_handler_name"]],
   ["export default class A {} export function h(): void {}", []],
   ["export function h(a: i32): string { return typeof a; }", []],
+  ["export function h(a: string): void { items.set(a, new Item()); }", ["type_error"]],
+  ["export function h(a: string): void { a.normalize(); }", ["type_error"]],
   ["function f(x: Item): x is Item { return true; } export function h(): void {}", ["type_operator"]],
   ["function f(a?: i32): i32 { return a; } export function h(): void { f(); }", ["optional_member"]],
   ["class A { x?: i32; } export function h(): void {}", ["optional_member"]],

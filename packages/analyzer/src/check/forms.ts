@@ -425,7 +425,9 @@ function startsPattern(tokens: Tokens, open: number): boolean {
   if (before?.text !== "(") return false;
   if (after === "=") return true;
   const behind = tokens[closing(tokens, open - 1) + 1]?.text;
-  if (after === ":") return behind === "=>" || behind === ":";
+  // That of a `function` is told at its keyword.
+  const isNamed = tokens[open - 2]?.text === "function" || tokens[open - 3]?.text === "function";
+  if (after === ":") return !isNamed && (behind === "=>" || behind === ":");
   return (after === ")" || after === ",") && behind === "=>";
 }
 

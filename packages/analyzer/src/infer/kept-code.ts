@@ -3,6 +3,7 @@
  * leave, trap, or go on forever. It is asked of code that f^rw may run where f would not.
  */
 import {
+  decodedInitializers,
   nestedStatements,
   operands,
   statementExpressions,
@@ -47,7 +48,12 @@ export class KeptCode {
     // Callees are taken whole; the set grows while they are walked.
     const { length } = this.leaving;
     this.loops.length = 0;
-    for (const callee of this.callees) this.statements([...callee.initializers, ...callee.body]);
+    for (const callee of this.callees) {
+      for (const part of codeOf(callee)) {
+        if (isStatement(part)) this.statement(part);
+        else this.expression(part);
+      }
+    }
     // Their own returns leave nothing but themselves.
     this.leaving.length = length;
   }
@@ -110,6 +116,9 @@ export class KeptCode {
     if (expression.kind === "access") {
       this.accesses = true;
       if (expression.operation === "put" || expression.operation === "delete") this.writes = true;
+      if (expression.operation === "get" && relevance.needed.has(expression))
+        for (const initializer of decodedInitializers(expression.type, (field) => relevance.fields.has(field)))
+          this.expression(initializer);
       return;
     }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
@@ -133,6 +142,11 @@ export class KeptCode {
   }
 }
 
+/** All that a call of the function may run: what stands for arguments that are left out, too. */
+export function codeOf({ parameters, initializers, body }: FunctionDeclaration): readonly (Statement | Expression)[] {
+  return [...parameters.flatMap(({ defaultValue }) => defaultValue ?? []), ...initializers, ...body];
+}
+
 /** Functions that may call themselves, through others or not. */
 export function recursiveFunctions(
   functions: Iterable<FunctionDeclaration>,
@@ -149,7 +163,10 @@ export function recursiveFunctions(
       for (const own of statementExpressions(statement)) inExpression(own);
       for (const inner of nestedStatements(statement)) inStatement(inner);
     };
-    for (const statement of [...declaration.initializers, ...declaration.body]) inStatement(statement);
+    for (const part of codeOf(declaration)) {
+      if (isStatement(part)) inStatement(part);
+      else inExpression(part);
+    }
     calls.set(declaration, called);
   }
   const recursive = new Set<FunctionDeclaration>();

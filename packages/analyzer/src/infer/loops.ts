@@ -9,7 +9,9 @@ import {
   type Expression,
   type Local,
   type LoopStatement,
+  type NumberName,
   type Statement,
+  type Type,
 } from "../lower/ir.ts";
 import { definitionsOf, type Inferred } from "./definitions.ts";
 import type { Location } from "./heap.ts";
@@ -122,12 +124,20 @@ export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
   const { counter, operator, step, bound } = counting;
   // Small numbers wrap around before they reach a larger bound, floating ones stop growing.
   if (counter.type.kind !== "number" || !/^[iu](32|64)$/.test(counter.type.name)) return false;
-  // No number is beyond the largest or smallest one there is.
+  const limit = bound.kind === "constant" ? Math.abs(Number(bound.text.replaceAll("_", ""))) : Number.NaN;
+  const isNear = limit < 1 << 30;
+  if (!isNear && !isWithin(bound.type, counter.type.name)) return false;
+  // No number is beyond the largest or smallest one there is; a large step passes it.
   if (operator.endsWith("=") || Math.abs(step) > 1) {
-    const limit = bound.kind === "constant" ? Math.abs(Number(bound.text.replaceAll("_", ""))) : Number.NaN;
-    if (!(limit < 1 << 30) || (step < 0 && counter.type.name.startsWith("u"))) return false;
+    if (!isNear || Math.abs(step) >= 1 << 30 || (step < 0 && counter.type.name.startsWith("u"))) return false;
   }
   return isUnchangedIn(loop, bound, inferred);
+}
+
+/** Whether a number of that type gets to whatever the bound is: it is of the same type, or a smaller integer. */
+function isWithin(bound: Type, counter: NumberName): boolean {
+  if (bound.kind === "bool") return true;
+  return bound.kind === "number" && (bound.name === counter || /^[iu](8|16)$/.test(bound.name));
 }
 
 /** `list[i]` in the body of `for (let i = 0; i < list.length; i++)`, of a list that has something at each index. */

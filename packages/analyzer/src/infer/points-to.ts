@@ -111,14 +111,17 @@ export class PointsTo {
     if (inner.kind === "class") {
       const known = this.sites.get(site)?.has(inner.declaration) ?? false;
       const object = this.created(site, inner.declaration, () => new AbstractObject(inner));
-      if (known) return [object];
       for (
         let declaration: ClassDeclaration | null = inner.declaration;
         declaration !== null;
         declaration = declaration.base
       ) {
-        for (const field of declaration.fields)
-          this.include(object.cell(field).targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
+        for (const field of declaration.fields) {
+          const { targets } = object.cell(field);
+          if (!known) this.include(targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
+          // What the field holds if the item has no such key.
+          if (field.initializer !== null) this.include(targets, this.evaluate(field.initializer));
+        }
       }
       return [object];
     }

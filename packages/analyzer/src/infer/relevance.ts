@@ -11,12 +11,11 @@
  * changes, and a function's turn is left out if nothing has changed that its last walk read.
  */
 import {
-  nonNullable,
+  decodedInitializers,
   operands,
   zeroText,
   type Access,
   type AssignmentTarget,
-  type ClassDeclaration,
   type Expression,
   type FieldDeclaration,
   type FunctionDeclaration,
@@ -406,22 +405,9 @@ class Analysis implements Relevance {
   }
 
   /** A record that is decoded may lack keys: the initializers of its fields supply them. */
-  private decoding(type: Type, state: State, seen = new Set<ClassDeclaration>()): void {
-    const inner = nonNullable(type);
-    if (inner.kind === "library") for (const argument of inner.arguments) this.decoding(argument, state, seen);
-    if (inner.kind !== "class" || seen.has(inner.declaration)) return;
-    seen.add(inner.declaration);
-    for (
-      let declaration: ClassDeclaration | null = inner.declaration;
-      declaration !== null;
-      declaration = declaration.base
-    ) {
-      for (const field of declaration.fields) {
-        if (!this.fields.has(field)) continue;
-        if (field.initializer !== null) this.visit(field.initializer, true, state);
-        this.decoding(field.type, state, seen);
-      }
-    }
+  private decoding(type: Type, state: State): void {
+    for (const initializer of decodedInitializers(type, (field) => this.fields.has(field)))
+      this.visit(initializer, true, state);
   }
 
   // ---------------------------------------------------------------------------------------------------------- statements

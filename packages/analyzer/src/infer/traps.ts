@@ -49,7 +49,14 @@ function isQuietMember({ member, name, arguments: args }: LibraryCall): boolean 
   if (member.form === "constructor" && member.owner === "Array") return args.length === 0;
   if (member.owner === "NativeMath" || member.owner === "NativeMathf") return true;
   if (member.owner === "") return QUIET_FUNCTIONS.has(name) || QUIET_FUNCTIONS.has(member.name);
+  if (member.name === "toString" && !args.every(isRadix)) return false;
   return QUIET_MEMBERS.has(`${member.owner}.${member.name}`);
+}
+
+/** Of `toString(radix)`. */
+function isRadix(argument: Expression): boolean {
+  const radix = argument.kind === "constant" ? Number(argument.text) : Number.NaN;
+  return radix >= 2 && radix <= 36;
 }
 
 /** Only division by what may be 0, or -1 (which overflows for the smallest number). */

@@ -471,6 +471,29 @@ export type Expression =
 
 // ------------------------------------------------------------------------------------------------------------ traversal
 
+/** The initializers that decoding a value of the type may run, for keys that an item lacks: those of the fields that it has. */
+export function decodedInitializers(
+  type: Type,
+  hasField: (field: FieldDeclaration) => boolean,
+  seen = new Set<ClassDeclaration>(),
+): Expression[] {
+  const inner = nonNullable(type);
+  if (inner.kind === "library") return inner.arguments.flatMap((part) => decodedInitializers(part, hasField, seen));
+  if (inner.kind !== "class" || seen.has(inner.declaration)) return [];
+  seen.add(inner.declaration);
+  const fields: FieldDeclaration[] = [];
+  for (
+    let declaration: ClassDeclaration | null = inner.declaration;
+    declaration !== null;
+    declaration = declaration.base
+  )
+    fields.push(...declaration.fields.filter(hasField));
+  return fields.flatMap(({ type: held, initializer }) => [
+    ...(initializer === null ? [] : [initializer]),
+    ...decodedInitializers(held, hasField, seen),
+  ]);
+}
+
 /** The direct operands of an expression in evaluation order. */
 export function operands(expression: Expression): readonly Expression[] {
   switch (expression.kind) {

@@ -80,3 +80,11 @@ test("a crash in a helper names the handler too", () => {
     primary: { file: PATH, line: 1 },
   });
 });
+
+test.each(["incremental", "stub"] as const)("memory begins with what the texts of a program need: %s", (runtime) => {
+  const text = `export function large(): i32 { return "${"x".repeat(300_000)}".length; }`;
+  const { module, messages } = compileProgram(loadProgram({ ...request(), runtime, sources: new Map([[PATH, text]]) }));
+  expect(messages.map(({ message }) => message)).toEqual([]);
+  const compiled = new WebAssembly.Module(new Uint8Array(module!.emit()));
+  expect(WebAssembly.Module.exports(compiled).map(({ name }) => name)).toContain("large");
+});

@@ -15,6 +15,7 @@ import {
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { addReset } from "./reset.ts";
+import { countRounds } from "./rounds.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -26,8 +27,10 @@ export const CODEC_LIBRARY = `${SDK_LIBRARY}/codec`;
 /** Export that runs the module-level code; the host calls it first, so that even that code may use host functions. */
 const START_EXPORT = "_start";
 
+const PAGE_BYTES = 65_536;
+
 /**
- * What memory begins with. An instance whose memory grew is not used again, and the memory of all others is overwritten
+ * What memory begins with, unless the texts of a program need more. An instance whose memory grew is not used again, and the memory of all others is overwritten
  * after each run: enough for most handlers, and no more.
  */
 const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
@@ -43,6 +46,8 @@ export interface CompileRequest {
   readonly stdlib: ReadonlyMap<string, string>;
   readonly grafts?: readonly Graft[];
   readonly runtime: "incremental" | "stub";
+  /** Whether too many rounds of its loops end a run; default false. */
+  readonly countsRounds?: boolean;
   /** Default true; a program that is only looked at needs none. */
   readonly shadowStack?: boolean;
   /** 0 to 3, as in `asc -O…`. */
@@ -110,7 +115,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
 
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
-  return compileWith(loaded, (program) => new RadicalCompiler(program));
+  return compileWith(loaded, (program) => new RadicalCompiler(program, loaded.request.countsRounds));
 }
 
 /** The same with a compiler that does more. */
@@ -173,7 +178,9 @@ export interface CallSite {
   readonly node: as.Node;
 }
 
-interface BuiltinCalls {
+interface CompilerInternals {
+  /** `end`: of the texts and arrays that are written in the source, a 64-bit integer. */
+  initDefaultMemory(end: object): void;
   compileCallExpressionBuiltin(
     prototype: as.FunctionPrototype,
     call: as.CallExpression,
@@ -201,14 +208,23 @@ export class RadicalCompiler extends as.Compiler {
   /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
 
-  constructor(program: as.Program) {
+  constructor(program: as.Program, countsRounds = false) {
     super(program);
+    if (countsRounds) countRounds(this.module, () => this.#callOf(`${SDK_LIBRARY}/host/too_many_rounds`, []));
     // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
     this.ensureStaticString(as.Source.native.normalizedPath);
     // Private in the compiler's typings.
-    const internals = this as unknown as BuiltinCalls;
+    const internals = this as unknown as CompilerInternals;
+    const layOut = internals.initDefaultMemory.bind(this);
+    internals.initDefaultMemory = (end) => {
+      const pages = Math.ceil(Number(String(end)) / PAGE_BYTES);
+      const { options } = program;
+      // What begins full grows at once.
+      if (pages > options.initialMemory) as.setInitialMemory(options, pages + options.initialMemory);
+      layOut(end);
+    };
     const original = internals.compileCallExpressionBuiltin.bind(this);
     internals.compileCallExpressionBuiltin = (prototype, call, context) => {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
@@ -262,9 +278,14 @@ export class RadicalCompiler extends as.Compiler {
 
   /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
   #draw(name: string, node: as.Node): as.ExpressionRef {
+    return this.#callOf(name, [this.ensureStaticString(this.#place(node))], node);
+  }
+
+  /** A call of one of the SDK's functions, which is compiled if need be. */
+  #callOf(name: string, operands: as.ExpressionRef[], node?: as.Node): as.ExpressionRef {
     const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
     const instance = this.resolver.resolveFunction(prototype, null)!;
-    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
+    return super.makeCallDirect(instance, operands, node ?? prototype.declaration);
   }
 
   /** Where the developer wrote a node, also one that was copied into generated code. */

@@ -217,7 +217,7 @@ const KNOWN: readonly Known[] = [
     help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
   },
   {
-    pattern: /^module requires at least '\d+' pages of initial memory$/,
+    pattern: /^module requires at least '\d+' pages of maximum memory$/,
     message: "the texts and arrays that are written in the source take too much memory",
     help: "keep large data in a table and read what is needed",
   },
@@ -241,6 +241,10 @@ const KNOWN: readonly Known[] = [
     pattern:
       /^property '.*' does not exist on type '(string|Array|StaticArray|Map|Set|Math|Object|Date|[IUF]\d+|Bool)\b/,
     help: "AssemblyScript's library has fewer members than JavaScript's: write a function of your own",
+  },
+  {
+    pattern: /^property '.*' does not exist on type '@radical\/sdk\/index\/Table\b/,
+    help: "a table has get(key), has(key), put(key, value) and delete(key)",
   },
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
   { pattern: /^object is possibly 'null'$/, help: NULL_HELP },

@@ -85,7 +85,46 @@ export class Abandoning {
   }
 
   private statements(statements: readonly Statement[]): readonly Statement[] {
-    return statements.map((statement) => this.statement(statement));
+    const end = this.around.length === 0 ? -1 : statements.findIndex((statement) => this.endsInDropped(statement));
+    const guard = statements[end];
+    if (guard?.kind !== "if") return statements.map((statement) => this.statement(statement));
+    // What stands behind `if (…) return;` is its other side: without the jump that must be said.
+    const rest = statements.slice(end + 1);
+    const { consequent, alternative, span } = guard;
+    const after = (side: readonly Statement[]): readonly Statement[] =>
+      side.length === 0 ? rest : [{ kind: "block", body: side, span }, ...rest];
+    const whole: IfStatement = this.endsDropped(consequent)
+      ? { ...guard, alternative: after(alternative) }
+      : { ...guard, consequent: after(consequent) };
+    return [...statements.slice(0, end), whole].map((statement) => this.statement(statement));
+  }
+
+  /** Whether one side of an `if` that stays ends in a jump that will not. */
+  private endsInDropped(statement: Statement): boolean {
+    if (statement.kind !== "if" || this.branches.has(statement)) return false;
+    return this.endsDropped(statement.consequent) !== this.endsDropped(statement.alternative);
+  }
+
+  private endsDropped(statements: readonly Statement[]): boolean {
+    const last = statements.at(-1);
+    switch (last?.kind) {
+      case "block":
+        return this.endsDropped(last.body);
+      case "expression":
+        return last.expression.kind === "abort";
+      case "return":
+      case "throw":
+        return true;
+      case "break":
+      case "continue":
+        return this.frameOf(last)?.depth !== this.around.length;
+      default:
+        return false;
+    }
+  }
+
+  private frameOf({ kind }: Statement): Frame | undefined {
+    return this.frames.findLast(({ acceptsContinue }) => acceptsContinue || kind === "break");
   }
 
   private block(statements: readonly Statement[], span: Statement["span"]): BlockStatement {
@@ -120,7 +159,7 @@ export class Abandoning {
           : this.drop("stop", statement, [statement.message], null);
       case "break":
       case "continue": {
-        const frame = this.frames.findLast(({ acceptsContinue }) => acceptsContinue || statement.kind === "break");
+        const frame = this.frameOf(statement);
         if (frame === undefined) throw new Error(`${statement.kind} outside of a loop`);
         return frame.depth === this.around.length ? { ...statement } : this.drop(statement.kind, statement, [], frame);
       }

@@ -55,6 +55,16 @@ describe("branches with an expensive condition become both sides", () => {
   test.each(
     [
       [
+        "what a jump rules out",
+        "export function h(a: string): void { if (slow(a) > 1) { const i = A.get(a); if (i == null) return; B.get('k' + i.s); } else { B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
+        "what a jump out of a switch rules out",
+        "export function h(a: string): void { switch (slow(a)) { case 0: { const i = A.get(a); if (i == null) break; B.get('k' + i.s); } case 1: B.get('x'); } A.has('y'); }",
+        ["union"],
+      ],
+      [
         "if and else",
         "export function h(a: string): void { if (slow(a) > 1) A.put(a, new Item()); else B.get(a); }",
         ["union"],
@@ -214,6 +224,10 @@ describe("not where it would be wrong", () => {
         "export function h(a: string): void { const i = A.get(a); if (slow(a) > 1) B.get(i!.s + 'k'); A.get('end'); }",
       ],
       [
+        "does not trap: a radix",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get('k' + n.toString(n)); if (slow(a) > 2) A.get('k' + n.toString(1)); B.get(a); }",
+      ],
+      [
         "does not trap: division",
         "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get((7 / n).toString()); B.get(a); }",
       ],
@@ -224,6 +238,26 @@ describe("not where it would be wrong", () => {
       [
         "ends by itself: a loop in a side",
         "export function h(a: string, n: i32): void { if (slow(a) > n) for (let i = n; i != 3; i++) A.get('k' + (i & 7).toString()); B.get('end'); }",
+      ],
+      [
+        "ends by itself: a bound that the counter never gets to",
+        "export function h(a: string, n: i32): void { const bound: i64 = n > 3 ? i64.MAX_VALUE : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "ends by itself: a bound that no integer gets to",
+        "export function h(a: string, n: i32): void { const bound: f64 = n > 3 ? Infinity : 2; if (slow(a) > n) for (let i = 0; i < bound; i++) if (i < 0) B.has('k'); A.get(a); }",
+      ],
+      [
+        "does not trap: what stands for an argument that is left out",
+        "function askOther(key: string, all: string[], other: string = all[1]): void { B.has(key + other); }\nexport function h(a: string, all: string[]): void { const asked = askOther; if (slow(a) > 1) asked(a, all); A.get(a); }",
+      ],
+      [
+        "ends by itself: what stands for an argument that is left out",
+        "function far(n: i32): i32 { let i = n; while (i != 2) i = i < 2 ? i + 1 : i; return i; }\nfunction askFar(n: i32, key: i32 = far(n)): void { B.has(key.toString()); }\nexport function h(a: string, n: i32): void { const asked = askFar; if (slow(a) > n) asked(n); A.get(a); }",
+      ],
+      [
+        "does not recur: what stands for an argument that is left out",
+        "function askAgain(n: i32, key: string = again(n)): void { B.has('k' + key); }\nfunction again(n: i32): string { if (n <= 0) return 'x'; const asked = askAgain; asked(n < 3 ? n - 1 : n); return 'y'; }\nexport function h(a: string, n: i32): void { const asked = askAgain; if (slow(a) > n) asked(n); A.get(a); }",
       ],
       [
         "does not recur",

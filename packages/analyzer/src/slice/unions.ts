@@ -19,7 +19,7 @@ import {
   type Statement,
 } from "../lower/ir.ts";
 import { isStatement, type Inferred } from "../infer/definitions.ts";
-import { KeptCode } from "../infer/kept-code.ts";
+import { codeOf, KeptCode } from "../infer/kept-code.ts";
 import type { Point } from "../infer/relevance.ts";
 import type { Abandoned, DroppedJump } from "./abandon.ts";
 
@@ -194,7 +194,7 @@ function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: C
   if (isOutermost(owner, candidate)) return;
   // It ends in a callee: whatever comes after the call is behind the jump too.
   for (const declaration of pointsTo.reached)
-    yield { code: new KeptCode(candidate, declaration.body), rejoin: null, accessFollows: false, mayLeave: never };
+    yield { code: new KeptCode(candidate, codeOf(declaration)), rejoin: null, accessFollows: false, mayLeave: never };
 }
 
 /** The statements that may run after a place, as far as the list goes: with all of a loop around it. Null: not inside. */

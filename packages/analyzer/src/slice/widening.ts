@@ -30,7 +30,7 @@ import {
 import { libraryMember } from "../lower/library.ts";
 import { calleesOf } from "../infer/definitions.ts";
 import type { AbstractObject } from "../infer/heap.ts";
-import { KeptCode } from "../infer/kept-code.ts";
+import { codeOf, KeptCode } from "../infer/kept-code.ts";
 import { countingOf } from "../infer/loops.ts";
 import type { PointsTo } from "../infer/points-to.ts";
 import type { Relevance } from "../infer/relevance.ts";
@@ -260,7 +260,7 @@ export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): st
     }
   }
   for (const callback of callbacksOf(widened, candidate)) {
-    const code = new KeptCode(candidate, [...callback.initializers, ...callback.body]);
+    const code = new KeptCode(candidate, codeOf(callback));
     const rule = brokenRuleOfExtra(
       { code, rejoin: relevance.exitOf(callback), accessFollows: true, mayLeave: ({ kind }) => kind === "return" },
       candidate,

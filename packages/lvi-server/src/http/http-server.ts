@@ -20,7 +20,7 @@ import type { Engine } from "../engine.ts";
 import { type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { authenticate } from "./authentication.ts";
+import { authenticate, claimOf } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 
 export interface HttpOptions {
@@ -56,6 +56,12 @@ export interface Serving {
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 
+/** Most bytes of all bodies that are being received: who they are from is known only at their end. */
+const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
+
+/** A request that takes longer to arrive is given up. */
+const REQUEST_MS = 60_000;
+
 /** Locations keep their connections; an idle one closed by us would cost their next request a round trip. */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -67,14 +73,22 @@ interface Answer {
   readonly sent?: Failpoint;
 }
 
+/** What all requests share. */
+interface Surroundings extends HttpOptions {
+  /** Of bodies that are not complete. */
+  readonly receiving: { bytes: number };
+}
+
 export function createHttpServer(options: HttpOptions): Server {
-  const server = createServer((request, response) => void handle(options, request, response));
+  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 } };
+  const server = createServer((request, response) => void handle(surroundings, request, response));
+  server.requestTimeout = REQUEST_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   return server;
 }
 
-async function handle(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(options: Surroundings, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { log, metrics } = options;
   const startedAtMs = performance.now();
   const route = routeOf(request.url ?? "");
@@ -124,7 +138,7 @@ function routeOf(path: string): Route {
   return isModuleHash(hash) ? { kind: "module", hash } : { kind: "none" };
 }
 
-async function answerTo(route: Route, options: HttpOptions, request: IncomingMessage): Promise<Answer> {
+async function answerTo(route: Route, options: Surroundings, request: IncomingMessage): Promise<Answer> {
   const method = request.method ?? "";
   switch (route.kind) {
     case "healthz": {
@@ -208,27 +222,54 @@ const WHY_NOT_SERVING: Readonly<Record<NotServing, string>> = {
 
 /** The whole body, if it is small enough and signed with one of our keys. */
 async function signedBody(
-  { keys, now, metrics }: HttpOptions,
+  { keys, now, metrics, receiving }: Surroundings,
   request: IncomingMessage,
   limit: number,
 ): Promise<Uint8Array> {
   const tooLarge = (): RadicalError =>
     new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
+  let refusal: RadicalError | null = null;
+  try {
+    claimOf(keys.current, request.headers, now());
+  } catch (error) {
+    if (!(error instanceof RadicalError)) throw error;
+    refusal = error;
+  }
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    // Read on, within bounds: who is still sending would see the connection break instead of the answer.
-    if (length > 2 * limit) break;
-    if (length > limit) chunks.length = 0;
-    else chunks.push(chunk);
+  let kept = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      // Read on, within bounds: who is still sending would see the connection break instead of the answer.
+      if (length > 2 * limit) break;
+      if (length > limit) refusal = tooLarge();
+      else if (receiving.bytes + chunk.length > MAX_RECEIVING_BYTES) refusal ??= receivingTooMuch();
+      if (refusal === null) {
+        chunks.push(chunk);
+        kept += chunk.length;
+        receiving.bytes += chunk.length;
+      } else {
+        // Nothing is kept of what will be refused.
+        chunks.length = 0;
+        receiving.bytes -= kept;
+        kept = 0;
+      }
+    }
+  } finally {
+    receiving.bytes -= kept;
   }
-  if (length > limit) throw tooLarge();
+  if (refusal !== null) throw refusal;
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   const { keyId } = authenticate(keys.current, request.method ?? "", request.url ?? "", request.headers, body, now());
   metrics.signed(keyId);
   return body;
+}
+
+function receivingTooMuch(): RadicalError {
+  const message = `bodies of ${MAX_RECEIVING_BYTES} bytes are being received`;
+  return new RadicalError("primary_busy", message, "nothing was done: send it again later");
 }
 
 function expectMethod(method: string, ...allowed: readonly string[]): void {

@@ -77,9 +77,14 @@ export function readNullable<T>(reader: CborReader, read: () => T): T | null {
   return reader.nullIfNext() ? null : read();
 }
 
-export function readList<T>(reader: CborReader, read: () => T): readonly T[] {
+/** Most units in one message; far more than a server takes, and few enough to be decoded in passing. */
+const MAX_LISTED_UNITS = 100_000;
+
+export function readUnits<T>(reader: CborReader, read: () => T): readonly T[] {
   const list: T[] = [];
-  for (let i = reader.array(); i > 0; i--) list.push(read());
+  const count = reader.array();
+  if (count > MAX_LISTED_UNITS) throw new TooLargeError(`${count} units in one message; at most ${MAX_LISTED_UNITS}`);
+  for (let i = count; i > 0; i--) list.push(read());
   return list;
 }
 
@@ -106,7 +111,7 @@ export function writeWrites(writer: CborWriter, writes: readonly Write[]): void 
 }
 
 export function readWrites(reader: CborReader): readonly Write[] {
-  return readList(reader, () => {
+  return readUnits(reader, () => {
     if (reader.array() !== 2) throw new MalformedError("malformed write");
     return { unit: readUnitId(reader), value: readValue(reader) };
   });
@@ -122,7 +127,7 @@ export function writeRepairs(writer: CborWriter, repairs: readonly Repair[]): vo
 }
 
 export function readRepairs(reader: CborReader): readonly Repair[] {
-  return readList(reader, () => {
+  return readUnits(reader, () => {
     if (reader.array() !== 3) throw new MalformedError("malformed repair");
     const unit = readUnitId(reader);
     const entry: Entry = { version: readVersion(reader), value: readValue(reader) };

@@ -11,7 +11,7 @@ import {
   openMessage,
   readCommitId,
   readExecutionId,
-  readList,
+  readUnits,
   readMessageHead,
   readModuleHash,
   readName,
@@ -105,7 +105,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const seed = reader.bytes().slice();
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
   const location = readName(reader, "location", MAX_NAME_LENGTH);
-  const units = readNullable(reader, () => readList(reader, () => readAccessedUnit(reader)));
+  const units = readNullable(reader, () => readUnits(reader, () => readAccessedUnit(reader)));
   if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length)
     throw new MalformedError("unit listed twice");
   const retained = reader.boolean();

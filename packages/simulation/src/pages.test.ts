@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { loadMutant, MUTANTS } from "./mutants.ts";
 import { withMutantTable } from "./pages.ts";
+import { PARTS } from "./simulate.ts";
 import { transcripts } from "./stories.ts";
 
 const page = (name: string): string =>
@@ -12,8 +13,9 @@ test("the transcripts in the documents are what the cores do", () => {
 });
 
 test.each(MUTANTS)("the variant fits its source: $name", async (mutant) => {
-  const { dispose } = await loadMutant(mutant);
+  const { parts, dispose } = await loadMutant(mutant);
   await dispose();
+  expect(parts).not.toEqual(PARTS);
 });
 
 test("the variants in the documents are those that are tried", () => {

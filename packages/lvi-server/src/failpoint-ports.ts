@@ -44,10 +44,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
 export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
-    execute: (task) =>
+    execute: (task, location) =>
       isReExecution(task)
-        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task)),
+        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task, location))
+        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task, location)),
     close: () => executor.close(),
   };
 }

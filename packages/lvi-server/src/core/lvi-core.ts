@@ -180,6 +180,13 @@ export class LviCore {
     };
   }
 
+  /** The executions that hold locks. */
+  get lockHolders(): readonly ExecutionId[] {
+    const ids: ExecutionId[] = [];
+    for (const { id } of this.#locks.owners()) ids.push(id);
+    return ids;
+  }
+
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
     return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0;

@@ -66,6 +66,19 @@ export function searchNearStorage(): void { while (counter(argument()) == 0) {} 
 export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
 export function trap(): void { counter(argument()); assert(false, "it had to be"); }
 export function spin(): void { counter(argument()); for (;;) {} }
+/** Its read/write-set function never ends. */
+export function spinDeriving(): void { add(argument()); }
+/** Ends, after a while. */
+export function compute(): void {
+  let hash: u32 = 1;
+  for (let i = 0; i < 100_000_000; i++) hash = (hash ^ i) * 16777619;
+  const bytes = new ArrayBuffer(1);
+  store<u8>(changetype<usize>(bytes), (hash & 0x0f) as u8);
+  result(changetype<usize>(bytes), 1);
+}
+export function hog(): void { for (;;) store<u8>(changetype<usize>(new ArrayBuffer(1 << 20)), 1); }
+function nested(depth: i32): i32 { return depth < 0 ? 0 : nested(depth + 1) * 2 + nested(depth + 2); }
+export function nest(): void { if (nested(1) == 7) add(argument()); }
 `;
 
 const READ_WRITE_SETS = `${IMPORTS}
@@ -78,6 +91,10 @@ export function incrementUndeclared(): void { updates(argument()); }
 export function refuse(): void { touch("counters", argument()); }
 export function trap(): void { touch("counters", argument()); }
 export function spin(): void { touch("counters", argument()); }
+export function spinDeriving(): void { touch("counters", argument()); for (;;) {} }
+export function compute(): void {}
+export function hog(): void {}
+export function nest(): void { touch("counters", argument()); }
 `;
 
 export interface TestModule {
@@ -110,13 +127,24 @@ async function build(): Promise<TestModule> {
 
 async function compile(source: string): Promise<Uint8Array> {
   let wasm: Uint8Array | null = null;
-  const { error, stderr } = await asc.main(["module.ts", "--outFile", "module.wasm", "--runtime", "stub"], {
-    readFile: (name) => (name === "module.ts" ? source : null),
-    writeFile: (name, contents) => {
-      if (name === "module.wasm") wasm = contents as Uint8Array;
+  const { error, stderr } = await asc.main(
+    [
+      "module.ts",
+      "--outFile",
+      "module.wasm",
+      "--runtime",
+      "stub",
+      "--maximumMemory",
+      String(DEFAULT_LIMITS.memoryPages),
+    ],
+    {
+      readFile: (name) => (name === "module.ts" ? source : null),
+      writeFile: (name, contents) => {
+        if (name === "module.wasm") wasm = contents as Uint8Array;
+      },
+      listFiles: () => [],
     },
-    listFiles: () => [],
-  });
+  );
   if (error !== null || wasm === null) throw new Error(stderr.toString());
   return wasm;
 }

@@ -198,7 +198,7 @@ export class Engine {
         return;
       case "execute":
         void executor
-          .execute(effect.task)
+          .execute(effect.task, effect.location)
           .then(({ result, tookMs }) => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       case "note":

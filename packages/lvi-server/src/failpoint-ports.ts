@@ -31,7 +31,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
     useModule: (hash, usedAtMs) => storage.useModule(hash, usedAtMs),
-    removeModule: (epoch, hash, usedAtMs) => storage.removeModule(epoch, hash, usedAtMs),
+    removeModule: (epoch, hash, usedAtMs) =>
+      between("storage.module-removal-unsent", "storage.module-removed", () =>
+        storage.removeModule(epoch, hash, usedAtMs),
+      ),
     modules: () => storage.modules(),
     moduleContent: (hash) => storage.moduleContent(hash),
     close: () => storage.close(),
@@ -41,10 +44,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
 export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
-    execute: (task) =>
+    execute: (task, location) =>
       isReExecution(task)
-        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task)),
+        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task, location))
+        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task, location)),
     close: () => executor.close(),
   };
 }

@@ -132,6 +132,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     host,
     ...(workers === null ? {} : { workers }),
     executionLimitMs,
+    crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
     core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
     location: {

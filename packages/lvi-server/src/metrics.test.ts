@@ -18,7 +18,7 @@ const LOAD = {
 function metricsOf(): Metrics {
   return new Metrics({
     load: () => LOAD,
-    workers: () => ({ workers: 2, busy: 1, queued: 4 }),
+    workers: () => ({ workers: 2, busy: 3, aside: 1, queued: 4 }),
     epoch: () => 3,
   });
 }
@@ -77,7 +77,8 @@ test("what is counted comes out as Prometheus text", async () => {
     "radical_finished_executions 13",
     "radical_answered_requests 17",
     "radical_workers 2",
-    "radical_workers_busy 1",
+    "radical_workers_busy 3",
+    "radical_workers_aside 1",
     "radical_worker_queue 4",
     "radical_serving 1",
     "radical_epoch 3",

@@ -85,6 +85,7 @@ export class Metrics {
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");
     ofWorkers("radical_workers_busy", "Those that run a handler.", "busy");
+    ofWorkers("radical_workers_aside", "Those of the busy ones that others have taken the place of.", "aside");
     ofWorkers("radical_worker_queue", "Runs that wait for a worker.", "queued");
     this.#gauge("radical_serving", "1 if this server has the lease and serves.", () =>
       gauges.load() === null ? 0 : 1,

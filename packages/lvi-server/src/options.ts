@@ -93,6 +93,12 @@ export const SETTINGS = {
     "longest run of a handler",
     wholeNumber(1, 3_600_000),
   ),
+  crowdedLimitMs: setting(
+    "--crowded-limit-ms <ms>",
+    "1000",
+    "how long a handler may go on when others wait for a worker",
+    wholeNumber(1, 3_600_000),
+  ),
   leaseMs: setting(
     "--lease-ms <ms>",
     "5000",

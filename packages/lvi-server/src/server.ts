@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly workers?: number;
   /** Longest run of a handler near storage. */
   readonly executionLimitMs?: number;
+  /** Longest run of one that keeps others waiting. */
+  readonly crowdedLimitMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
@@ -55,6 +57,7 @@ export interface RunningServer {
 
 /** Less than the time in which a location answers its client, so that the client is told. */
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
+const DEFAULT_CROWDED_LIMIT_MS = 1_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
@@ -141,6 +144,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     pool = new WorkerPool({
       workers,
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
+      crowdedLimitMs: options.crowdedLimitMs ?? DEFAULT_CROWDED_LIMIT_MS,
       moduleContent: (hash) => storage.moduleContent(hash),
       onRun: ({ access }, { result, tookMs }) => metrics.ran(access.kind, result.kind, tookMs),
     });

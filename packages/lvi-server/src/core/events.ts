@@ -105,7 +105,8 @@ export type Effect =
       readonly used: readonly ModuleUse[];
       readonly unused: readonly ModuleUse[];
     }
-  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask }
+  /** Those of several locations take turns. */
+  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };

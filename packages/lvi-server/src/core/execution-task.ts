@@ -44,5 +44,7 @@ export type ExecutionResult =
   | { readonly kind: "missing"; readonly units: readonly UnitId[] }
   /** f accessed a unit outside its set, so the set was wrong; or f^rw failed. */
   | { readonly kind: "undeclared"; readonly reason: string }
+  /** Stopped from outside, since it lasted and others waited: it may end another time. */
+  | { readonly kind: "crowded-out" }
   /** Stopped from outside, by a limit that does not meet every run at the same point. */
   | { readonly kind: "killed"; readonly reason: string };

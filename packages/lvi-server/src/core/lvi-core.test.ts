@@ -752,6 +752,15 @@ describe("refusals", () => {
       },
     ],
     [
+      "busy",
+      {},
+      (story) => {
+        story.request("A", "+x=0");
+        story.loaded();
+        story.ran({ kind: "crowded-out" });
+      },
+    ],
+    [
       "execution_failed",
       {},
       (story) => {
@@ -835,6 +844,18 @@ describe("refusals", () => {
     story.passes(100);
     expect(story.said.at(-1)).toBe("run declared on x=1");
     story.ran({ kind: "undeclared", reason: "write of t/y" }, 5_000);
+    expect(story.said.at(-1)).toBe("run derive writing nothing on x=1");
+  });
+
+  test("a pending intent whose handler was crowded out is run again, also when its speculation was abandoned", () => {
+    const story = withPendingWrite({ followupTimeoutMs: 100, retryMs: 100 });
+    story.passes(100);
+    story.ran({ kind: "crowded-out" });
+    expect(story.notes).toContain("re_execution_killed");
+    story.passes(100);
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran({ kind: "crowded-out" });
+    story.passes(60_000);
     expect(story.said.at(-1)).toBe("run derive writing nothing on x=1");
   });
 

@@ -334,6 +334,13 @@ export class LviCore {
     };
   }
 
+  /** The executions that hold locks. */
+  get lockHolders(): readonly ExecutionId[] {
+    const ids: ExecutionId[] = [];
+    for (const { id } of this.#locks.owners()) ids.push(id);
+    return ids;
+  }
+
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
     return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0;
@@ -797,9 +804,11 @@ export class LviCore {
     switch (result.kind) {
       case "completed":
         return this.#complete(execution, intent.commitId, result.outcome, result.writes);
+      case "crowded-out":
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
-        this.#note("re_execution_killed", execution, { detail: result.reason });
+        const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
+        this.#note("re_execution_killed", execution, { detail });
         execution.replay = "paused";
         this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution });
         return;
@@ -925,6 +934,9 @@ export class LviCore {
       case "killed":
         if (near.recording && near.guessing) return this.#captureStrictly(execution);
         return this.#fail(execution, "execution_failed", result.reason);
+      case "crowded-out":
+        if (execution.intent !== null) return this.#pause(execution);
+        return this.#refuseBusy(execution, CROWDED_OUT);
     }
   }
 
@@ -1432,7 +1444,8 @@ export class LviCore {
   #run(execution: Execution, snapshot: ReadonlyMap<UnitId, Entry>, access: TaskAccess, replay: boolean): void {
     const run = ++this.#names;
     this.#runs.set(run, { execution, replay });
-    this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });
+    const { invocation, location } = execution;
+    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
@@ -1491,6 +1504,7 @@ export class LviCore {
 }
 
 const RETRY_AFTER_MS = 1_000;
+const CROWDED_OUT = "the handler ran for long while others waited for a worker";
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";

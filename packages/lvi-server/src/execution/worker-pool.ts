@@ -1,11 +1,16 @@
 /**
- * Runs handlers in worker threads, one at a time in each. A run over the wall-clock limit ends with its thread, which is
- * replaced; the others go on.
+ * Runs handlers in worker threads, one at a time in each.
+ *
+ * A run that lasts may be a long one or an endless one, and nobody can tell. So none keeps the others waiting: when others
+ * wait, or as many runs last as there are workers, a run that has lasted for a moment is *set aside*. Its thread goes on
+ * beside the pool, for a bounded time, and another thread takes its place. As many may be set aside as the pool has workers, so there are never more than twice as
+ * many threads that run, which share the cores as the operating system sees fit.
  */
 import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
-import type { WorkerTask } from "./worker.ts";
+import { FairQueue } from "./fair-queue.ts";
+import type { FromWorker, WorkerTask } from "./worker.ts";
 
 /** What came of a task, and how long it took a thread: 0 if none began with it. */
 export interface Run {
@@ -14,14 +19,15 @@ export interface Run {
 }
 
 export interface Executor {
-  /** Never rejects: what goes wrong is the result `killed`. */
-  execute(task: ExecutionTask): Promise<Run>;
+  /** Never rejects: what goes wrong is a result. Tasks of several locations take turns. */
+  execute(task: ExecutionTask, location: string): Promise<Run>;
   close(): Promise<void>;
 }
 
 export interface WorkerLoad {
   readonly workers: number;
   readonly busy: number;
+  readonly aside: number;
   readonly queued: number;
 }
 
@@ -29,6 +35,8 @@ export interface WorkerPoolOptions {
   readonly workers: number;
   /** Longest run of a handler. */
   readonly limitMs: number;
+  /** Longest run once it was set aside, because others waited. */
+  readonly crowdedLimitMs: number;
   /** Told of each run that ended, from when a thread began with it. */
   readonly onRun: (task: ExecutionTask, run: Run) => void;
   /** Reads a registered module's content. */
@@ -40,23 +48,43 @@ interface Waiting {
   readonly resolve: (run: Run) => void;
 }
 
-interface Slot {
-  readonly worker: Worker;
-  /** Modules that the worker was sent. */
-  readonly modules: Set<ModuleHash>;
-  /** Whether it ever ended a run. */
-  answered: boolean;
-  running: (Waiting & { readonly timer: NodeJS.Timeout; readonly startedAtMs: number }) | null;
+interface Running extends Waiting {
+  readonly startedAtMs: number;
+  /** Of its next limit: how long it may last while others wait, then how long at all. */
+  timer: NodeJS.Timeout;
+  /** It has lasted long enough to be set aside. */
+  isLong: boolean;
 }
 
-/** Pause before a thread is replaced that ended before it did anything. */
+interface Thread {
+  readonly worker: Worker;
+  /** Modules that it was sent. */
+  readonly modules: Set<ModuleHash>;
+  /** It has started, and takes tasks. */
+  isUp: boolean;
+  running: Running | null;
+}
+
+/** How long a run may last before it can be set aside: most are over by then. */
+const LONG_MS = 50;
+
+/** One run alone crowds nobody, also where there is one worker only. */
+const MIN_CROWD = 2;
+
+/** Most threads that are kept to take the place of others: each takes memory, and none takes time. */
+const MAX_SPARES = 4;
+
+/** Pause before a thread is replaced that ended before it was up. */
 const RESTART_MS = 200;
 
 /** A run on guessed absences, which may be endless because of them, gets this part of the time of another one. */
 const GUESSING_SHARE = 10;
 
-/** Most modules that a worker keeps compiled: during development every build is one. */
+/** Most modules that a thread keeps compiled, and the pool as bytes: during development every build is one. */
 const MAX_MODULES = 16;
+
+/** Of the host's own objects; the memory of handlers is bounded by their module. */
+const MAX_HEAP_MB = 512;
 
 const SHUTTING_DOWN: Run = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
 
@@ -65,53 +93,96 @@ const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./work
 
 export class WorkerPool implements Executor {
   readonly #options: WorkerPoolOptions;
-  readonly #slots = new Set<Slot>();
-  readonly #queue: Waiting[] = [];
+  /** Those that take tasks from the queue. */
+  readonly #lane = new Set<Thread>();
+  readonly #aside = new Set<Thread>();
+  /** Up already when a place in the lane is to be taken, as a rule. */
+  readonly #spares = new Set<Thread>();
+  readonly #queue = new FairQueue<Waiting>();
+  readonly #contents = new Map<ModuleHash, Promise<Uint8Array>>();
   #closed = false;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    for (let i = 0; i < options.workers; i++) this.#start();
+    this.#fillLane();
   }
 
   get load(): WorkerLoad {
-    let busy = 0;
-    for (const { running } of this.#slots) if (running !== null) busy++;
-    return { workers: this.#slots.size, busy, queued: this.#queue.length };
+    let busy = this.#aside.size;
+    for (const { running } of this.#lane) if (running !== null) busy++;
+    return { workers: this.#lane.size, busy, aside: this.#aside.size, queued: this.#queue.size };
   }
 
-  execute(task: ExecutionTask): Promise<Run> {
+  execute(task: ExecutionTask, location: string): Promise<Run> {
     return new Promise((resolve) => {
       if (this.#closed) return resolve(SHUTTING_DOWN);
-      this.#queue.push({ task, resolve });
+      this.#queue.push(location, { task, resolve });
       this.#dispatch();
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { resolve } of this.#queue.splice(0)) resolve(SHUTTING_DOWN);
-    await Promise.all([...this.#slots].map((slot) => slot.worker.terminate()));
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next.resolve(SHUTTING_DOWN);
+    const threads = [...this.#lane, ...this.#aside, ...this.#spares];
+    await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 
-  #start(): void {
-    const slot: Slot = { worker: new Worker(WORKER), modules: new Set(), answered: false, running: null };
-    this.#slots.add(slot);
-    slot.worker.on("message", (result: ExecutionResult) => this.#finish(slot, result));
-    slot.worker.on("error", (error) => this.#replace(slot, `its thread failed: ${String(error)}`));
-    slot.worker.on("exit", () => this.#replace(slot, "its thread ended"));
-  }
+  // ── The queue ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #dispatch(): void {
-    for (const slot of this.#slots) {
-      if (slot.running !== null) continue;
+    for (const thread of this.#lane) {
+      // The start of a thread is no part of a run's time.
+      if (thread.running !== null || !thread.isUp) continue;
       const waiting = this.#queue.shift();
       if (waiting === undefined) return;
-      const limitMs = this.#limitOf(waiting.task);
-      const timer = setTimeout(() => this.#replace(slot, `the handler ran longer than ${limitMs} ms`), limitMs);
-      slot.running = { ...waiting, timer, startedAtMs: performance.now() };
-      void this.#send(slot, waiting.task);
+      this.#begin(thread, waiting);
     }
+    const { workers } = this.#options;
+    const long = [...this.#lane].filter(({ running }) => running?.isLong === true);
+    // As many as there are workers take the cores from all else, also from what needs no worker.
+    const crowds = long.length + this.#aside.size >= Math.max(workers, MIN_CROWD);
+    for (const thread of long) {
+      if (this.#aside.size >= workers || (this.#queue.size === 0 && !crowds)) return;
+      if (this.#lane.has(thread)) this.#setAside(thread, thread.running!);
+    }
+  }
+
+  #begin(thread: Thread, waiting: Waiting): void {
+    const limitMs = this.#limitOf(waiting.task);
+    const running: Running = {
+      ...waiting,
+      startedAtMs: performance.now(),
+      isLong: false,
+      timer: setTimeout(
+        () => {
+          running.isLong = true;
+          running.timer = setTimeout(() => this.#overrun(thread, limitMs), Math.max(0, limitMs - LONG_MS));
+          this.#dispatch();
+        },
+        Math.min(LONG_MS, limitMs),
+      ),
+    };
+    thread.running = running;
+    void this.#send(thread, running);
+  }
+
+  #setAside(thread: Thread, running: Running): void {
+    this.#lane.delete(thread);
+    this.#aside.add(thread);
+    const { crowdedLimitMs } = this.#options;
+    const limitMs = this.#limitOf(running.task);
+    const leftMs = limitMs - (performance.now() - running.startedAtMs);
+    clearTimeout(running.timer);
+    running.timer =
+      crowdedLimitMs < leftMs
+        ? setTimeout(() => this.#end(thread, { kind: "crowded-out" }), crowdedLimitMs)
+        : setTimeout(() => this.#overrun(thread, limitMs), leftMs);
+    this.#fillLane();
+  }
+
+  #overrun(thread: Thread, limitMs: number): void {
+    this.#end(thread, { kind: "killed", reason: `the handler ran longer than ${limitMs} ms` });
   }
 
   #limitOf({ access }: ExecutionTask): number {
@@ -119,58 +190,108 @@ export class WorkerPool implements Executor {
     return access.kind === "record" && access.guess ? Math.ceil(limitMs / GUESSING_SHARE) : limitMs;
   }
 
-  async #send(slot: Slot, task: ExecutionTask): Promise<void> {
+  // ── A run ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #send(thread: Thread, running: Running): Promise<void> {
+    const { task } = running;
     const { module } = task.invocation;
     let content: Uint8Array | null = null;
     let forget = false;
-    if (!slot.modules.has(module)) {
+    if (!thread.modules.has(module)) {
       try {
-        content = await this.#options.moduleContent(module);
-        if (content === null) throw new Error(`module ${module} is not stored`);
+        content = await this.#contentOf(module);
       } catch (error) {
-        this.#finish(slot, { kind: "killed", reason: String(error) });
+        if (thread.running === running) this.#finish(thread, { kind: "killed", reason: String(error) });
         return;
       }
-      forget = slot.modules.size >= MAX_MODULES;
-      if (forget) slot.modules.clear();
-      slot.modules.add(module);
+      forget = thread.modules.size >= MAX_MODULES;
+      if (forget) thread.modules.clear();
+      thread.modules.add(module);
     }
-    if (!this.#slots.has(slot)) return;
+    if (thread.running !== running) return;
     const message: WorkerTask = { task, content, forget };
-    slot.worker.postMessage(message);
+    thread.worker.postMessage(message);
   }
 
-  #finish(slot: Slot, result: ExecutionResult): void {
-    const { running } = slot;
+  /** Threads come and go more often than modules. */
+  #contentOf(module: ModuleHash): Promise<Uint8Array> {
+    const known = this.#contents.get(module);
+    if (known !== undefined) return known;
+    const reading = this.#options.moduleContent(module).then((content) => {
+      if (content === null) throw new Error(`module ${module} is not stored`);
+      return content;
+    });
+    this.#contents.set(module, reading);
+    reading.catch(() => this.#contents.delete(module));
+    if (this.#contents.size > MAX_MODULES) {
+      const [oldest] = this.#contents.keys();
+      this.#contents.delete(oldest!);
+    }
+    return reading;
+  }
+
+  /** The thread has done its task. */
+  #finish(thread: Thread, result: ExecutionResult): void {
+    const { running } = thread;
     if (running === null) return;
-    slot.answered = true;
-    slot.running = null;
+    thread.running = null;
+    if (this.#aside.delete(thread)) {
+      if (this.#spares.size < this.#sparesWanted) this.#spares.add(thread);
+      else void thread.worker.terminate();
+    }
     this.#settle(running, result);
     this.#dispatch();
   }
 
-  #replace(slot: Slot, reason: string): void {
-    if (!this.#slots.delete(slot)) return;
-    void slot.worker.terminate();
-    const { running } = slot;
-    if (running !== null) this.#settle(running, { kind: "killed", reason });
+  /** The thread goes, with what it runs. */
+  #end(thread: Thread, result: ExecutionResult): void {
+    if (!this.#lane.delete(thread) && !this.#aside.delete(thread) && !this.#spares.delete(thread)) return;
+    void thread.worker.terminate();
+    const { running } = thread;
+    thread.running = null;
+    if (running !== null) this.#settle(running, result);
     if (this.#closed) return;
-    if (slot.answered) {
-      this.#start();
-      this.#dispatch();
-    } else {
-      // A thread that ends before it has done anything may go on to do so: not as fast as it can.
-      setTimeout(() => {
-        if (this.#closed) return;
-        this.#start();
-        this.#dispatch();
-      }, RESTART_MS);
-    }
+    if (thread.isUp) return this.#fillLane();
+    // A thread that ends before it is up may go on to do so: not as fast as it can, and nobody waits for it for ever.
+    this.#queue.shift()?.resolve({ result, tookMs: 0 });
+    setTimeout(() => this.#fillLane(), RESTART_MS);
   }
-  #settle({ task, timer, startedAtMs, resolve }: NonNullable<Slot["running"]>, result: ExecutionResult): void {
+
+  #settle({ task, timer, startedAtMs, resolve }: Running, result: ExecutionResult): void {
     clearTimeout(timer);
     const run: Run = { result, tookMs: performance.now() - startedAtMs };
     this.#options.onRun(task, run);
     resolve(run);
+  }
+
+  // ── Threads ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #fillLane(): void {
+    if (this.#closed) return;
+    while (this.#lane.size < this.#options.workers) {
+      const [spare] = this.#spares;
+      if (spare !== undefined) this.#spares.delete(spare);
+      this.#lane.add(spare ?? this.#thread());
+    }
+    while (this.#spares.size < this.#sparesWanted) this.#spares.add(this.#thread());
+    this.#dispatch();
+  }
+
+  get #sparesWanted(): number {
+    return Math.min(this.#options.workers, MAX_SPARES);
+  }
+
+  #thread(): Thread {
+    const worker = new Worker(WORKER, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+    const thread: Thread = { worker, modules: new Set(), isUp: false, running: null };
+    worker.on("message", (message: FromWorker) => {
+      if (message !== "up") return this.#finish(thread, message);
+      thread.isUp = true;
+      this.#dispatch();
+    });
+    const ended = (reason: string): void => this.#end(thread, { kind: "killed", reason });
+    worker.on("error", (error) => ended(`its thread failed: ${String(error)}`));
+    worker.on("exit", () => ended("its thread ended"));
+    return thread;
   }
 }

@@ -14,6 +14,9 @@ export interface WorkerTask {
   readonly forget: boolean;
 }
 
+/** That it takes tasks, once; then the result of each. */
+export type FromWorker = "up" | ExecutionResult;
+
 const hosts = new Map<ModuleHash, Host>();
 
 parentPort!.on("message", ({ task, content, forget }: WorkerTask) => {
@@ -21,8 +24,9 @@ parentPort!.on("message", ({ task, content, forget }: WorkerTask) => {
   failpoint("worker.task-received");
   const answer = run(task, content);
   failpoint("worker.task-done");
-  parentPort!.postMessage(answer);
+  parentPort!.postMessage(answer satisfies FromWorker);
 });
+parentPort!.postMessage("up" satisfies FromWorker);
 
 function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
   try {

@@ -1,0 +1,140 @@
+/** Limits of runs near storage, and that none of them keeps the others waiting: with real threads. */
+import { type Entry, entryOf, NO_COMMIT, type UnitId, unitId } from "@radical/protocol";
+import { afterEach, expect, test } from "vitest";
+import type { ExecutionResult, ExecutionTask } from "../src/core/execution-task.ts";
+import { type Run, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
+import { testModule } from "./test-module.ts";
+
+/** Longer than any test: a limit that is not met. */
+const NEVER_MS = 3_600_000;
+
+let pool: WorkerPool | null = null;
+
+afterEach(async () => {
+  await pool?.close();
+  pool = null;
+});
+
+async function open(
+  options: Partial<WorkerPoolOptions>,
+): Promise<(handler: string, location?: string) => Promise<Run>> {
+  const { bytes, hash } = await testModule();
+  const opened = new WorkerPool({
+    workers: 1,
+    limitMs: NEVER_MS,
+    crowdedLimitMs: NEVER_MS,
+    onRun: () => {},
+    moduleContent: () => Promise.resolve(bytes),
+    ...options,
+  });
+  pool = opened;
+  const absent: Entry = entryOf(NO_COMMIT, null);
+  const snapshot = new Map<UnitId, Entry>([[unitId("counters", "a"), absent]]);
+  return (handler, location = "va") => {
+    const environment = { timeMs: 0, seed: new Uint8Array(16) };
+    const task: ExecutionTask = {
+      invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
+      snapshot,
+      access: { kind: "derive", writable: null },
+    };
+    return opened.execute(task, location);
+  };
+}
+
+const resultOf = async (run: Promise<Run>): Promise<ExecutionResult> => (await run).result;
+
+test.each(["spin", "spinDeriving"])(
+  "%s: a run that never ends is ended at its limit, and the next one is run",
+  async (handler) => {
+    const run = await open({ limitMs: 200 });
+    const { result, tookMs } = await run(handler);
+    expect(result).toEqual({ kind: "killed", reason: "the handler ran longer than 200 ms" });
+    expect(tookMs).toBeGreaterThanOrEqual(199);
+    expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
+  },
+);
+
+test("a handler that takes all memory traps, the same each time, and the thread serves on", async () => {
+  const run = await open({});
+  const trapped = { kind: "completed", outcome: { kind: "trap", code: "out_of_memory" }, writes: [] };
+  expect(await resultOf(run("hog"))).toMatchObject(trapped);
+  expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
+  expect(await resultOf(run("hog"))).toMatchObject(trapped);
+});
+
+test("a handler that calls itself for ever traps, and the thread serves on", async () => {
+  const run = await open({});
+  const trapped = { kind: "completed", outcome: { kind: "trap", code: "stack_overflow" }, writes: [] };
+  expect(await resultOf(run("nest"))).toMatchObject(trapped);
+  expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
+});
+
+test("as many endless runs as there are workers: others are run beside them", async () => {
+  const run = await open({ workers: 2 });
+  const endless = [run("spin"), run("spin")];
+  for (let i = 0; i < 20; i++) expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
+  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await pool!.close();
+  for (const ended of endless) expect((await ended).result.kind).toBe("killed");
+});
+
+test("an endless run that keeps others waiting is crowded out, and leaves nothing behind", async () => {
+  const run = await open({ crowdedLimitMs: 100 });
+  const endless = run("spin");
+  expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
+  expect(await resultOf(endless)).toEqual({ kind: "crowded-out" });
+  expect(pool!.load).toEqual({ workers: 1, busy: 0, aside: 0, queued: 0 });
+});
+
+test("as many endless runs as there are workers are set aside also when nobody waits for a worker", async () => {
+  const run = await open({ workers: 2 });
+  const endless = [run("spin"), run("spin")];
+  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await pool!.close();
+  for (const one of endless) expect((await one).result.kind).toBe("killed");
+});
+
+test("one that lasts alone may go on to its limit", async () => {
+  const run = await open({ workers: 2, crowdedLimitMs: 1, limitMs: 500 });
+  expect((await resultOf(run("spin"))).kind).toBe("killed");
+});
+
+test("a run that ends although it was set aside gives its result", async () => {
+  const run = await open({});
+  const long = run("compute");
+  expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
+  expect(await resultOf(long)).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
+  expect(pool!.load).toMatchObject({ busy: 0, aside: 0 });
+});
+
+test("no more are set aside than there are workers", async () => {
+  const run = await open({});
+  const endless = [run("spin"), run("spin")];
+  const waiting = run("increment");
+  // The second got its place because the first was set aside; the third has to wait.
+  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 1, busy: 2, aside: 1, queued: 1 });
+  await pool!.close();
+  for (const one of [...endless, waiting]) expect((await one).result.kind).toBe("killed");
+});
+
+test("locations take turns", async () => {
+  const run = await open({});
+  const order: string[] = [];
+  const done =
+    (location: string) =>
+    async (ended: Promise<Run>): Promise<void> => {
+      await ended;
+      order.push(location);
+    };
+  const many = Array.from({ length: 30 }, () => done("va")(run("increment", "va")));
+  await Promise.all([...many, done("jp")(run("increment", "jp"))]);
+  expect(order.indexOf("jp")).toBeLessThanOrEqual(2);
+});
+
+test("a module that is not stored", async () => {
+  const run = await open({ moduleContent: () => Promise.resolve(null) });
+  expect(await resultOf(run("increment"))).toMatchObject({
+    kind: "killed",
+    reason: expect.stringMatching(/not stored/),
+  });
+});

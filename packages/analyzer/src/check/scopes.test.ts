@@ -44,7 +44,7 @@ test("names of TypeScript and of platforms", () => {
       let loose: any = 1;
       function never<T extends object>(x: Record<string, any>): unknown { return JSON.parse(x as any); }
       class Shelf { all: any; at(): string { return label\`x\${new RegExp("a")}\`; } }
-      export function h(): void { fetch("x"); setTimeout(() => {}, 1); new WeakMap<string, i32>(); arguments; }`).sort(),
+      export function h(): void { fetch("x"); setTimeout(() => {}, 1); new WeakMap<string, i32>(); arguments; }`).toSorted(),
   ).toEqual([
     "any_type any",
     "any_type any",

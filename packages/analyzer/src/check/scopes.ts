@@ -6,6 +6,7 @@
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
+import { childrenOf } from "../parse/children.ts";
 import { CLOSURE } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
 
@@ -143,7 +144,7 @@ class ScopeCheck {
       case NodeKind.Literal:
         if (node instanceof as.ObjectLiteralExpression) return this.#visitAll(node.values, scope);
         if (node instanceof as.TemplateLiteralExpression && node.tag !== null) this.#tell(TEMPLATE_TAG, node.tag.range);
-        return this.#visitAll(childrenOf(node), scope);
+        return this.#visitAll(usesIn(node), scope);
       case NodeKind.FunctionDeclaration:
       case NodeKind.MethodDeclaration:
         return this.#function(node as as.FunctionDeclaration, scope);
@@ -172,11 +173,11 @@ class ScopeCheck {
       }
       case NodeKind.For:
       case NodeKind.Switch:
-        return this.#visitAll(childrenOf(node), { outer: scope, owner: scope.owner, locals: new Map() });
+        return this.#visitAll(usesIn(node), { outer: scope, owner: scope.owner, locals: new Map() });
       case NodeKind.VariableDeclaration:
         return this.#variable(node as as.VariableDeclaration, scope);
       default:
-        return this.#visitAll(childrenOf(node), scope);
+        return this.#visitAll(usesIn(node), scope);
     }
   }
 
@@ -198,7 +199,7 @@ class ScopeCheck {
     const scope: Scope = { outer, owner: outer.owner, locals: new Map() };
     for (const parameter of parameters ?? []) {
       scope.locals.set(parameter.name.text, { start: 0, isConstant: true });
-      this.#visitAll(childrenOf(parameter), scope);
+      this.#visitAll(usesIn(parameter), scope);
     }
     return scope;
   }
@@ -238,17 +239,12 @@ function mayBeKnown(expression: as.Expression): boolean {
     case NodeKind.Assertion:
       return false;
     default:
-      return childrenOf(expression).every((child) => !(child instanceof as.Expression) || mayBeKnown(child));
+      return usesIn(expression).every((child) => !(child instanceof as.Expression) || mayBeKnown(child));
   }
 }
 
-/** Keys of nodes under which a name is declared, or written for something that scopes don't know. */
-const NAMED: ReadonlySet<string> = new Set(["name", "decorators"]);
-
-/** The nodes in a node, in the order of the source. */
-function childrenOf(node: as.Node): as.Node[] {
-  return Object.entries(node)
-    .filter(([key]) => !NAMED.has(key))
-    .flatMap(([, value]) => (Array.isArray(value) ? value : [value]))
-    .filter((value): value is as.Node => value instanceof as.Node);
+/** The nodes in a node that use names: not the name that it declares, nor decorators. */
+function usesIn(node: as.Node): as.Node[] {
+  const declared = "name" in node ? node.name : null;
+  return childrenOf(node).filter((child) => child !== declared && child.kind !== NodeKind.Decorator);
 }

@@ -57,6 +57,7 @@ export const FAULTS = [
   "server stopped and continued",
   "server elected",
   "handler killed near storage",
+  "handler crowded out near storage",
   "clock of a server set",
   "clock of a server runs at another rate",
   "done intents collected",

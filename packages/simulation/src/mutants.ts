@@ -440,7 +440,7 @@ const WAITED =`,
     within: 5_000,
     edits: [
       inCore(
-        `        this.#note("re_execution_killed", execution, { detail: result.reason });`,
+        `        this.#note("re_execution_killed", execution, { detail });`,
         `        if (execution.kills >= 0) return this.#abandon(execution);`,
       ),
     ],
@@ -486,9 +486,18 @@ const WAITED =`,
     within: 5_000,
     edits: [
       inCore(
-        `this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });`,
-        `const module = [...this.#modules.keys()].at(-1)!;
-    this.#effects.push({ kind: "execute", run, task: { invocation: { ...execution.invocation, module }, snapshot, access } });`,
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `const module = this.#modules.newest();
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, module }, snapshot, access }, location });`,
+      ),
+      inFile(
+        "server/module-table.ts",
+        `  plansOf(`,
+        `  newest(): ModuleHash {
+    return [...this.#modules.keys()].at(-1)!;
+  }
+
+  plansOf(`,
       ),
     ],
   },
@@ -497,9 +506,9 @@ const WAITED =`,
     within: 5_000,
     edits: [
       inCore(
-        `this.#effects.push({ kind: "execute", run, task: { invocation: execution.invocation, snapshot, access } });`,
-        `const environment = { ...execution.invocation.environment, timeMs: this.#wallMs };
-    this.#effects.push({ kind: "execute", run, task: { invocation: { ...execution.invocation, environment }, snapshot, access } });`,
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `const environment = { ...invocation.environment, timeMs: this.#wallMs };
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access }, location });`,
       ),
     ],
   },
@@ -630,7 +639,8 @@ export async function firstCaught(
         const { problems } = simulate({ seed, parts, ...weather });
         if (problems.length > 0) return { seed, problem: problems[0]! };
       } catch (error) {
-        // An invariant of the core, or of its driver.
+        // An invariant of the core, or of its driver; anything else may be a mistake of the variant itself.
+        if (error instanceof TypeError || error instanceof ReferenceError) continue;
         return { seed, problem: String(error) };
       }
     }

@@ -11,6 +11,7 @@ import {
   type Effect,
   type Event,
   executeTask,
+  type ExecutionResult,
   type HeldLease,
   type Intent,
   type LviCore,
@@ -324,7 +325,7 @@ export class Server {
   // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #perform({ epoch, callers, completing }: Life, effect: Effect): void {
-    const { clock, trace, storage, counts, faults, isAlone } = this.#options;
+    const { clock, trace, storage, counts, isAlone } = this.#options;
     const { random } = clock;
     switch (effect.kind) {
       case "reply":
@@ -388,13 +389,9 @@ export class Server {
         );
       }
       case "execute": {
-        const isKilled = faults.kill > 0 && random.chance(faults.kill);
-        if (isKilled) counts.add("handler killed near storage");
         // A module that an execution under way names must be there.
         if (!storage.modules.has(effect.task.invocation.module)) this.problems.push("a module that is named is gone");
-        const result = isKilled
-          ? ({ kind: "killed", reason: "simulated" } as const)
-          : executeTask(primaryHost, effect.task);
+        const result = this.#disturbedRun() ?? executeTask(primaryHost, effect.task);
         if (trace.lines !== null) trace.write(`    run ${effect.run}: ${result.kind}`);
         const tookMs = random.between(0, 20);
         this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
@@ -429,6 +426,14 @@ export class Server {
       else found.set(unit, before);
     }
     return found;
+  }
+
+  #disturbedRun(): ExecutionResult | null {
+    const { clock, faults, counts } = this.#options;
+    if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
+    const isCrowdedOut = clock.random.chance(0.3);
+    counts.add(isCrowdedOut ? "handler crowded out near storage" : "handler killed near storage");
+    return isCrowdedOut ? { kind: "crowded-out" } : { kind: "killed", reason: "simulated" };
   }
 
   #operate<T>(operation: number, carryOut: () => T, event: (value: T) => Event): void {

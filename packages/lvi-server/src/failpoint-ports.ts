@@ -31,7 +31,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
     useModule: (hash, usedAtMs) => storage.useModule(hash, usedAtMs),
-    removeModule: (epoch, hash, usedAtMs) => storage.removeModule(epoch, hash, usedAtMs),
+    removeModule: (epoch, hash, usedAtMs) =>
+      between("storage.module-removal-unsent", "storage.module-removed", () =>
+        storage.removeModule(epoch, hash, usedAtMs),
+      ),
     modules: () => storage.modules(),
     moduleContent: (hash) => storage.moduleContent(hash),
     close: () => storage.close(),

@@ -29,6 +29,8 @@ export const FAILPOINTS = {
   "storage.collected": "old done intents are deleted",
   "storage.module-unsent": "a module is about to be stored",
   "storage.module-stored": "a module is durable; the core has not heard it",
+  "storage.module-removal-unsent": "a module that nobody asks for is about to be removed",
+  "storage.module-removed": "a module that nobody asks for is removed",
 
   "start.lease-acquired": "the server has the lease of a new epoch, and has read no pending intent",
   "start.recovered": "the pending intents are this server's; nothing holds their locks yet",

@@ -6,7 +6,8 @@ import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/prot
 import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
-import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./core/lvi-core.ts";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+import { LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";

@@ -32,8 +32,13 @@ export const MAX_DEPTH = 64;
 
 export class CborWriter {
   #bytes = new Uint8Array(256);
-  #view = new DataView(this.#bytes.buffer);
+  /** Made when it is needed: short messages need none. */
+  #viewed: DataView | null = null;
   #length = 0;
+
+  get #view(): DataView {
+    return (this.#viewed ??= new DataView(this.#bytes.buffer));
+  }
 
   /** The bytes written so far, copied. */
   finish(): Uint8Array {
@@ -136,7 +141,7 @@ export class CborWriter {
     const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
+    this.#viewed = null;
   }
 }
 

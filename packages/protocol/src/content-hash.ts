@@ -87,6 +87,8 @@ export function contentHash(bytes: Uint8Array): ContentHash {
   return `${hex(h1)}${hex(h2)}` as ContentHash;
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 function hex(value: number): string {
-  return (value >>> 0).toString(16).padStart(8, "0");
+  return HEX[value >>> 24]! + HEX[(value >>> 16) & 0xff]! + HEX[(value >>> 8) & 0xff]! + HEX[value & 0xff]!;
 }

@@ -1,15 +1,19 @@
 /** Virtual time: what is to happen when, in one deterministic order. */
 import { Deadlines } from "@radical/lvi-server";
 import type { Random } from "./random.ts";
+import type { Trace } from "./trace.ts";
 
 export class Clock {
   nowMs: number;
   readonly random: Random;
+  readonly #trace: Trace;
   readonly #due = new Deadlines<() => void>();
 
-  constructor(startMs: number, random: Random) {
+  constructor(startMs: number, random: Random, trace: Trace) {
     this.nowMs = startMs;
     this.random = random;
+    this.#trace = trace;
+    trace.begin(startMs);
   }
 
   after(ms: number, run: () => void): void {
@@ -22,6 +26,7 @@ export class Clock {
     const run = this.#due.takeDue(untilMs);
     if (run === undefined || nextMs === null) return false;
     this.nowMs = nextMs;
+    this.#trace.at(nextMs);
     run();
     return true;
   }

@@ -1,36 +1,53 @@
 /**
  * A location whose executions are those of the real edge core, over a modelled cache: the driver of
- * `packages/runtime`, in virtual time.
+ * `packages/runtime`, in virtual time. It decides nothing but when it dies.
  */
-import type { CommitId, Entry, ExecutionId, UnitId } from "@radical/protocol";
-import { type CapturedSnapshot, type Effect, Execution, type ExecutionEvent } from "@radical/runtime/core";
+import type { CommitId, Entry, ExecutionId, ModuleHash, UnitId } from "@radical/protocol";
+import type { CapturedSnapshot, Effect, Execution, ExecutionEvent } from "@radical/runtime/core";
+import { describeLocationEffect } from "./describe.ts";
+import { LOCATION_EFFECTS } from "./faults.ts";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
-import { MODULE } from "./primary.ts";
-import { encodeArgs, KEYS, locationHost, PLANS, unitOf } from "./programs.ts";
+import { locationHost, MODULES, PLANS } from "./programs.ts";
 
 type Snapshot = Parameters<typeof locationHost.recordHandler>[1];
 
 interface Running {
   readonly invocation: Invocation;
   readonly execution: Execution;
-  readonly call: Parameters<typeof locationHost.runHandler>[0];
+  readonly call: Parameters<typeof locationHost.runHandler>[0] & { readonly module: ModuleHash };
   /** Of everybody who asked for the execution here. */
   readonly answers: ((answer: Answer) => void)[];
   /** The sending whose reply is waited for. */
   sending: number | null;
+  /** False once the location has crashed. */
+  lives: boolean;
 }
 
+const ENDINGS: ReadonlyMap<string, `location ends before ${(typeof LOCATION_EFFECTS)[number]}`> = new Map(
+  LOCATION_EFFECTS.map((kind) => [kind, `location ends before ${kind}`]),
+);
+
 export class EdgeLocation implements Location {
+  module: ModuleHash = MODULES[0];
+  offsetMs = 0;
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
+  /** Executions that have not been answered. */
   readonly #running = new Map<ExecutionId, Running>();
+  /** Those that have, but may still follow up. */
+  readonly #following: Running[] = [];
   #sent = 0;
   #seen: CommitId | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
+  }
+
+  get #nowMs(): number {
+    const { clock, rate } = this.#options;
+    return clock.nowMs * rate;
   }
 
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
@@ -39,19 +56,21 @@ export class EdgeLocation implements Location {
       same.answers.push(answer);
       return;
     }
-    const { clock, index, skewMs } = this.#options;
-    const environment = { timeMs: clock.nowMs + skewMs, seed: clock.random.bytes(16) };
-    const args = encodeArgs(invocation.args);
-    const execution = new Execution(
+    const { clock, index } = this.#options;
+    const { module } = this;
+    const { executionId, program: handler, retained } = invocation;
+    const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) };
+    const args = invocation.encodedArgs;
+    const execution = new this.#options.Execution(
       {
-        executionId: invocation.executionId,
-        module: MODULE,
-        handler: invocation.program,
+        executionId,
+        module,
+        handler,
         args,
         environment,
         location: `location ${index}`,
-        plan: PLANS.get(invocation.program)!,
-        retained: invocation.retained,
+        plan: PLANS.get(handler)!,
+        retained,
         seen: this.#seen,
         undeclaredTables: [],
       },
@@ -65,23 +84,41 @@ export class EdgeLocation implements Location {
         followupAttempts: 2,
       },
     );
-    const call = { handler: invocation.program, args, environment };
-    const running: Running = { invocation, execution, call, answers: [answer], sending: null };
-    this.#running.set(invocation.executionId, running);
-    this.#advance(running, { kind: "started", atMs: clock.nowMs });
+    const call = { module, handler, args, environment };
+    const running: Running = { invocation, execution, call, answers: [answer], sending: null, lives: true };
+    this.#running.set(executionId, running);
+    this.#advance(running, { kind: "started", atMs: this.#nowMs });
   }
 
-  /** A location that has crashed does nothing more for an execution; one that has answered still follows up. */
   #advance(running: Running, event: ExecutionEvent): void {
-    if (running.answers.length === 0 && !running.execution.answered) return;
-    for (const effect of running.execution.step(event)) this.#perform(running, effect);
+    if (!running.lives) return;
+    const { faults, clock, counts, trace, index } = this.#options;
+    for (const effect of running.execution.step(event)) {
+      trace.mix(effect.kind.length);
+      const ending = ENDINGS.get(effect.kind);
+      if (faults.end > 0 && ending !== undefined && clock.random.chance(faults.end)) {
+        counts.add(ending);
+        return this.crash();
+      }
+      if (trace.lines !== null)
+        trace.write(`location ${index}: ${running.invocation.args.operation} ${describeLocationEffect(effect)}`);
+      this.#perform(running, effect);
+      if (!running.lives) return;
+    }
+  }
+
+  /** After a time by the location's clock. */
+  #after(ms: number, running: Running, event: () => ExecutionEvent | null): void {
+    this.#options.clock.after(Math.ceil(ms / this.#options.rate), () => {
+      if (!running.lives) return;
+      const next = event();
+      if (next !== null) this.#advance(running, next);
+    });
   }
 
   #perform(running: Running, effect: Effect): void {
-    const { clock, index, skewMs, send } = this.#options;
+    const { clock, send } = this.#options;
     const { random } = clock;
-    const later = (maxMs: number, event: () => ExecutionEvent): void =>
-      clock.after(random.between(0, maxMs), () => this.#advance(running, event()));
     switch (effect.kind) {
       case "derive": {
         const { snapshot, captured } = this.#beside(effect.snapshot);
@@ -89,42 +126,47 @@ export class EdgeLocation implements Location {
         return this.#advance(running, {
           kind: "derived",
           derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null },
-          atMs: clock.nowMs,
+          atMs: this.#nowMs,
         });
       }
       case "record": {
         const { snapshot, captured } = this.#beside(effect.snapshot);
         const recorded = locationHost.recordHandler(running.call, snapshot, { guess: true });
-        return later(60, () => ({
+        return this.#after(random.between(0, 60), running, () => ({
           kind: "derived",
           derivation: { kind: "derived", ...recorded, captured },
-          atMs: clock.nowMs,
+          atMs: this.#nowMs,
         }));
       }
       case "fetch":
-        return later(3, () => ({ kind: "fetched", entries: this.#cache.read(effect.units), atMs: clock.nowMs }));
+        return this.#after(random.between(0, 3), running, () => ({
+          kind: "fetched",
+          entries: this.#cache.read(effect.units),
+          atMs: this.#nowMs,
+        }));
       case "send": {
         const sending = ++this.#sent;
         running.sending = sending;
-        const signedAtMs = clock.nowMs + skewMs;
-        send({ kind: "lvi-request", from: index, sending, signedAtMs, request: effect.request });
-        clock.after(effect.timeoutMs, () => {
-          if (running.sending !== sending) return;
+        send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request: effect.request });
+        return this.#after(effect.timeoutMs, running, () => {
+          if (running.sending !== sending) return null;
           running.sending = null;
-          this.#advance(running, { kind: "unanswered", reason: "too late", atMs: clock.nowMs });
+          return { kind: "unanswered", reason: "too late", atMs: this.#nowMs };
         });
-        return;
       }
-      case "speculate":
-        return later(60, () => ({
-          kind: "speculated",
-          speculation: this.#speculate(running, effect),
-          atMs: clock.nowMs,
-        }));
+      case "speculate": {
+        const { snapshot, set } = effect;
+        return this.#after(random.between(0, 60), running, () => {
+          const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
+          const speculation = run.kind === "completed" ? run : { kind: "stopped" as const, reason: run.kind };
+          return { kind: "speculated", speculation, atMs: this.#nowMs };
+        });
+      }
       case "answer": {
         const { answer } = effect;
         this.#running.delete(running.invocation.executionId);
-        for (const tell of running.answers) tell(answer.kind === "outcome" ? answer.outcome : null);
+        this.#following.push(running);
+        for (const tell of running.answers.splice(0)) tell(answer.kind === "outcome" ? answer.outcome : null);
         return;
       }
       case "put":
@@ -133,13 +175,9 @@ export class EdgeLocation implements Location {
       case "follow":
         send({ kind: "followup", followup: effect.followup });
         // Its answer is not modelled, so it always seems lost.
-        clock.after(effect.timeoutMs, () => this.#advance(running, { kind: "followup-unanswered", reason: "lost" }));
-        return;
+        return this.#after(effect.timeoutMs, running, () => ({ kind: "followup-unanswered", reason: "lost" }));
       case "wait":
-        clock.after(effect.ms, () =>
-          this.#advance(running, { kind: "waited", before: effect.before, atMs: clock.nowMs }),
-        );
-        return;
+        return this.#after(effect.ms, running, () => ({ kind: "waited", before: effect.before, atMs: this.#nowMs }));
       case "warn":
     }
   }
@@ -147,22 +185,17 @@ export class EdgeLocation implements Location {
   /** The snapshot, and where it lacks an item some of what the cache holds: that is in memory. */
   #beside(known: CapturedSnapshot): { readonly snapshot: Snapshot; readonly captured: CapturedSnapshot } {
     const { random } = this.#options.clock;
-    const inMemory = this.#cache.read(KEYS.map(unitOf).filter(() => random.chance(0.5)));
     const captured = new Map<UnitId, Entry>();
+    const notInMemory = new Set<UnitId>();
     const snapshot: Snapshot = (unit) => {
-      const entry = known.get(unit) ?? inMemory.get(unit);
-      if (entry !== undefined && !known.has(unit)) captured.set(unit, entry);
-      return entry;
+      const entry = known.get(unit) ?? captured.get(unit);
+      if (entry !== undefined || notInMemory.has(unit)) return entry;
+      const held = random.chance(0.5) ? this.#cache.get(unit) : undefined;
+      if (held === undefined) notInMemory.add(unit);
+      else captured.set(unit, held);
+      return held;
     };
     return { snapshot, captured };
-  }
-
-  #speculate(
-    running: Running,
-    { snapshot, set }: Extract<Effect, { kind: "speculate" }>,
-  ): Extract<ExecutionEvent, { kind: "speculated" }>["speculation"] {
-    const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
-    return run.kind === "completed" ? run : { kind: "stopped", reason: run.kind };
   }
 
   receive({ executionId, sending, reply }: ToLocation): void {
@@ -170,18 +203,20 @@ export class EdgeLocation implements Location {
     const running = this.#running.get(executionId);
     if (running === undefined || running.sending !== sending) return;
     running.sending = null;
-    this.#advance(running, { kind: "replied", reply, atMs: this.#options.clock.nowMs });
+    this.#advance(running, { kind: "replied", reply, atMs: this.#nowMs });
   }
 
   crash(): void {
     this.#seen = null;
-    for (const running of this.#running.values()) {
-      this.#running.delete(running.invocation.executionId);
-      for (const tell of running.answers.splice(0)) tell(null);
-    }
+    const lost = [...this.#running.values(), ...this.#following];
+    this.#running.clear();
+    this.#following.length = 0;
+    for (const running of lost) running.lives = false;
+    for (const { answers } of lost) for (const tell of answers.splice(0)) tell(null);
   }
 
   disturb(): void {
-    this.#cache.disturb(this.#options.clock.random);
+    const { clock, counts, isApplied } = this.#options;
+    this.#cache.disturb(clock.random, counts, isApplied);
   }
 }

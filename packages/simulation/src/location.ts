@@ -1,6 +1,6 @@
 /**
  * A location in the simulation. What the simulation needs of one is the interface; the small model below follows the
- * protocol's rules for locations literally, with a cache that may be lost, rolled back or corrupted at any time.
+ * protocol's rules for locations literally, so that the server is not only tried with the real edge core.
  */
 import {
   type AccessedUnit,
@@ -11,21 +11,25 @@ import {
   type ExecutionId,
   type Followup,
   type LviRequest,
+  type ModuleHash,
   type Outcome,
   type UnitId,
   type Write,
 } from "@radical/protocol";
+import type { Execution } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
+import type { FaultCounts } from "./faults.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import { MODULE } from "./primary.ts";
-import { encodeArgs, KEYS, locationHost, PLANS, type ProgramArguments, type ProgramName, unitOf } from "./programs.ts";
+import { locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
+import type { Trace } from "./trace.ts";
 
 /** What a client asks for. */
 export interface Invocation {
   readonly executionId: ExecutionId;
   readonly program: ProgramName;
   readonly args: ProgramArguments;
+  readonly encodedArgs: Uint8Array;
   /** The client chose the id and will use it again if it gets no answer. */
   readonly retained: boolean;
 }
@@ -34,9 +38,13 @@ export interface Invocation {
 export type Answer = Outcome | null;
 
 export interface Location {
+  /** What it runs: the newest build that was deployed to it. */
+  module: ModuleHash;
+  /** How far its clock is from the true time. */
+  offsetMs: number;
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
   receive(message: ToLocation): void;
-  /** Loses everything that is under way; the cache may survive. */
+  /** Loses everything that is under way; the cache survives. */
   crash(): void;
   /** Does something bad to the cache. */
   disturb(): void;
@@ -45,9 +53,17 @@ export interface Location {
 export interface LocationOptions {
   readonly index: number;
   readonly clock: Clock;
-  /** How far its clock is from the true time. */
-  readonly skewMs: number;
+  readonly trace: Trace;
+  readonly counts: FaultCounts;
+  /** Probability that the location ends before an effect. It changes when all is to become quiet. */
+  readonly faults: { end: number };
+  /** The rate of its clock beside the true one. */
+  readonly rate: number;
   readonly send: (message: ToPrimary) => void;
+  /** Whether storage has what a commit id names. */
+  readonly isApplied: (id: CommitId) => boolean;
+  /** The core of the edge, or a wrong variant of it. */
+  readonly Execution: typeof Execution;
 }
 
 interface Speculation {
@@ -57,13 +73,15 @@ interface Speculation {
 
 interface Running {
   readonly invocation: Invocation;
+  readonly module: ModuleHash;
+  readonly args: Uint8Array;
   readonly environment: Environment;
   /** Of everybody who asked for the execution here. */
   readonly answers: ((answer: Answer) => void)[];
   units: readonly AccessedUnit[] | null;
   speculation: Speculation | null;
   /** The commit id of `valid`, once it came. */
-  valid: { readonly commitId: Extract<ToLocation["reply"], { kind: "valid" }>["commitId"] } | null;
+  valid: { readonly commitId: CommitId | null } | null;
   attempts: number;
   /** The last sending: only its answer counts, as on a connection. */
   sending: number;
@@ -73,6 +91,8 @@ const RESEND_MS = 1_500;
 const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
+  module: ModuleHash = MODULES[0];
+  offsetMs = 0;
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
@@ -89,11 +109,12 @@ export class ModelLocation implements Location {
       same.answers.push(answer);
       return;
     }
-    const { clock, skewMs } = this.#options;
-    const environment = { timeMs: clock.nowMs + skewMs, seed: clock.random.bytes(16) };
+    const { clock } = this.#options;
     const running: Running = {
       invocation,
-      environment,
+      module: this.module,
+      args: invocation.encodedArgs,
+      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) },
       answers: [answer],
       units: null,
       speculation: null,
@@ -108,14 +129,15 @@ export class ModelLocation implements Location {
 
   #speculate(running: Running): void {
     const { clock } = this.#options;
-    const call = {
-      handler: running.invocation.program,
-      args: encodeArgs(running.invocation.args),
-      environment: running.environment,
-    };
+    const { invocation, module, args, environment } = running;
+    const call = { module, handler: invocation.program, args, environment };
     // One captured snapshot: the set and the run see the values whose versions are sent.
-    const captured = this.#cache.read(KEYS.map(unitOf));
-    const snapshot = (unit: UnitId): Entry | undefined => captured.get(unit);
+    const captured = new Map<UnitId, Entry>();
+    const snapshot = (unit: UnitId): Entry | undefined => {
+      const entry = captured.get(unit) ?? this.#cache.get(unit);
+      if (entry !== undefined) captured.set(unit, entry);
+      return entry;
+    };
     const recorded =
       PLANS.get(call.handler) === "recorded" ? locationHost.recordHandler(call, snapshot, { guess: true }) : null;
     const derived = recorded ?? locationHost.deriveAccessSet(call, snapshot);
@@ -126,13 +148,14 @@ export class ModelLocation implements Location {
       units.push({
         unit,
         mode: writes.has(unit) ? "read-write" : "read",
-        version: captured.get(unit)?.version ?? null,
+        version: snapshot(unit)?.version ?? null,
       });
     }
     for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
     running.units = units;
     if ([...reads].some((unit) => !captured.has(unit))) return;
-    const run = recorded === null ? locationHost.runHandler(call, snapshot, derived.set) : recorded.run;
+    const run =
+      recorded === null ? locationHost.runHandler(call, (unit) => captured.get(unit), derived.set) : recorded.run;
     const speculation: Speculation = { result: run?.kind === "completed" ? run : null, done: false };
     running.speculation = speculation;
     clock.after(clock.random.between(0, 60), () => {
@@ -142,17 +165,17 @@ export class ModelLocation implements Location {
   }
 
   #send(running: Running): void {
-    const { clock, index, skewMs, send } = this.#options;
-    const { invocation, environment, units } = running;
+    const { clock, index, send } = this.#options;
+    const { invocation, module, args, environment, units } = running;
     if (this.#running.get(invocation.executionId) !== running) return;
     const sending = ++this.#sent;
     running.sending = sending;
     if (++running.attempts > MAX_ATTEMPTS) return this.#end(running, null);
     const request: LviRequest = {
       executionId: invocation.executionId,
-      module: MODULE,
+      module,
       handler: invocation.program,
-      args: encodeArgs(invocation.args),
+      args,
       environment,
       location: `location ${index}`,
       units,
@@ -161,7 +184,7 @@ export class ModelLocation implements Location {
       attempt: running.attempts,
       seen: this.#seen,
     };
-    send({ kind: "lvi-request", from: index, sending, signedAtMs: clock.nowMs + skewMs, request });
+    send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request });
     clock.after(RESEND_MS, () => {
       if (running.sending === sending && running.valid === null) this.#send(running);
     });
@@ -180,6 +203,7 @@ export class ModelLocation implements Location {
         for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
         return this.#end(running, reply.outcome);
       case "refused":
+        if (reply.code === "unknown_module") return this.#end(running, null);
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
           if (running.sending === sending) this.#send(running);
         });
@@ -216,6 +240,7 @@ export class ModelLocation implements Location {
   }
 
   disturb(): void {
-    this.#cache.disturb(this.#options.clock.random);
+    const { clock, counts, isApplied } = this.#options;
+    this.#cache.disturb(clock.random, counts, isApplied);
   }
 }

@@ -1,47 +1,75 @@
-/** A location's cache in the simulation: it may lose everything, fall back to an earlier state, or garble values. */
-import { type Entry, isIntact, sameVersion, type UnitId, type Version } from "@radical/protocol";
+/** A location's cache in the simulation: it may lose everything, fall back to an earlier state, or hold what never was. */
+import {
+  type CommitId,
+  type Entry,
+  entryOf,
+  isIntact,
+  sameVersion,
+  type UnitId,
+  type Version,
+} from "@radical/protocol";
+import type { FaultCounts } from "./faults.ts";
+import { bytesOf } from "./programs.ts";
 import type { Random } from "./random.ts";
 
 export class ModelCache {
   readonly #entries = new Map<UnitId, Entry>();
   #backup: ReadonlyMap<UnitId, Entry> = new Map();
 
-  /** What is held of the units and not damaged. */
+  /** What is held of a unit and not damaged. */
+  get(unit: UnitId): Entry | undefined {
+    const entry = this.#entries.get(unit);
+    return entry !== undefined && isIntact(entry) ? entry : undefined;
+  }
+
   read(units: Iterable<UnitId>): ReadonlyMap<UnitId, Entry> {
     const entries = new Map<UnitId, Entry>();
     for (const unit of units) {
-      const entry = this.#entries.get(unit);
-      if (entry !== undefined && isIntact(entry)) entries.set(unit, entry);
+      const entry = this.get(unit);
+      if (entry !== undefined) entries.set(unit, entry);
     }
     return entries;
   }
 
-  /** Takes an entry only forward, or in place of a version that the primary has disproved. */
+  /** Takes an entry only forward, a value in place of its like, or any in place of a version that was disproved. */
   put(unit: UnitId, entry: Entry, disproved?: Version): void {
-    const held = this.#entries.get(unit);
-    const newer = held === undefined || entry.version.commitId > held.version.commitId;
-    const wrong = held !== undefined && disproved !== undefined && sameVersion(held.version, disproved);
-    if (newer || wrong) this.#entries.set(unit, entry);
+    const held = this.#entries.get(unit)?.version;
+    const { commitId, hash } = entry.version;
+    if (held !== undefined && commitId <= held.commitId && !(commitId === held.commitId && hash !== null)) {
+      if (disproved === undefined || !sameVersion(held, disproved)) return;
+    }
+    this.#entries.set(unit, entry);
   }
 
-  disturb(random: Random): void {
+  /** Does something bad. `isApplied`: whether storage has what is named by a commit id. */
+  disturb(random: Random, counts: FaultCounts, isApplied: (id: CommitId) => boolean): void {
     const all = [...this.#entries];
-    switch (random.below(4)) {
+    switch (random.below(6)) {
       case 0:
+        counts.add("cache lost");
         this.#entries.clear();
         break;
       case 1:
         this.#backup = new Map(all);
         break;
       case 2:
-        // Rolled back, in whole or in part.
-        for (const [unit, entry] of this.#backup) if (random.chance(0.7)) this.#entries.set(unit, entry);
+        if (this.#backup.size > 0) counts.add("cache rolled back");
+        for (const [unit, entry] of this.#backup) this.#entries.set(unit, entry);
         break;
-      case 3: {
-        const garbled = all[random.below(all.length)];
-        if (garbled !== undefined && garbled[1].value !== null) {
-          this.#entries.set(garbled[0], { ...garbled[1], value: random.bytes(3) });
-        }
+      case 3:
+        if (this.#backup.size > 0) counts.add("cache torn");
+        for (const [unit, entry] of this.#backup) if (random.chance(0.5)) this.#entries.set(unit, entry);
+        break;
+      case 4:
+      case 5: {
+        // The same commit id with another value: its checksum may be wrong, or that of a history that never was.
+        const [unit, entry] = all[random.below(all.length)] ?? [];
+        if (unit === undefined || entry === undefined || entry.value === null) return;
+        const value = bytesOf(`nobody:${random.below(1_000)}`);
+        // An own write that is not applied yet is known by its commit id only, so it must be the one that was made.
+        const isForeign = isApplied(entry.version.commitId) && random.chance(0.7);
+        counts.add(isForeign ? "cache of another history" : "cache garbled");
+        this.#entries.set(unit, isForeign ? entryOf(entry.version.commitId, value) : { ...entry, value });
       }
     }
   }

@@ -1,11 +1,11 @@
 /** The messages between locations and the primary, and a network that delays, drops, duplicates and reorders them. */
 import type { ExecutionId, Followup, LviReply, LviRequest } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
+import type { FaultCounts } from "./faults.ts";
 
 export type ToPrimary =
   | {
       readonly kind: "lvi-request";
-      readonly from: number;
       /** Names the sending: its reply comes back on the same connection. */
       readonly sending: number;
       /** By the location's clock. */
@@ -15,7 +15,6 @@ export type ToPrimary =
   | { readonly kind: "followup"; readonly followup: Followup };
 
 export interface ToLocation {
-  readonly kind: "lvi-reply";
   readonly to: number;
   readonly executionId: ExecutionId;
   /** Which of the location's sendings it answers. */
@@ -23,21 +22,57 @@ export interface ToLocation {
   readonly reply: LviReply;
 }
 
-/** Probabilities of faults, and the range of delays. */
+/** Probabilities of faults, and the longest usual delay. */
 export interface NetworkFaults {
   readonly drop: number;
   readonly duplicate: number;
-  readonly minDelayMs: number;
+  /** Of messages that are on their way for seconds; of second copies, more. */
+  readonly late: number;
   readonly maxDelayMs: number;
 }
 
-/** Hands a message over, perhaps: once, twice or never, each time after a delay of its own. */
-export function transmit(clock: Clock, faults: NetworkFaults, deliver: () => void): void {
-  const { random } = clock;
-  const copies = random.chance(faults.drop) ? 0 : random.chance(faults.duplicate) ? 2 : 1;
-  for (let i = 0; i < copies; i++) {
-    // Now and then one is very late, a second copy more often.
-    const late = random.chance(i === 0 ? 0.02 : 0.2) ? random.between(500, 8_000) : 0;
-    clock.after(random.between(faults.minDelayMs, faults.maxDelayMs) + late, deliver);
+/** Messages in one direction between two places. */
+interface Link {
+  sent: number;
+  /** The last one sent of those that have arrived. */
+  arrived: number;
+}
+
+export class Network {
+  readonly #clock: Clock;
+  readonly #counts: FaultCounts;
+  readonly #links: Link[] = [];
+  faults: NetworkFaults;
+  /** Messages on their way. */
+  underWay = 0;
+
+  constructor(clock: Clock, faults: NetworkFaults, counts: FaultCounts) {
+    this.#clock = clock;
+    this.faults = faults;
+    this.#counts = counts;
+  }
+
+  /** Hands a message over, perhaps: once, twice or never, each time after a delay of its own. */
+  transmit(linkIndex: number, maxDelayMs: number, deliver: () => void): void {
+    const clock = this.#clock;
+    const counts = this.#counts;
+    const { random } = clock;
+    const { drop, duplicate, late } = this.faults;
+    const link = (this.#links[linkIndex] ??= { sent: 0, arrived: 0 });
+    const number = ++link.sent;
+    if (drop > 0 && random.chance(drop)) return counts.add("message dropped");
+    const copies = duplicate > 0 && random.chance(duplicate) ? 2 : 1;
+    if (copies === 2) counts.add("message duplicated");
+    for (let copy = 0; copy < copies; copy++) {
+      const isLate = late > 0 && random.chance(copy === 0 ? late : 10 * late);
+      if (isLate) counts.add("message delayed for long");
+      this.underWay++;
+      clock.after(random.between(1, maxDelayMs) + (isLate ? random.between(500, 8_000) : 0), () => {
+        this.underWay--;
+        if (number < link.arrived) counts.add("message overtaken");
+        else link.arrived = number;
+        deliver();
+      });
+    }
   }
 }

@@ -1,172 +1,379 @@
 /**
- * Modelled handlers: small programs over a few units whose results tell all that they read, so that a checker sees
- * which version every execution saw. Every value written names its writer.
+ * Modelled handlers: small programs over few units. Every value names its writer, and every outcome tells which values
+ * its execution saw, so that a checker can tell versions apart; beside that stands what a client would be told, for the
+ * checkers that look at nothing else. `programs` in groups: those of one group use the same units.
  */
 import type { Host } from "@radical/lvi-server";
-import type { Entry, HandlerPlan, Outcome, UnitId, Write } from "@radical/protocol";
+import type { Entry, Environment, HandlerPlan, ModuleHash, Outcome, UnitId, Write } from "@radical/protocol";
 
 /** The arguments of every program. */
 export interface ProgramArguments {
   /** Unique: the name of the operation, which its values carry. */
   readonly operation: string;
-  readonly keys: readonly string[];
+  readonly units: readonly UnitId[];
+  readonly amount: number;
+}
+
+/** A value as a program sees it. */
+interface Stored {
+  readonly writer: string;
+  readonly payload: string;
 }
 
 /** What a program sees: the items. `read` with a value that decides what else is accessed is `look`. */
 interface Items {
-  read(key: string): string | null;
-  look(key: string): string | null;
-  put(key: string): void;
-  remove(key: string): void;
-  abort(): never;
+  readonly environment: Environment;
+  read(unit: UnitId): Stored | null;
+  look(unit: UnitId): Stored | null;
+  put(unit: UnitId, payload?: string): void;
+  remove(unit: UnitId): void;
+  abort(code: string): never;
+  trap(): never;
 }
 
-/** How many units there are: few, so that executions meet. */
-export const KEYS = ["a", "b", "c", "d", "e"] as const;
+/** What the client is told. */
+type Program = (items: Items, args: ProgramArguments) => string | void;
+
+const unitsOf = (table: string, keys: string): readonly UnitId[] =>
+  Array.from(keys, (key) => `${table}/${key}` as UnitId);
+
+/** Few units each, so that executions meet. */
+const ITEMS = unitsOf("item", "abcde");
+const ACCOUNTS = unitsOf("account", "1234");
+const LISTS = unitsOf("list", "xy");
+const BUCKETS = unitsOf("bucket", "01");
+const SLOTS = unitsOf("slot", "123");
+const COUNTERS = unitsOf("counter", "n");
+const REGISTERS = unitsOf("register", "pq");
+
+/** An account that was never written has this. */
+export const INITIAL_BALANCE = 100;
+export const TOTAL_BALANCE = INITIAL_BALANCE * ACCOUNTS.length;
 
 /** The unit that a value points to. */
-function target(value: string | null): string {
+function target(value: Stored | null): UnitId {
   let sum = 0;
-  for (const letter of value ?? "") sum = (sum * 31 + letter.charCodeAt(0)) % 9973;
-  return KEYS[sum % KEYS.length]!;
+  const text = value?.writer ?? "";
+  for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) % 9973;
+  return ITEMS[sum % ITEMS.length]!;
 }
 
+const readAndPut: Program = (items, { units }) => {
+  for (const unit of units) {
+    items.read(unit);
+    items.put(unit);
+  }
+};
+
+const balanceOf = (value: Stored | null): number => (value === null ? INITIAL_BALANCE : Number(value.payload));
+
+/** An account with the initial balance is not stored: accounts are deleted and made again. */
+function setBalance(items: Items, unit: UnitId, balance: number): void {
+  if (balance === INITIAL_BALANCE) items.remove(unit);
+  else items.put(unit, String(balance));
+}
+
+function appended(items: Items, unit: UnitId, element: string): string {
+  const before = items.read(unit)?.payload ?? "";
+  const after = before === "" ? element : `${before} ${element}`;
+  items.put(unit, after);
+  return after;
+}
+
+const payloads: Program = (items, { units }) => units.map((unit) => items.read(unit)?.payload ?? "").join("/");
+
 const PROGRAMS = {
-  read: (items, { keys }) => keys.forEach((key) => items.read(key)),
-  update: (items, { keys }) =>
-    keys.forEach((key) => {
-      items.read(key);
-      items.put(key);
-    }),
-  overwrite: (items, { keys }) => keys.forEach((key) => items.put(key)),
-  remove: (items, { keys }) => {
-    items.read(keys[0]!);
-    items.remove(keys[0]!);
+  // Items: all shapes of sets.
+  read: (items, { units }) => {
+    for (const unit of units) items.read(unit);
+  },
+  update: readAndPut,
+  overwrite: (items, { units }) => {
+    for (const unit of units) items.put(unit);
+  },
+  remove: (items, { units }) => {
+    items.read(units[0]!);
+    items.remove(units[0]!);
   },
   /** Reads all, writes the first only if it is absent. */
-  claim: (items, { keys }) => {
-    keys.slice(1).forEach((key) => items.read(key));
-    if (items.look(keys[0]!) === null) items.put(keys[0]!);
+  claim: (items, { units }) => {
+    for (const unit of units.slice(1)) items.read(unit);
+    if (items.look(units[0]!) === null) items.put(units[0]!);
   },
   /** What is written depends on what is read. */
-  follow: (items, { keys }) => {
-    const next = target(items.look(keys[0]!));
+  follow: (items, { units }) => {
+    const next = target(items.look(units[0]!));
     items.read(next);
     items.put(next);
   },
   /** A chain of two dependent reads, and no write. */
-  trace: (items, { keys }) => void items.read(target(items.look(target(items.look(keys[0]!))))),
+  trace: (items, { units }) => void items.read(target(items.look(target(items.look(units[0]!))))),
   /** Aborts if the first is there. */
-  insist: (items, { keys }) => {
-    if (items.look(keys[0]!) !== null) items.abort();
-    items.put(keys[0]!);
-    items.read(keys[1] ?? keys[0]!);
+  insist: (items, { units }) => {
+    if (items.look(units[0]!) !== null) items.abort("there");
+    items.put(units[0]!);
+    items.read(units[1] ?? units[0]!);
+  },
+  /** Writes, and then traps if what it read has a certain writer: nothing is written. */
+  divide: (items, { units }) => {
+    const value = items.read(units[0]!);
+    items.put(units[0]!);
+    if (value !== null && value.writer.charCodeAt(value.writer.length - 1) % 2 === 0) items.trap();
+  },
+  /** Time and draws decide what is written where. */
+  stamp: (items, { units }) => {
+    const { seed, timeMs } = items.environment;
+    items.read(units[0]!);
+    items.put(ITEMS[seed[0]! % ITEMS.length]!, `${timeMs}.${seed[1]}`);
   },
   /** In record mode: a chain of dependent reads, a write that hangs on it, and one that hangs on nothing. */
-  recorded: (items, { keys }) => {
-    const next = target(items.look(keys[0]!));
-    if (items.look(next) === null) items.abort();
+  recorded: (items, { units }) => {
+    const next = target(items.look(units[0]!));
+    if (items.look(next) === null) items.abort("absent");
     items.put(next);
-    items.read(keys.at(-1)!);
-    items.put(keys.at(-1)!);
+    items.read(units.at(-1)!);
+    items.put(units.at(-1)!);
   },
   /** In record mode, without a write. */
-  watched: (items, { keys }) => void items.read(target(items.look(target(items.look(keys[0]!))))),
-  /** Near storage by choice: the same as `follow`. */
-  opaque: (items, { keys }) => {
-    const next = target(items.look(keys[0]!));
+  watched: (items, { units }) => void items.read(target(items.look(target(items.look(units[0]!))))),
+  /** Near storage by choice: the same as `follow`, and a write. */
+  opaque: (items, { units }) => {
+    const next = target(items.look(units[0]!));
     items.read(next);
     items.put(next);
-    items.put(keys.at(-1)!);
+    items.put(units.at(-1)!);
   },
   /** Like `update`, but its read/write set names the first unit only: the analyzer was wrong. */
-  liar: (items, { keys }) =>
-    keys.forEach((key) => {
-      items.read(key);
-      items.put(key);
-    }),
+  liar: readAndPut,
   /** Like `update`, but the location's set names the first unit only. */
-  hooked: (items, { keys }) =>
-    keys.forEach((key) => {
-      items.read(key);
-      items.put(key);
-    }),
-} as const satisfies Record<string, (items: Items, args: ProgramArguments) => void>;
+  hooked: readAndPut,
+
+  // A bank: money moves and is never made or lost.
+  transfer: (items, { units, amount }) => {
+    const [from, to] = units as [UnitId, UnitId];
+    const left = balanceOf(items.read(from)) - amount;
+    const more = balanceOf(items.read(to)) + amount;
+    if (left < 0) items.abort("too_poor");
+    setBalance(items, from, left);
+    setBalance(items, to, more);
+    return `${left} ${more}`;
+  },
+  audit: (items) => ACCOUNTS.map((unit) => balanceOf(items.read(unit))).join(" "),
+
+  // Lists that only grow.
+  append: (items, { operation, units }) => appended(items, units[0]!, operation),
+  lists: payloads,
+
+  // One set, in two items.
+  add: (items, { operation, units }) => void appended(items, units[0]!, operation),
+  members: payloads,
+
+  // Tickets: each number once.
+  ticket: (items, { units }) => {
+    const number = String(Number(items.read(units[0]!)?.payload ?? 0) + 1);
+    items.put(units[0]!, number);
+    return number;
+  },
+
+  // Slots: one holder at a time.
+  book: (items, { units, operation }) => {
+    if (items.look(units[0]!) !== null) items.abort("taken");
+    items.put(units[0]!);
+    return operation;
+  },
+  /** Frees a slot, and says whose it was. */
+  free: (items, { units }) => {
+    const holder = items.look(units[0]!);
+    if (holder === null) items.abort("not_taken");
+    items.remove(units[0]!);
+    return holder?.writer ?? "";
+  },
+
+  // Registers.
+  write: (items, { units }) => items.put(units[0]!),
+  swap: (items, { units }) => {
+    const old = items.read(units[0]!);
+    items.put(units[0]!);
+    return old?.writer ?? "";
+  },
+  fetch: (items, { units }) => units.map((unit) => items.read(unit)?.writer ?? "").join("/"),
+} as const satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;
-export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
+const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
+
+/** Programs that use the same units, how many of them each takes, and one that reads them all. */
+export const GROUPS = {
+  items: {
+    units: ITEMS,
+    most: 3,
+    programs: [
+      "read",
+      "update",
+      "overwrite",
+      "remove",
+      "claim",
+      "follow",
+      "trace",
+      "insist",
+      "divide",
+      "stamp",
+      "recorded",
+      "watched",
+      "opaque",
+      "liar",
+      "hooked",
+    ],
+    all: "read",
+  },
+  bank: { units: ACCOUNTS, most: 2, programs: ["transfer", "transfer", "audit"], all: "audit" },
+  lists: { units: LISTS, most: 1, programs: ["append", "append", "lists"], all: "lists" },
+  set: { units: BUCKETS, most: 1, programs: ["add", "add", "members"], all: "members" },
+  tickets: { units: COUNTERS, most: 1, programs: ["ticket"], all: null },
+  slots: { units: SLOTS, most: 1, programs: ["book", "book", "free"], all: null },
+  registers: { units: REGISTERS, most: 1, programs: ["write", "swap", "fetch"], all: "fetch" },
+} as const satisfies Record<
+  string,
+  {
+    readonly units: readonly UnitId[];
+    readonly most: number;
+    readonly programs: readonly ProgramName[];
+    readonly all: ProgramName | null;
+  }
+>;
+
+export type GroupName = keyof typeof GROUPS;
+export const GROUP_NAMES = Object.keys(GROUPS) as readonly GroupName[];
+
+/** Programs that are told all units of their group. */
+export const WHOLE_GROUP: ReadonlySet<ProgramName> = new Set(["audit", "lists", "members", "fetch"]);
+/** Programs that may succeed without having written. */
+export const READERS: ReadonlySet<ProgramName> = new Set([
+  "read",
+  "trace",
+  "watched",
+  "claim",
+  "audit",
+  "lists",
+  "members",
+  "fetch",
+]);
+
+/** Two builds of the application: the newer one marks what it writes. */
+export const MODULES = ["a".repeat(64) as ModuleHash, "b".repeat(64) as ModuleHash] as const;
+const NEWER_MARK = "'";
 
 export const PLANS: ReadonlyMap<string, HandlerPlan> = new Map(PROGRAM_NAMES.map((name) => [name, planOf(name)]));
 
 function planOf(name: ProgramName): HandlerPlan {
   if (name === "opaque") return "near-storage";
+  if (name === "add") return "given";
   return name === "recorded" || name === "watched" ? "recorded" : "sliced";
 }
 
-/** What an execution read, as its outcome tells it: writer's operation by key, null for absent. */
-export type Seen = Readonly<Record<string, string | null>>;
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-export function encodeArgs(args: ProgramArguments): Uint8Array {
-  return encoder.encode(JSON.stringify(args));
+/** What an execution was told and what it saw: the writer by unit, null for absent. */
+export interface Told {
+  readonly kind: Outcome["kind"];
+  /** What a client looks at: a result, or the code of an abort or trap. */
+  readonly result: string;
+  readonly seen: ReadonlyMap<UnitId, string | null>;
 }
 
-export function unitOf(key: string): UnitId {
-  return `t/${key}` as UnitId;
+/** All text here is ASCII, and short: this is faster than the platform's encoder. */
+export function bytesOf(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+function textOf(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i]!);
+  return text;
+}
+
+/** What was encoded here, so that it need not be decoded whenever it is run. */
+const encodedArgs = new WeakMap<Uint8Array, ProgramArguments>();
+
+export function encodeArgs(args: ProgramArguments): Uint8Array {
+  const bytes = bytesOf(`${args.operation} ${args.amount} ${args.units.join(",")}`);
+  encodedArgs.set(bytes, args);
+  return bytes;
+}
+
+function decodeArgs(args: Uint8Array): ProgramArguments {
+  const decoded = encodedArgs.get(args);
+  if (decoded === undefined) throw new Error("arguments of nobody");
+  return decoded;
+}
+
+function storedIn(value: Uint8Array | null | undefined): Stored | null {
+  if (value === null || value === undefined) return null;
+  const text = textOf(value);
+  const colon = text.indexOf(":");
+  const marked = text.slice(0, colon);
+  const writer = marked.endsWith(NEWER_MARK) ? marked.slice(0, -1) : marked;
+  return { writer, payload: text.slice(colon + 1) };
 }
 
 /** The operation that wrote a value. */
 export function writerOf(value: Uint8Array | null): string | null {
-  return value === null ? null : decoder.decode(value);
+  return storedIn(value)?.writer ?? null;
 }
 
-export function seenIn(outcome: Outcome): Seen {
+export function toldBy(outcome: Outcome): Told {
+  const isResult = outcome.kind === "result";
+  const text = isResult ? textOf(outcome.value) : outcome.message;
+  const bar = text.indexOf("|");
+  const seen = new Map<UnitId, string | null>();
+  const result = isResult ? text.slice(0, bar) : outcome.code;
   // The primary could not run it: it saw nothing.
-  if (outcome.kind === "abort" && outcome.code !== "there") return {};
-  const text = outcome.kind === "result" ? decoder.decode(outcome.value) : outcome.message;
-  return JSON.parse(text) as Seen;
+  if (bar >= 0 && bar + 1 < text.length) {
+    for (const pair of text.slice(bar + 1).split(",")) {
+      const equals = pair.indexOf("=");
+      seen.set(pair.slice(0, equals) as UnitId, pair.slice(equals + 1) || null);
+    }
+  }
+  return { kind: outcome.kind, result, seen };
 }
 
 type CompletedRun = NonNullable<ReturnType<Host["recordHandler"]>["run"]>;
 
-class Stopped extends Error {}
+/** Ends a program. One for all, since making an error takes its stack. */
+const STOPPED = new Error("stopped");
 
 /** Runs programs as the WebAssembly host runs handlers. */
-const truthfulHost: Host = {
-  deriveAccessSet({ handler, args }, snapshot) {
+export const truthfulHost: Host = {
+  deriveAccessSet({ handler, args, environment }, snapshot) {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
     const missing = new Set<UnitId>();
-    const read = (key: string): string | null => {
-      reads.add(unitOf(key));
-      return null;
-    };
     run(handler, args, {
-      read,
-      look(key) {
-        const unit = unitOf(key);
+      environment,
+      read(unit) {
+        reads.add(unit);
+        return null;
+      },
+      look(unit) {
         reads.add(unit);
         const entry = snapshot(unit);
         if (entry === undefined) missing.add(unit);
-        return writerOf(entry?.value ?? null);
+        return storedIn(entry?.value);
       },
-      put: (key) => void writes.add(unitOf(key)),
-      remove: (key) => void writes.add(unitOf(key)),
-      abort: () => {
-        throw new Stopped();
-      },
+      put: (unit) => void writes.add(unit),
+      remove: (unit) => void writes.add(unit),
+      abort: stop,
+      trap: stop,
     });
     return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [] };
   },
 
   runHandler(invocation, snapshot, access) {
     type Stop = Extract<ReturnType<Host["runHandler"]>, { kind: "missing" | "undeclared" }>;
-    let stop: Stop | null = null;
+    let stopped: Stop | null = null;
     const end = (why: Stop): never => {
-      stop = why;
-      throw new Stopped();
+      stopped = why;
+      return stop();
     };
     const ran = runProgram(invocation, {
       read(unit) {
@@ -177,7 +384,7 @@ const truthfulHost: Host = {
         if (!access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
       },
     });
-    return stop ?? ran;
+    return stopped ?? ran;
   },
 
   recordHandler(invocation, snapshot, { guess }) {
@@ -190,8 +397,7 @@ const truthfulHost: Host = {
         const entry = snapshot(unit);
         if (entry !== undefined) return entry;
         missing.add(unit);
-        if (!guess) throw new Stopped();
-        return null;
+        return guess ? null : stop();
       },
       write: (unit) => void writes.add(unit),
     });
@@ -205,55 +411,66 @@ interface Storage {
   write(unit: UnitId): void;
 }
 
-/** One run; whoever stops it throws `Stopped` and does not look at what comes back. */
-function runProgram({ handler, args }: Parameters<Host["runHandler"]>[0], storage: Storage): CompletedRun {
+type Invocation = Parameters<Host["runHandler"]>[0] & { readonly module?: ModuleHash };
+
+/** One run; whoever stops it does not look at what comes back. */
+function runProgram({ handler, args, environment, module }: Invocation, storage: Storage): CompletedRun {
   const { operation } = decodeArgs(args);
-  const seen: Record<string, string | null> = {};
+  const writer = module === MODULES[1] ? operation + NEWER_MARK : operation;
+  const seen: string[] = [];
   const reads = new Set<UnitId>();
   const writes = new Map<UnitId, Uint8Array | null>();
-  let aborted = false;
-  const look = (key: string): string | null => {
-    const unit = unitOf(key);
+  let ended: { readonly kind: "abort" | "trap"; readonly code: string } | null = null;
+  const look = (unit: UnitId): Stored | null => {
     const written = writes.get(unit);
-    if (written !== undefined) return writerOf(written);
-    const entry = storage.read(unit);
+    if (written !== undefined) return storedIn(written);
+    const stored = storedIn(storage.read(unit)?.value);
+    if (!reads.has(unit)) seen.push(`${unit}=${stored?.writer ?? ""}`);
     reads.add(unit);
-    return (seen[key] = writerOf(entry?.value ?? null));
+    return stored;
   };
-  const write = (key: string, value: Uint8Array | null): void => {
-    const unit = unitOf(key);
+  const write = (unit: UnitId, value: Uint8Array | null): void => {
     storage.write(unit);
     writes.set(unit, value);
   };
-  run(handler, args, {
+  const result = run(handler, args, {
+    environment,
     read: look,
     look,
-    put: (key) => write(key, encoder.encode(operation)),
-    remove: (key) => write(key, null),
-    abort: () => {
-      aborted = true;
-      throw new Stopped();
+    put: (unit, payload = "") => write(unit, bytesOf(`${writer}:${payload}`)),
+    remove: (unit) => write(unit, null),
+    abort: (code) => {
+      ended = { kind: "abort", code };
+      return stop();
+    },
+    trap: () => {
+      ended = { kind: "trap", code: "integer_divide_by_zero" };
+      return stop();
     },
   });
-  const told = JSON.stringify(seen);
-  const outcome: Outcome = aborted
-    ? { kind: "abort", status: 409, code: "there", message: told }
-    : { kind: "result", value: encoder.encode(told) };
-  const sorted: Write[] = [...writes]
-    .map(([unit, value]) => ({ unit, value }))
-    .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
-  return { kind: "completed", outcome, reads: [...reads], writes: aborted ? [] : sorted };
+  const outcome = outcomeOf(ended, `${result}|${seen.join(",")}`);
+  const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value }));
+  sorted.sort((a, b) => (a.unit < b.unit ? -1 : 1));
+  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [] };
 }
 
-function decodeArgs(args: Uint8Array): ProgramArguments {
-  return JSON.parse(decoder.decode(args)) as ProgramArguments;
+function outcomeOf(ended: { readonly kind: "abort" | "trap"; readonly code: string } | null, told: string): Outcome {
+  if (ended === null) return { kind: "result", value: bytesOf(told) };
+  if (ended.kind === "abort") return { kind: "abort", status: 409, code: ended.code, message: told };
+  return { kind: "trap", code: "integer_divide_by_zero", message: told };
 }
 
-function run(handler: string, args: Uint8Array, items: Items): void {
+function stop(): never {
+  throw STOPPED;
+}
+
+function run(handler: string, args: Uint8Array, items: Items): string {
   try {
-    PROGRAMS[handler as ProgramName](items, decodeArgs(args));
+    const program: Program = PROGRAMS[handler as ProgramName];
+    return program(items, decodeArgs(args)) ?? "";
   } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
+    if (error !== STOPPED) throw error;
+    return "";
   }
 }
 

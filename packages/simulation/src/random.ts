@@ -45,7 +45,27 @@ export class Random {
     return list[this.below(list.length)]!;
   }
 
+  /** The first of a list most often, the second half as often, the third a third as often, and so on. */
+  zipf<T>(list: readonly T[]): T {
+    let sum = 0;
+    for (let rank = 1; rank <= list.length; rank++) sum += 1 / rank;
+    let left = (this.next() / 2 ** 32) * sum;
+    let rank = 1;
+    while (rank < list.length && left >= 1 / rank) left -= 1 / rank++;
+    return list[rank - 1]!;
+  }
+
+  /** Some of a list, each once. */
+  some<T>(list: readonly T[], count: number): T[] {
+    const rest = [...list];
+    const chosen: T[] = [];
+    while (chosen.length < count && rest.length > 0) chosen.push(...rest.splice(this.below(rest.length), 1));
+    return chosen;
+  }
+
   bytes(length: number): Uint8Array {
-    return Uint8Array.from({ length }, () => this.next() & 0xff);
+    const bytes = new Uint8Array(length);
+    for (let i = 0; i < length; i++) bytes[i] = this.next();
+    return bytes;
   }
 }

@@ -1,134 +1,83 @@
 import { describe, expect, test } from "vitest";
-import { check, type Operation } from "./checker.ts";
-import { EdgeLocation } from "./edge-location.ts";
-import { ModelLocation } from "./location.ts";
-import { loadMutant, MUTANTS } from "./mutants.ts";
-import type { Applied } from "./primary.ts";
-import { simulate } from "./simulate.ts";
+import { runBatch } from "./batch.ts";
+import { FAULTS } from "./faults.ts";
+import { minimize } from "./minimize.ts";
+import { firstCaught, loadMutant, MUTANTS } from "./mutants.ts";
+import { checkMutants } from "./mutation.ts";
+import { fingerprintOf, simulate } from "./simulate.ts";
 
-const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
-const LOCATIONS = { "the real edge core": EdgeLocation, "locations modelled after the specification": ModelLocation };
-/** A wrong variant is caught by one of the first so many seeds. */
-const MUTANT_SEEDS = 1_500;
+/** What CI spends; `pnpm sim` goes on from there. */
+const HISTORIES = 3_000;
+const THREADS = 2;
 
-describe.each(Object.entries(LOCATIONS))("the protocol under faults, with %s", (_, location) => {
-  test.each(SEEDS)("seed %i, twice with the same trace", (seed) => {
-    const first = simulate({ seed, location });
-    expect(first.problems).toEqual([]);
-    expect(first.answered).toBeGreaterThan(40);
-    expect(simulate({ seed, location }).trace).toBe(first.trace);
+/** Paths of the server's core, by the notes that it leaves. */
+const PATHS = [
+  "valid",
+  "stale",
+  "own_write",
+  "queued_behind",
+  "near_storage",
+  "joined",
+  "stored_outcome",
+  "refused",
+  "followup_applied",
+  "followup_late",
+  "followup_unknown",
+  "followup_not_covered",
+  "followup_lost",
+  "re_execution",
+  "re_execution_killed",
+  "abandoned_intent",
+  "waited",
+  "contention_round",
+  "gate",
+  "storage_failed",
+] as const;
+
+describe("the protocol under faults", { timeout: 1_200_000 }, () => {
+  test(`${HISTORIES} histories, each twice with the same trace; every fault has fired and every path was taken`, async () => {
+    const { histories, found, counts, notes, answered } = await runBatch(1, HISTORIES, THREADS);
+    expect(found).toEqual([]);
+    expect(histories).toBe(HISTORIES);
+    expect(answered).toBeGreaterThan(20 * HISTORIES);
+    expect(FAULTS.filter((name) => !counts.has(name))).toEqual([]);
+    expect(PATHS.filter((name) => !notes.has(name))).toEqual([]);
   });
 
-  test("every path was taken", () => {
-    const notes = new Set<string>();
-    const fired = new Map<string, number>();
-    for (let seed = 1; seed <= 20; seed++) {
-      const result = simulate({ seed, location });
-      for (const name of result.notes.keys()) notes.add(name);
-      for (const [name, count] of Object.entries(result.faults)) fired.set(name, (fired.get(name) ?? 0) + count);
-    }
-    for (const name of ["crash", "pause", "cut", "takeover", "clock step"]) expect(fired.get(name)).toBeGreaterThan(0);
-    for (const name of [
-      "valid",
-      "stale",
-      "own_write",
-      "queued_behind",
-      "near_storage",
-      "joined",
-      "stored_outcome",
-      "followup_applied",
-      "followup_late",
-      "followup_lost",
-      "re_execution",
-      "re_execution_killed",
-      "abandoned_intent",
-      "contention_round",
-      "gate",
-      "storage_failed",
-    ]) {
-      expect(notes).toContain(name);
+  test("a history is the same when it is run again, and when its trace is read", () => {
+    const fingerprints = Array.from({ length: 20 }, (_, seed) => simulate({ seed }).fingerprint);
+    expect(new Set(fingerprints).size).toBe(fingerprints.length);
+    for (const [seed, fingerprint] of fingerprints.entries()) {
+      expect(fingerprintOf({ seed, isRead: true })).toBe(fingerprint);
     }
   });
 });
 
-test("handlers in record mode are confirmed from their own runs, and fall back", () => {
-  const told = { valid: 0, executed: 0 };
-  for (let seed = 1; seed <= 10; seed++) {
-    const recorded = new Set<string>();
-    for (const line of simulate({ seed, location: EdgeLocation }).tail) {
-      const caller = /request op\d+ (?:recorded|watched)\b.* \(t\/.*\) from caller (\d+)/.exec(line)?.[1];
-      if (caller !== undefined) recorded.add(caller);
-      const [, answered = "", kind] = /answer caller (\d+): (valid|executed)/.exec(line) ?? [];
-      if (recorded.has(answered)) told[kind as keyof typeof told]++;
-    }
+describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
+  test("each is caught by one of as many histories as it says", async () => {
+    const verdicts = await checkMutants(THREADS, 1, null);
+    expect(verdicts.map(({ name }) => name).toSorted()).toEqual(MUTANTS.map(({ name }) => name).toSorted());
+    expect(verdicts.filter(({ histories }) => histories === null)).toEqual([]);
+  });
+
+  test("what does not fit the source any more is no mutant", async () => {
+    const edits = [{ file: "server/lvi-core.ts", find: "no such text", replace: "" }];
+    await expect(firstCaught({ name: "none", within: 1, edits }, 1, 1)).rejects.toThrow("does not fit");
+  });
+});
+
+test("a history that is wrong is made smaller", async () => {
+  const mutant = MUTANTS.find(({ name }) => name === "absent units are not validated")!;
+  const { seed } = (await firstCaught(mutant, 1, mutant.within))!;
+  const { parts, dispose } = await loadMutant(mutant);
+  try {
+    const { weather } = simulate({ seed, parts });
+    const small = minimize(seed, parts);
+    expect(small.problems).not.toEqual([]);
+    expect(small.operations).toBeLessThan(weather.operations);
+    expect(small.without.length).toBeGreaterThan(5);
+    expect(small.result!.lines.length).toBeGreaterThan(0);
+  } finally {
+    await dispose();
   }
-  expect(told.valid).toBeGreaterThan(0);
-  expect(told.executed).toBeGreaterThan(0);
-});
-
-describe("wrong variants of the protocol are caught", () => {
-  test.each(MUTANTS)("$name", { timeout: 120_000 }, async (mutant) => {
-    const { core, dispose } = await loadMutant(mutant);
-    try {
-      const caught = (seed: number): boolean => {
-        try {
-          const location = seed % 2 === 0 ? EdgeLocation : ModelLocation;
-          return simulate({ seed, core, location }).problems.length > 0;
-        } catch {
-          // An invariant of the core, or of the driver.
-          return true;
-        }
-      };
-      let seed = 1;
-      while (seed <= MUTANT_SEEDS && !caught(seed)) seed++;
-      expect(seed).toBeLessThanOrEqual(MUTANT_SEEDS);
-    } finally {
-      await dispose();
-    }
-  });
-});
-
-describe("the checker itself", () => {
-  const encode = (seen: object): Uint8Array => new TextEncoder().encode(JSON.stringify(seen));
-  const operation = (name: string, invokedAt: number, answeredAt: number, seen: object, writes = false): Operation => ({
-    name,
-    executionId: name as Operation["executionId"],
-    invokedAt,
-    answeredAt,
-    outcome: { kind: "result", value: encode(seen) },
-    mustBeApplied: writes,
-  });
-  const applied = (name: string, commit: number, seen: object, keys: readonly string[]): Applied => ({
-    executionId: name as Applied["executionId"],
-    commitId: `00000001-00000000000${commit}` as Applied["commitId"],
-    outcome: { kind: "result", value: encode(seen) },
-    writes: keys.map((key) => ({ unit: `t/${key}` as never, value: new TextEncoder().encode(name) })),
-  });
-
-  test("accepts a serial history", () => {
-    const history = [operation("w", 1, 2, {}, true), operation("r", 3, 4, { a: "w" })];
-    expect(check(history, [applied("w", 1, {}, ["a"])])).toEqual([]);
-  });
-
-  test("finds a stale read after an answer", () => {
-    const history = [operation("w", 1, 2, {}, true), operation("r", 3, 4, { a: null })];
-    expect(check(history, [applied("w", 1, {}, ["a"])])).not.toEqual([]);
-  });
-
-  test("finds write skew", () => {
-    const history = [operation("v", 1, 3, { a: null }, true), operation("w", 2, 4, { b: null }, true)];
-    expect(check(history, [applied("v", 1, { a: null }, ["b"]), applied("w", 2, { b: null }, ["a"])])).not.toEqual([]);
-  });
-
-  test("finds a torn read", () => {
-    const history = [operation("w", 1, 4, {}, true), operation("r", 2, 3, { a: "w", b: null })];
-    expect(check(history, [applied("w", 1, {}, ["a", "b"])])).not.toEqual([]);
-  });
-
-  test("finds a lost write, a doubled write and two outcomes of one execution", () => {
-    expect(check([operation("w", 1, 2, {}, true)], [])).toEqual(["w was answered, but its writes are lost"]);
-    const twice = [applied("w", 1, {}, ["a"]), applied("w", 2, {}, ["a"])];
-    expect(check([operation("w", 1, 2, {}, true)], twice)).toContain("execution w was applied twice");
-    expect(check([operation("w", 1, 2, { b: null }, true)], [applied("w", 1, {}, ["a"])])).not.toEqual([]);
-  });
 });

@@ -15,7 +15,9 @@ export type StorageKind = StorageChoice["kind"];
 
 /** The failpoints that can be reached with a storage. */
 export function failpointsOf(storage: StorageKind): readonly string[] {
-  return ALL_FAILPOINTS.filter((name) => !name.startsWith(storage === "sqlite" ? "dynamo." : "sqlite."));
+  // Modules that nobody asks for are aged in the file.
+  const others = storage === "sqlite" ? /^dynamo\./ : /^(?:sqlite\.|storage\.module-remov)/;
+  return ALL_FAILPOINTS.filter((name) => !others.test(name));
 }
 
 export interface Crash {
@@ -27,7 +29,7 @@ export interface Crash {
   readonly starts: number;
   /** Calls that had their outcomes in this round. */
   readonly calls: number;
-  /** From when requests were taken again until nothing was pending, while the clients waited. */
+  /** From when requests were taken again, or a location was dead, until nothing was pending, while the clients waited. */
   readonly freedMs: number;
   readonly problems: readonly string[];
 }
@@ -86,6 +88,7 @@ class Round {
   /** Of a module that is registered only in this round. */
   readonly #accesses: number;
 
+  #freedMs = Infinity;
   readonly #onKilled: (deployment: Deployment) => void;
 
   constructor(
@@ -108,9 +111,10 @@ class Round {
     const callsBefore = this.#load.calls;
     this.#load.start();
     await this.#load.ended(CALLS_BEFORE);
+    // One that no location asks for.
+    if (this.#removesModules) await this.#register();
     const starts = name.startsWith("edge.") ? await this.#killLocations() : await this.#killServer();
-    // The clients wait, so that nobody's contention helps.
-    const freedMs = await this.#freed();
+    const freedMs = this.#freedMs;
     this.#load.goOn();
     await this.#load.stop();
     await this.#check();
@@ -134,6 +138,7 @@ class Round {
   async #killServer(): Promise<number | null> {
     for (let starts = 1; starts <= MOST_STARTS; starts++) {
       await this.#deployment.killServer();
+      if (this.#removesModules) this.#deployment.ageModules();
       const passed = Promise.withResolvers<"passed">();
       const reached = this.#deployment.serverAt(this.#failpoint, async () => {
         this.#provoke();
@@ -145,18 +150,29 @@ class Round {
       const isKilled = await this.#deployment.killServer();
       if (how === "reached" && isKilled) {
         this.#onKilled(this.#deployment);
-        await this.#deployment.startServer(null);
+        await this.#startUnarmed();
         return starts;
       }
       this.#load.goOn();
     }
-    await this.#deployment.startServer(null);
+    await this.#startUnarmed();
     return null;
+  }
+
+  async #startUnarmed(): Promise<void> {
+    await this.#deployment.startServer(null);
+    // That of the application may be among those that were removed.
+    if (this.#removesModules) await this.#deployment.registerApplication();
+    this.#freedMs = await this.#freed();
+  }
+
+  get #removesModules(): boolean {
+    return this.#failpoint.name.startsWith("storage.module-remov");
   }
 
   /** Whether a start that has come to listen has passed it. */
   get #isAtStart(): boolean {
-    return /^(?:start\.|dynamo\.adopted)/.test(this.#failpoint.name);
+    return /^(?:start\.|dynamo\.adopted|storage\.module-remov)/.test(this.#failpoint.name);
   }
 
   /** Does what no load does. */
@@ -179,14 +195,16 @@ class Round {
       const how = await Promise.race([this.#deployment.locationsAt(), passed]);
       this.#load.pause();
       const isKilled = await this.#deployment.killLocations();
-      await this.#deployment.startLocations(how === "reached" && isKilled ? null : this.#failpoint);
-      if (how === "reached" && isKilled) return starts;
+      const isThere = how === "reached" && isKilled;
+      if (isThere) this.#freedMs = await this.#freed();
+      await this.#deployment.startLocations(isThere ? null : this.#failpoint);
+      if (isThere) return starts;
       this.#load.goOn();
     }
     return null;
   }
 
-  /** How long until nothing is under way: no intent is pending, and so no lock is held. */
+  /** How long until nothing is under way while the clients wait, so that nobody's contention helps: no intent is pending, and so no lock is held. */
   async #freed(): Promise<number> {
     const sinceMs = performance.now();
     for (let poll = 0; poll < MOST_POLLS; poll++) {

@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import {
   encodeModuleContent,
@@ -193,7 +194,7 @@ export class Deployment {
     self = new Deployment(application, storage, folder, link);
     try {
       await self.startServer(null);
-      await self.registerModule(application.content);
+      await self.registerApplication();
       await self.startLocations(null);
     } catch (error) {
       await self.stop();
@@ -260,6 +261,18 @@ export class Deployment {
   /** SIGTERM: it drains. */
   drainServer(): void {
     this.#server?.child.kill("SIGTERM");
+  }
+
+  /** Registers the application once more. */
+  registerApplication(): Promise<number> {
+    return this.registerModule(this.#application.content);
+  }
+
+  /** As if nobody had asked for any module for long; with no server alive, on SQLite. */
+  ageModules(): void {
+    const database = new DatabaseSync(this.file);
+    database.exec("UPDATE modules SET used_at_ms = 0");
+    database.close();
   }
 
   /** Registers a module as `radical dev` and a deployment do. */
@@ -356,7 +369,7 @@ export class Deployment {
     }
   }
 
-  /** For storage that is a file. */
+  /** Of the storage, if it is one. */
   get file(): string {
     return join(this.#folder, "data.sqlite");
   }

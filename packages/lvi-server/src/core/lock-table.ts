@@ -146,6 +146,11 @@ export class LockTable<Owner extends object> {
     return this.#locks.get(unit)?.holders.get(owner);
   }
 
+  /** Who holds anything. */
+  owners(): Iterable<Owner> {
+    return this.#held.keys();
+  }
+
   heldBy(owner: Owner): ReadonlySet<UnitId> {
     return this.#held.get(owner) ?? new Set();
   }

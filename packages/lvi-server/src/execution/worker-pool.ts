@@ -71,6 +71,9 @@ const LONG_MS = 50;
 /** One run alone crowds nobody, also where there is one worker only. */
 const MIN_CROWD = 2;
 
+/** Most threads that are kept to take the place of others: each takes memory, and none takes time. */
+const MAX_SPARES = 4;
+
 /** Pause before a thread is replaced that ended before it was up. */
 const RESTART_MS = 200;
 
@@ -93,16 +96,15 @@ export class WorkerPool implements Executor {
   /** Those that take tasks from the queue. */
   readonly #lane = new Set<Thread>();
   readonly #aside = new Set<Thread>();
-  /** Up already when a place in the lane is to be taken. */
-  #spare: Thread | null = null;
+  /** Up already when a place in the lane is to be taken, as a rule. */
+  readonly #spares = new Set<Thread>();
   readonly #queue = new FairQueue<Waiting>();
   readonly #contents = new Map<ModuleHash, Promise<Uint8Array>>();
   #closed = false;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    for (let i = 0; i < options.workers; i++) this.#lane.add(this.#thread());
-    this.#spare = this.#thread();
+    this.#fillLane();
   }
 
   get load(): WorkerLoad {
@@ -122,7 +124,7 @@ export class WorkerPool implements Executor {
   async close(): Promise<void> {
     this.#closed = true;
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next.resolve(SHUTTING_DOWN);
-    const threads = [...this.#lane, ...this.#aside, ...(this.#spare === null ? [] : [this.#spare])];
+    const threads = [...this.#lane, ...this.#aside, ...this.#spares];
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 
@@ -234,7 +236,7 @@ export class WorkerPool implements Executor {
     if (running === null) return;
     thread.running = null;
     if (this.#aside.delete(thread)) {
-      if (this.#spare === null) this.#spare = thread;
+      if (this.#spares.size < this.#sparesWanted) this.#spares.add(thread);
       else void thread.worker.terminate();
     }
     this.#settle(running, result);
@@ -243,9 +245,7 @@ export class WorkerPool implements Executor {
 
   /** The thread goes, with what it runs. */
   #end(thread: Thread, result: ExecutionResult): void {
-    const known = this.#lane.delete(thread) || this.#aside.delete(thread) || this.#spare === thread;
-    if (!known) return;
-    if (this.#spare === thread) this.#spare = null;
+    if (!this.#lane.delete(thread) && !this.#aside.delete(thread) && !this.#spares.delete(thread)) return;
     void thread.worker.terminate();
     const { running } = thread;
     thread.running = null;
@@ -269,11 +269,16 @@ export class WorkerPool implements Executor {
   #fillLane(): void {
     if (this.#closed) return;
     while (this.#lane.size < this.#options.workers) {
-      this.#lane.add(this.#spare ?? this.#thread());
-      this.#spare = null;
+      const [spare] = this.#spares;
+      if (spare !== undefined) this.#spares.delete(spare);
+      this.#lane.add(spare ?? this.#thread());
     }
-    this.#spare ??= this.#thread();
+    while (this.#spares.size < this.#sparesWanted) this.#spares.add(this.#thread());
     this.#dispatch();
+  }
+
+  get #sparesWanted(): number {
+    return Math.min(this.#options.workers, MAX_SPARES);
   }
 
   #thread(): Thread {

@@ -1,0 +1,125 @@
+/** Many histories at once, in threads, each run twice; and what came of them together. */
+import { Worker } from "node:worker_threads";
+import type { FaultName } from "./faults.ts";
+import { fingerprintOf, simulate } from "./simulate.ts";
+
+/** Seeds `from`, `from + step`, … below `to`. */
+export interface Seeds {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+}
+
+export interface Found {
+  readonly seed: number;
+  readonly problems: readonly string[];
+}
+
+/** What some histories came to. */
+export interface Tally {
+  readonly histories: number;
+  readonly answered: number;
+  readonly applied: number;
+  readonly found: readonly Found[];
+  readonly counts: ReadonlyMap<FaultName, number>;
+  /** How often the server's core noted what. */
+  readonly notes: ReadonlyMap<string, number>;
+}
+
+/** So often a thread says how far it is. */
+const REPORTED = 100;
+
+/** Runs histories in a thread of its own; a tally for every few of them, until one is wrong. */
+export async function* tallies(seeds: Seeds): AsyncGenerator<Tally> {
+  const worker = new Worker(new URL("batch-worker.ts", import.meta.url), {
+    workerData: seeds,
+    execArgv: ["--conditions=source"],
+  });
+  const waiting: Tally[] = [];
+  let isOver = false;
+  const errors: Error[] = [];
+  let wake = (): void => {};
+  worker.on("message", (tally: Tally) => {
+    waiting.push(tally);
+    wake();
+  });
+  worker.on("error", (reason: Error) => {
+    errors.push(reason);
+    wake();
+  });
+  worker.on("exit", () => {
+    isOver = true;
+    wake();
+  });
+  try {
+    for (;;) {
+      const next = waiting.shift();
+      if (next !== undefined) yield next;
+      else if (errors[0] !== undefined) throw errors[0];
+      else if (isOver) return;
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** All histories of a batch, in threads. */
+export async function runBatch(first: number, histories: number, threads: number): Promise<Tally> {
+  const parts = await Promise.all(
+    Array.from({ length: threads }, async (_, thread) => {
+      const seeds = { from: first + thread, to: first + histories, step: threads };
+      const all: Tally[] = [];
+      for await (const tally of tallies(seeds)) all.push(tally);
+      return all;
+    }),
+  );
+  return together(parts.flat());
+}
+
+export function together(all: readonly Tally[]): Tally {
+  const sum = (count: (tally: Tally) => number): number => all.reduce((total, tally) => total + count(tally), 0);
+  return {
+    histories: sum(({ histories }) => histories),
+    answered: sum(({ answered }) => answered),
+    applied: sum(({ applied }) => applied),
+    found: all.flatMap(({ found }) => found),
+    counts: sumOf(all.map(({ counts }) => counts)),
+    notes: sumOf(all.map(({ notes }) => notes)),
+  };
+}
+
+function sumOf<Name>(maps: readonly ReadonlyMap<Name, number>[]): ReadonlyMap<Name, number> {
+  const sums = new Map<Name, number>();
+  for (const map of maps) for (const [name, count] of map) sums.set(name, (sums.get(name) ?? 0) + count);
+  return sums;
+}
+
+/** The histories of some seeds one after the other, in this thread; ends after one that is wrong. */
+export function* run({ from, to, step }: Seeds): Generator<Tally> {
+  let some: Tally[] = [];
+  for (let seed = from; seed < to; seed += step) {
+    const tally = runTwice(seed);
+    some.push(tally);
+    if (some.length < REPORTED && tally.found.length === 0) continue;
+    yield together(some);
+    some = [];
+    if (tally.found.length > 0) return;
+  }
+  yield together(some);
+}
+
+function runTwice(seed: number): Tally {
+  try {
+    const { problems, fingerprint, answered, applied, counts, notes } = simulate({ seed });
+    const all = [...problems];
+    if (fingerprintOf({ seed }) !== fingerprint) all.push("the second run of the seed took another way");
+    const found = all.length === 0 ? [] : [{ seed, problems: all }];
+    return { histories: 1, answered, applied, found, counts: new Map(counts.entries()), notes };
+  } catch (error) {
+    // An invariant of the core, or of its driver.
+    const problems = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+    return { histories: 1, answered: 0, applied: 0, found: [{ seed, problems }], counts: new Map(), notes: new Map() };
+  }
+}

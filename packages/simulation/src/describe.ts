@@ -1,0 +1,132 @@
+/** Events and effects of the cores as lines of a trace. */
+import type { Effect, Event } from "@radical/lvi-server";
+import type { AccessedUnit, CommitId, ExecutionId } from "@radical/protocol";
+import type { Effect as LocationEffect } from "@radical/runtime/core";
+
+export function describeEvent(event: Event): string {
+  switch (event.kind) {
+    case "lvi-request": {
+      const { executionId, handler, units, retained, attempt, seen } = event.request;
+      const set = units?.map(describeAccess).join(", ") ?? "no set";
+      const kept = retained ? ", to be kept" : "";
+      return `gets request ${event.caller}: ${shortId(executionId)} ${handler}, attempt ${attempt}, seen ${seen === null ? "nothing" : shortCommit(seen)}${kept}: ${set}`;
+    }
+    case "followup":
+      return `gets followup ${event.caller}: ${shortId(event.followup.executionId)} ${shortCommit(event.followup.commitId)}`;
+    case "executed":
+      return `has run ${event.run}: ${event.result.kind}`;
+    case "storage-failed":
+      return `hears of operation ${event.operation}: failed, effect ${event.effect}`;
+    case "intent-stored":
+    case "completed":
+      return `hears of operation ${event.operation}: ${event.result.kind}`;
+    case "loaded":
+    case "looked-up":
+      return `hears of operation ${event.operation}: ${event.kind}`;
+    case "lease-renewed":
+      return `hears of operation ${event.operation}: the lease is ${event.isHeld ? "held" : "lost"}`;
+    case "clock":
+      return "has something due";
+    case "module-registered":
+    case "collect":
+    case "drain":
+      return `gets ${event.kind}`;
+  }
+}
+
+export function describeEffect(effect: Effect): string {
+  switch (effect.kind) {
+    case "reply": {
+      const { reply } = effect;
+      const what = `answers request ${effect.caller}: ${reply.kind}`;
+      const after = effect.after === null ? "" : `, operation ${effect.after} being durable`;
+      switch (reply.kind) {
+        case "valid":
+          return `${what}${reply.commitId === null ? "" : `, commit id ${shortCommit(reply.commitId)}`}${after}`;
+        case "executed": {
+          const repairs = reply.repairs.map(({ unit, entry }) => `${unit}@${shortCommit(entry.version.commitId)}`);
+          return `${what}, ${reply.cause}${repairs.length === 0 ? "" : `, repairs ${repairs.join(" ")}`}${after}`;
+        }
+        case "refused":
+          return `${what}, ${reply.code}`;
+      }
+    }
+    case "followup-reply":
+      return `answers followup ${effect.caller}: ${effect.result}`;
+    case "look-up":
+      return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
+    case "load":
+      return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
+    case "store-intent":
+      return `stores the intent of ${shortId(effect.intent.executionId)}, commit id ${shortCommit(effect.intent.commitId)}, operation ${effect.operation}`;
+    case "complete": {
+      const { executionId, commitId, writes } = effect.completion;
+      const units = writes.length === 0 ? "no writes" : writes.map(({ unit }) => unit).join(" ");
+      const expected = effect.expects === "new" ? "if it is new" : "if its intent is pending";
+      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}`;
+    }
+    case "execute":
+      return `starts run ${effect.run} ${ACCESS[effect.task.access.kind]}, on ${[...effect.task.snapshot.keys()].join(" ") || "nothing"}`;
+    case "note": {
+      const { name, executionId, detail, cause, units } = effect.note;
+      const about = [executionId === undefined ? undefined : shortId(executionId), cause, units?.join(" "), detail];
+      return ["notes", name, ...about.filter((part) => part !== undefined)].join(" ");
+    }
+    case "renew-lease":
+      return `renews the lease, operation ${effect.operation}`;
+    case "halt":
+      return `halts: ${effect.reason}`;
+    case "collect":
+      return effect.kind;
+  }
+}
+
+const ACCESS = {
+  declared: "of f under its set",
+  derive: "of f^rw and f",
+  record: "of f in record mode",
+} as const;
+
+function describeAccess(accessed: AccessedUnit): string {
+  if (accessed.mode === "write") return `${accessed.unit} write`;
+  const { version } = accessed;
+  const known =
+    version === null ? "unknown" : `${version.hash === null ? "absent " : ""}@${shortCommit(version.commitId)}`;
+  return `${accessed.unit} ${accessed.mode} ${known}`;
+}
+
+/** Epoch and sequence. */
+function shortCommit(id: CommitId): string {
+  const [epoch, sequence] = id.split("-") as [string, string];
+  return `${Number.parseInt(epoch, 16)}-${Number.parseInt(sequence, 16)}`;
+}
+
+/** Executions are numbered like operations. */
+export function shortId(id: ExecutionId): string {
+  return `op${Number.parseInt(id, 16)}`;
+}
+
+export function describeLocationEffect(effect: LocationEffect): string {
+  switch (effect.kind) {
+    case "send":
+      return `sends attempt ${effect.request.attempt}, ${effect.request.units?.map(describeAccess).join(", ") ?? "without a set"}`;
+    case "answer": {
+      const { answer } = effect;
+      return `answers: ${answer.kind === "outcome" ? `${answer.path} ${answer.cause}` : answer.code}`;
+    }
+    case "fetch":
+      return `fetches ${effect.units.join(" ")}`;
+    case "put":
+      return `puts into its cache ${effect.entries.map(({ unit, entry }) => `${unit}@${shortCommit(entry.version.commitId)}`).join(" ")}`;
+    case "follow":
+      return `follows up ${shortCommit(effect.followup.commitId)}`;
+    case "wait":
+      return `waits ${effect.ms} ms before ${effect.before}`;
+    case "warn":
+      return `warns ${effect.code}`;
+    case "derive":
+    case "record":
+    case "speculate":
+      return `${effect.kind}s`;
+  }
+}

@@ -1,0 +1,100 @@
+/** The faults that the simulation injects, by name, and a count of each: a fault that never fires proves nothing. */
+import type { Effect } from "@radical/lvi-server";
+import type { Effect as LocationEffect } from "@radical/runtime/core";
+
+/** Effects of the server's core before which its process may end. Those it may end after are before the next one. */
+export const SERVER_EFFECTS = [
+  "reply",
+  "followup-reply",
+  "look-up",
+  "load",
+  "store-intent",
+  "complete",
+  "renew-lease",
+  "execute",
+  "collect",
+] as const satisfies readonly Effect["kind"][];
+
+/** Effects of a location's core before which its process may end. */
+export const LOCATION_EFFECTS = [
+  "derive",
+  "record",
+  "fetch",
+  "send",
+  "speculate",
+  "answer",
+  "put",
+  "follow",
+  "wait",
+] as const satisfies readonly LocationEffect["kind"][];
+
+type CrashPoint =
+  | `server ends before ${(typeof SERVER_EFFECTS)[number]}`
+  | `location ends before ${(typeof LOCATION_EFFECTS)[number]}`;
+
+const CRASH_POINTS: readonly CrashPoint[] = [
+  ...SERVER_EFFECTS.map((kind) => `server ends before ${kind}` as const),
+  ...LOCATION_EFFECTS.map((kind) => `location ends before ${kind}` as const),
+];
+
+export const FAULTS = [
+  // The network.
+  "message delayed for long",
+  "message dropped",
+  "message duplicated",
+  "message overtaken",
+  "partition",
+  "partition in one direction",
+  // Storage.
+  "storage slow",
+  "storage failed, nothing done",
+  "storage gave no answer, nothing done",
+  "storage gave no answer, done",
+  "load that misses a write beside it",
+  "intent arrived after a takeover",
+  // Servers.
+  "server killed",
+  "server stopped and continued",
+  "server elected",
+  "handler killed near storage",
+  "handler crowded out near storage",
+  "clock of a server set",
+  "clock of a server runs at another rate",
+  "done intents collected",
+  "module without use removed",
+  // Locations.
+  "location killed",
+  "clock of a location set",
+  "clock of a location runs at another rate",
+  "cache lost",
+  "cache rolled back",
+  "cache torn",
+  "cache garbled",
+  "cache of another history",
+  "followup outside its intent",
+  "module not known to the primary",
+  "module older than the newest",
+  // Clients.
+  "client asked again elsewhere",
+  "client asked at two locations at once",
+  "client disconnected",
+  ...CRASH_POINTS,
+] as const;
+
+export type FaultName = (typeof FAULTS)[number];
+
+export class FaultCounts {
+  readonly #counts = new Map<FaultName, number>();
+
+  add(name: FaultName): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  get(name: FaultName): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  entries(): readonly (readonly [FaultName, number])[] {
+    return [...this.#counts];
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A smaller case of a history that is wrong: fewer operations, and without the faults that it does not need. Every
+ * change of the weather changes what happens, so a few seeds are tried with each.
+ */
+import { type Parts, simulate, type SimulationResult } from "./simulate.ts";
+import { Random } from "./random.ts";
+import { type Weather, weatherOf } from "./weather.ts";
+
+export interface SmallCase {
+  readonly seed: number;
+  /** What was left out of the seed's weather. */
+  readonly without: readonly string[];
+  readonly operations: number;
+  /** The history of the case, with its trace; null: it throws. */
+  readonly result: SimulationResult | null;
+  readonly problems: readonly string[];
+}
+
+/** Seeds tried after each change. */
+const TRIED = 60;
+
+const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
+  drops: (weather) => ({ ...weather, network: { ...weather.network, drop: 0 } }),
+  duplicates: (weather) => ({ ...weather, network: { ...weather.network, duplicate: 0 } }),
+  "late messages": (weather) => ({ ...weather, network: { ...weather.network, late: 0 } }),
+  "storage failures": (weather) => ({ ...weather, storage: { ...weather.storage, failure: 0, lostAnswer: 0 } }),
+  "slow storage": (weather) => ({ ...weather, storage: { ...weather.storage, late: 0 } }),
+  "servers that end": (weather) => ({ ...weather, serverEnd: 0, trouble: { ...weather.trouble, serverKilled: null } }),
+  "servers that stop": (weather) => ({
+    ...weather,
+    serverFreeze: 0,
+    trouble: { ...weather.trouble, serverStopped: null },
+  }),
+  "a second server": (weather) => ({ ...weather, servers: 1 }),
+  partitions: (weather) => ({ ...weather, trouble: { ...weather.trouble, partition: null } }),
+  "clocks that are set": (weather) => ({
+    ...weather,
+    trouble: { ...weather.trouble, serverClock: null, locationClock: null },
+  }),
+  "clocks that drift": (weather) => ({ ...weather, drift: 0 }),
+  "locations that end": (weather) => ({
+    ...weather,
+    locationEnd: 0,
+    trouble: { ...weather.trouble, locationKilled: null },
+  }),
+  "disturbed caches": (weather) => ({ ...weather, trouble: { ...weather.trouble, cache: null } }),
+  "killed handlers": (weather) => ({ ...weather, kill: 0 }),
+  "followups outside their intents": (weather) => ({ ...weather, spoil: 0 }),
+  "a deployment": (weather) => ({ ...weather, deploys: false }),
+  collection: (weather) => ({ ...weather, collectMs: null }),
+  disconnects: (weather) => ({ ...weather, disconnect: 0 }),
+  "chosen ids": (weather) => ({ ...weather, retained: 0 }),
+};
+
+export function minimize(seed: number, parts?: Parts): SmallCase {
+  const original = weatherOf(new Random(seed), null);
+  let best = attempt(seed, [], original.operations);
+  for (const name of Object.keys(CHANGES)) {
+    const without = [...best.without, name];
+    for (let next = 0; next < TRIED; next++) {
+      const smaller = attempt(next === 0 ? best.seed : seed + next, without, best.operations);
+      if (smaller.problems.length === 0) continue;
+      best = smaller;
+      break;
+    }
+  }
+  for (let operations = 1; operations < best.operations; operations++) {
+    const smaller = attempt(best.seed, best.without, operations);
+    if (smaller.problems.length > 0) return smaller;
+  }
+  return best;
+
+  function attempt(of: number, without: readonly string[], operations: number): SmallCase {
+    const change = (weather: Weather): Weather => ({
+      ...without.reduce((changed, each) => CHANGES[each]!(changed), weather),
+      operations,
+    });
+    const kind = of === seed ? {} : { weather: original.name };
+    try {
+      const options = { seed: of, change, ...kind, ...(parts === undefined ? {} : { parts }) };
+      const { problems } = simulate(options);
+      const result = problems.length === 0 ? null : simulate({ ...options, isRead: true });
+      return { seed: of, without, operations, result, problems };
+    } catch (error) {
+      return { seed: of, without, operations, result: null, problems: [String(error)] };
+    }
+  }
+}

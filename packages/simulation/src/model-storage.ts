@@ -1,0 +1,120 @@
+/** Primary storage in the simulation: what the port of the LVI server promises, in memory that survives its servers. */
+import type { CompleteResult, Completion, Intent, IntentRecord, Lease, StoreResult } from "@radical/lvi-server";
+import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
+import { MODULES } from "./programs.ts";
+
+/** What storage applied, in order: the truth that checkers compare with. */
+export interface Applied {
+  readonly executionId: ExecutionId;
+  readonly commitId: CommitId;
+  readonly module: ModuleHash;
+  readonly environment: Environment;
+  readonly outcome: Outcome;
+  readonly writes: Completion["writes"];
+}
+
+interface StoredItem {
+  readonly commitId: CommitId;
+  readonly value: Uint8Array;
+}
+
+export class ModelStorage {
+  lease: Lease = { epoch: 0, beat: 0, termMs: 0 };
+  /** The epoch that has read the pending intents. */
+  #recovered = 0;
+  readonly items = new Map<UnitId, StoredItem>();
+  readonly intents = new Map<ExecutionId, IntentRecord>();
+  /** When each was last used, as storage was told. */
+  readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
+  readonly applied: Applied[] = [];
+  /** Whether an intent that an earlier server sent is refused as soon as the lease is another's, or only not found later. */
+  readonly #fencesIntents: boolean;
+  /** Intents that arrived after a successor had looked: they count as not there. */
+  ghosts = 0;
+
+  constructor(fencesIntents: boolean) {
+    this.#fencesIntents = fencesIntents;
+  }
+
+  acquireLease(seen: Lease, termMs: number): Lease | null {
+    const { epoch, beat } = this.lease;
+    if (epoch !== seen.epoch || beat !== seen.beat) return null;
+    return (this.lease = { epoch: epoch + 1, beat: 0, termMs });
+  }
+
+  renewLease(epoch: number, termMs: number): boolean {
+    if (epoch !== this.lease.epoch) return false;
+    this.lease = { epoch, beat: this.lease.beat + 1, termMs };
+    return true;
+  }
+
+  recover(epoch: number): readonly Intent[] | null {
+    if (epoch !== this.lease.epoch) return null;
+    this.#recovered = epoch;
+    const pending: Intent[] = [];
+    for (const record of this.intents.values()) if (record.state === "pending") pending.push(record.intent);
+    return pending;
+  }
+
+  lookUp(id: ExecutionId): IntentRecord | null {
+    return this.intents.get(id) ?? null;
+  }
+
+  load(units: readonly UnitId[]): ReadonlyMap<UnitId, StoredItem> {
+    const found = new Map<UnitId, StoredItem>();
+    for (const unit of units) {
+      const item = this.items.get(unit);
+      if (item !== undefined) found.set(unit, item);
+    }
+    return found;
+  }
+
+  storeIntent(epoch: number, intent: Intent): StoreResult {
+    if (this.#fencesIntents && epoch !== this.lease.epoch) return { kind: "fenced" };
+    if (epoch < this.#recovered) {
+      this.ghosts++;
+      return { kind: "stored" };
+    }
+    const record = this.intents.get(intent.executionId);
+    if (record !== undefined) return { kind: "exists", record };
+    this.intents.set(intent.executionId, { state: "pending", intent });
+    return { kind: "stored" };
+  }
+
+  complete(epoch: number, expects: "pending" | "new", completion: Completion): CompleteResult {
+    if (epoch !== this.lease.epoch) return { kind: "fenced" };
+    const record = this.intents.get(completion.executionId);
+    if (expects === "new" ? record !== undefined : record?.state !== "pending")
+      return { kind: "exists", record: record ?? null };
+    const { writes, environment, ...done } = completion;
+    const { executionId, commitId, module, outcome } = completion;
+    this.intents.set(executionId, { state: "done", done });
+    this.applied.push({ executionId, commitId, module, environment, outcome, writes });
+    for (const { unit, value } of writes) {
+      if (value === null) this.items.delete(unit);
+      else this.items.set(unit, { commitId, value });
+    }
+    return { kind: "applied" };
+  }
+
+  collect(doneBeforeMs: number, limit: number): number {
+    let count = 0;
+    for (const [id, record] of this.intents) {
+      if (record.state !== "done" || record.done.doneAtMs >= doneBeforeMs) continue;
+      if (count === limit) break;
+      this.intents.delete(id);
+      count++;
+    }
+    return count;
+  }
+
+  useModule(module: ModuleHash, usedAtMs: number): void {
+    if (this.modules.has(module)) this.modules.set(module, usedAtMs);
+  }
+
+  removeModule(epoch: number, module: ModuleHash, usedAtMs: number): boolean {
+    const storedAtMs = this.modules.get(module);
+    if (epoch !== this.lease.epoch || storedAtMs === undefined || storedAtMs > usedAtMs) return false;
+    return this.modules.delete(module);
+  }
+}

@@ -1,0 +1,38 @@
+/** The mutation check: all mutants, in threads. */
+import { Worker } from "node:worker_threads";
+
+export interface MutationTask {
+  readonly thread: number;
+  readonly threads: number;
+  /** The first seed. */
+  readonly from: number;
+  /** How many histories each mutant gets; null: as many as it says. */
+  readonly most: number | null;
+}
+
+export interface Verdict {
+  readonly name: string;
+  /** How many histories it took to catch it; null: it was not caught. */
+  readonly histories: number | null;
+  readonly problem: string | null;
+}
+
+export async function checkMutants(threads: number, from: number, most: number | null): Promise<readonly Verdict[]> {
+  const parts = await Promise.all(
+    Array.from({ length: threads }, (_, thread) => verdictsOf({ thread, threads, from, most })),
+  );
+  return parts.flat();
+}
+
+function verdictsOf(task: MutationTask): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  const worker = new Worker(new URL("mutation-worker.ts", import.meta.url), {
+    workerData: task,
+    execArgv: ["--conditions=source"],
+  });
+  worker.on("message", (verdict: Verdict) => verdicts.push(verdict));
+  return new Promise((resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("exit", () => resolve(verdicts));
+  });
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { loadMutant, MUTANTS } from "./mutants.ts";
+import { withMutantTable } from "./pages.ts";
+import { PARTS } from "./simulate.ts";
+import { transcripts } from "./stories.ts";
+
+const page = (name: string): string =>
+  readFileSync(new URL(`../../../docs/internals/${name}`, import.meta.url), "utf8");
+
+test("the transcripts in the documents are what the cores do", () => {
+  expect(transcripts()).toBe(page("transcripts.md"));
+});
+
+test.each(MUTANTS)("the variant fits its source: $name", async (mutant) => {
+  const { parts, dispose } = await loadMutant(mutant);
+  await dispose();
+  expect(parts).not.toEqual(PARTS);
+});
+
+test("the variants in the documents are those that are tried", () => {
+  const verification = page("verification.md");
+  expect(verification).toContain("<!-- mutants -->\n\n| variant |");
+  expect(withMutantTable(verification)).toBe(verification);
+});

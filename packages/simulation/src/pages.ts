@@ -1,0 +1,13 @@
+/** What the documents say about the simulation, from the simulation itself. */
+import { MUTANTS } from "./mutants.ts";
+
+/** The table of wrong variants. */
+function mutantTable(): string {
+  const rows = MUTANTS.map(({ name, within, weather }) => `| ${name} | ${within} | ${weather ?? ""} |`);
+  return ["| variant | histories | of |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** `docs/internals/verification.md` with its table. */
+export function withMutantTable(page: string): string {
+  return page.replace(/(<!-- mutants -->\n).*(<!-- \/mutants -->)/s, `$1\n${mutantTable()}\n\n$2`);
+}

@@ -1,0 +1,485 @@
+/**
+ * An LVI server in the simulation: the driver of the real protocol core, with virtual time, over a modelled storage that
+ * is slow, fails, loses answers, and survives the crashes of the server. It decides nothing but when it dies.
+ */
+import {
+  type Candidate,
+  type CandidateEffect,
+  type CandidateEvent,
+  type CoreOptions,
+  DEFAULT_CORE_OPTIONS,
+  type Effect,
+  type Event,
+  executeTask,
+  type ExecutionResult,
+  type HeldLease,
+  type Intent,
+  type LviCore,
+  type NoteName,
+  type Now,
+  type Recovered,
+} from "@radical/lvi-server";
+import type { ExecutionId, LviReply, ModuleHash, UnitId } from "@radical/protocol";
+import type { Clock } from "./clock.ts";
+import { describeEffect, describeEvent, shortId } from "./describe.ts";
+import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
+import type { ModelStorage } from "./model-storage.ts";
+import type { ToLocation, ToPrimary } from "./network.ts";
+import { MODULES, PLANS, primaryHost } from "./programs.ts";
+import type { Trace } from "./trace.ts";
+
+/** The protocol core, or a wrong variant of it. */
+export interface CoreClasses {
+  readonly LviCore: new (options: CoreOptions, recovered: Recovered, now: Now) => LviCore;
+  readonly Candidate: new (termMs: number) => Candidate;
+}
+
+/** Probabilities of storage's faults, and its longest usual delay. */
+export interface StorageFaults {
+  readonly maxDelayMs: number;
+  readonly failure: number;
+  readonly lostAnswer: number;
+  /** Of operations that are on their way for long, and how long at most. */
+  readonly late: number;
+  readonly lateMs: number;
+}
+
+/** What goes wrong with a server by itself. It changes when all is to become quiet. */
+export interface ServerFaults {
+  storage: StorageFaults;
+  /** Probability that the process ends before an effect. */
+  end: number;
+  /** Probability that it is stopped for a while just after an effect. */
+  freeze: number;
+  /** Probability that a run of a handler is killed. */
+  kill: number;
+}
+
+export interface ServerOptions {
+  readonly index: number;
+  readonly core: CoreClasses;
+  readonly coreOptions: Partial<CoreOptions>;
+  readonly clock: Clock;
+  readonly storage: ModelStorage;
+  /** Nobody else knows the storage: the lease needs no renewal. */
+  readonly isAlone?: boolean;
+  readonly termMs: number;
+  /** How far the rate of its clock is from the true one at most. */
+  readonly drift: number;
+  readonly faults: ServerFaults;
+  readonly counts: FaultCounts;
+  readonly trace: Trace;
+  readonly send: (message: ToLocation) => void;
+  readonly note: (name: NoteName) => void;
+}
+
+interface Caller {
+  readonly executionId: ExecutionId;
+  readonly answer: (reply: LviReply) => void;
+}
+
+type StoredItems = ReturnType<ModelStorage["load"]>;
+
+/** One life of a server process. */
+interface Life {
+  core: LviCore | null;
+  epoch: number;
+  readonly callers: Map<number, Caller>;
+  /** Executions whose completion is on its way to storage, by operation. */
+  readonly completing: Map<number, ExecutionId>;
+  wakeAtMs: number | null;
+}
+
+const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
+  SERVER_EFFECTS.map((kind) => [kind, `server ends before ${kind}`]),
+);
+/** Events after which an execution may have ended. */
+const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
+/** Names the followups of all callers together: nobody waits for their answers. */
+const NOBODY: Caller = { executionId: "" as ExecutionId, answer: () => {} };
+
+export class Server {
+  readonly index: number;
+  readonly problems: string[] = [];
+  readonly #options: ServerOptions;
+  readonly #rate: number;
+  /** Null between a crash and the restart. */
+  #life: Life | null = null;
+  #callers = 0;
+  /** What is to be done when the process goes on; null: it runs. */
+  #stopped: (() => void)[] | null = null;
+  wallOffsetMs = 0;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.index = options.index;
+    const { clock, drift, counts } = options;
+    this.#rate = drift === 0 ? 1 : 1 + (drift * (clock.random.below(201) - 100)) / 100;
+    if (this.#rate !== 1) counts.add("clock of a server runs at another rate");
+  }
+
+  get isUp(): boolean {
+    return this.#life !== null;
+  }
+
+  get isServing(): boolean {
+    return (this.#life?.core ?? null) !== null;
+  }
+
+  get isIdle(): boolean {
+    return this.#life?.core?.isIdle === true;
+  }
+
+  get #now(): Now {
+    const { nowMs } = this.#options.clock;
+    return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
+  }
+
+  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(): void {
+    const { isAlone, core, termMs, storage } = this.#options;
+    this.#write(() => "starts");
+    this.#life = { core: null, epoch: 0, callers: new Map(), completing: new Map(), wakeAtMs: null };
+    if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
+    const candidate = new core.Candidate(termMs);
+    this.#stand(candidate, candidate.start());
+  }
+
+  /** Waits for the lease. */
+  #stand(candidate: Candidate, effect: CandidateEffect): void {
+    const { storage, counts } = this.#options;
+    const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
+    const failed = (): void => next({ kind: "failed" });
+    switch (effect.kind) {
+      case "read":
+        return this.#ask(
+          () => storage.lease,
+          (lease) => next({ kind: "read", lease }),
+          failed,
+        );
+      case "acquire":
+        return this.#ask(
+          () => storage.acquireLease(effect.seen, effect.termMs),
+          (lease) => next({ kind: "acquired", lease }),
+          failed,
+        );
+      case "wait":
+        return this.#after(effect.ms, () => next({ kind: "waited" }));
+      case "elected":
+        counts.add("server elected");
+        return this.#serve(effect.lease.epoch, effect.lease);
+    }
+  }
+
+  #serve(epoch: number, lease: HeldLease | null): void {
+    const { core, coreOptions, storage } = this.#options;
+    const begin = (pending: readonly Intent[] | null): void => {
+      // Another one has the lease already: the process ends, and is started again.
+      if (pending === null) return this.#end();
+      this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
+      const life = this.#life!;
+      life.epoch = epoch;
+      const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
+      const recovered: Recovered = { epoch, pending, lease, modules, moduleUses: new Map(storage.modules) };
+      life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
+      this.#wake();
+    };
+    if (lease === null) return begin(storage.recover(epoch));
+    this.#ask(
+      () => storage.recover(epoch),
+      begin,
+      () => this.#end(),
+    );
+  }
+
+  /** The process ends by itself, and is started again. */
+  #end(): void {
+    this.kill(100);
+  }
+
+  /** Memory is lost; what was sent to storage may still arrive there. */
+  kill(downMs: number): void {
+    this.#write(() => "ends");
+    this.#life = null;
+    this.#stopped = null;
+    this.#options.clock.after(downMs, () => this.start());
+  }
+
+  stop(ms: number): void {
+    if (this.#stopped !== null) return;
+    this.#write(() => "is stopped");
+    const waiting: (() => void)[] = [];
+    this.#stopped = waiting;
+    this.#options.clock.after(ms, () => {
+      if (this.#stopped !== waiting) return;
+      this.#write(() => "goes on");
+      this.#stopped = null;
+      // Timers and answers that have come meanwhile are met in any order.
+      for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
+    });
+  }
+
+  /** Does something in this life only, and not while the process is stopped. */
+  #inThisLife(run: () => void): () => void {
+    const life = this.#life;
+    return () => {
+      if (this.#life !== life) return;
+      if (this.#stopped === null) run();
+      else this.#stopped.push(this.#inThisLife(run));
+    };
+  }
+
+  /** After a time by this server's clock. */
+  #after(ms: number, run: () => void): void {
+    this.#options.clock.after(Math.ceil(ms / this.#rate), this.#inThisLife(run));
+  }
+
+  // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  receive(from: number, message: ToPrimary): void {
+    this.#inThisLife(() => {
+      const { callers } = this.#life!;
+      const caller = ++this.#callers;
+      if (message.kind === "followup") {
+        callers.set(caller, NOBODY);
+        return this.#step({ kind: "followup", caller, followup: message.followup });
+      }
+      const { request, sending, signedAtMs } = message;
+      const { coreOptions, storage, counts, send } = this.#options;
+      const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
+      if (Math.abs(signedAtMs - this.#now.wallMs) > windowMs) return;
+      if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
+      const { executionId } = request;
+      callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
+      this.#step({ kind: "lvi-request", caller, request });
+    })();
+  }
+
+  register(module: ModuleHash): void {
+    if (!this.isServing) return;
+    this.#inThisLife(() => this.#step({ kind: "module-registered", module, plans: PLANS }))();
+  }
+
+  collect(): void {
+    if (this.isServing) this.#inThisLife(() => this.#step({ kind: "collect" }))();
+  }
+
+  #step(event: Event): void {
+    const { trace, clock, faults, counts } = this.#options;
+    const life = this.#life;
+    const core = life?.core ?? null;
+    if (life === null || core === null) throw new Error("an event for a server that does not serve");
+    trace.mix(event.kind.length * 31 + this.index);
+    this.#write(() => describeEvent(event));
+    // As the real driver: a reply that must wait for an operation leaves in the step that hears of its success.
+    const durable = event.kind === "intent-stored" || event.kind === "completed" ? event.operation : null;
+    for (const effect of core.step(this.#now, event)) {
+      trace.mix(effect.kind.length);
+      if (faults.end > 0 && clock.random.chance(faults.end)) {
+        const ending = ENDINGS.get(effect.kind);
+        if (ending !== undefined) {
+          counts.add(ending);
+          return this.kill(clock.random.between(1, 300));
+        }
+      }
+      if (trace.lines !== null) trace.write(`    ${describeEffect(effect)}`);
+      if ("after" in effect && effect.after !== null && effect.after !== durable)
+        throw new Error(`a reply before operation ${effect.after} is durable`);
+      this.#perform(life, effect);
+      // It may have halted.
+      if (this.#life !== life) return;
+      if (faults.freeze > 0 && this.#stopped === null && clock.random.chance(faults.freeze)) {
+        counts.add("server stopped and continued");
+        this.stop(clock.random.between(1, 2 * this.#options.termMs));
+      }
+    }
+    if (ENDS.has(event.kind)) this.#checkLocks(life, core);
+    this.#wake();
+  }
+
+  /** Whoever holds locks has somebody who waits for its answer, or an intent that is not known to be done. */
+  #checkLocks({ callers, completing }: Life, core: LviCore): void {
+    const { storage } = this.#options;
+    for (const id of core.lockHolders) {
+      if (storage.intents.get(id)?.state === "pending") continue;
+      let isJustified = false;
+      for (const caller of callers.values()) isJustified ||= caller.executionId === id;
+      for (const executionId of completing.values()) isJustified ||= executionId === id;
+      if (!isJustified) this.problems.push(`${shortId(id)} holds locks that nobody needs`);
+    }
+  }
+
+  #wake(): void {
+    const life = this.#life;
+    const atMs = life?.core?.wakeAtMs ?? null;
+    if (life === null || atMs === null || (life.wakeAtMs !== null && life.wakeAtMs <= atMs)) return;
+    life.wakeAtMs = atMs;
+    this.#after(Math.max(0, atMs - this.#now.monotonicMs), () => {
+      if (life.wakeAtMs !== atMs) return;
+      life.wakeAtMs = null;
+      this.#step({ kind: "clock" });
+    });
+  }
+
+  // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #perform({ epoch, callers, completing }: Life, effect: Effect): void {
+    const { clock, trace, storage, counts, isAlone } = this.#options;
+    const { random } = clock;
+    switch (effect.kind) {
+      case "reply":
+      case "followup-reply": {
+        const caller = callers.get(effect.caller);
+        if (caller === undefined) throw new Error(`caller ${effect.caller} was answered twice`);
+        callers.delete(effect.caller);
+        if (effect.kind !== "reply") return;
+        const { reply } = effect;
+        if (reply.kind === "refused" && reply.code === "unknown_module") counts.add("module not known to the primary");
+        return caller.answer(reply);
+      }
+      case "look-up": {
+        const { operation, executionId } = effect;
+        return this.#operate(
+          operation,
+          () => storage.lookUp(executionId),
+          (record) => ({ kind: "looked-up", operation, record }),
+        );
+      }
+      case "load": {
+        const { operation, units } = effect;
+        const early = storage.load(units);
+        return this.#operate(
+          operation,
+          () => this.#torn(units, early, storage.load(units)),
+          (items) => ({ kind: "loaded", operation, items }),
+        );
+      }
+      case "store-intent": {
+        const { operation, intent } = effect;
+        return this.#operate(
+          operation,
+          () => {
+            const before = storage.ghosts;
+            const result = storage.storeIntent(epoch, intent);
+            if (storage.ghosts > before) counts.add("intent arrived after a takeover");
+            return result;
+          },
+          (result) => ({ kind: "intent-stored", operation, result }),
+        );
+      }
+      case "complete": {
+        const { operation, expects, completion } = effect;
+        completing.set(operation, completion.executionId);
+        return this.#operate(
+          operation,
+          () => storage.complete(epoch, expects, completion),
+          (result) => {
+            completing.delete(operation);
+            return { kind: "completed", operation, result };
+          },
+        );
+      }
+      case "renew-lease": {
+        const { operation, termMs } = effect;
+        return this.#operate(
+          operation,
+          () => storage.renewLease(epoch, termMs),
+          (isHeld) => ({ kind: "lease-renewed", operation, isHeld }),
+        );
+      }
+      case "execute": {
+        // A module that an execution under way names must be there.
+        if (!storage.modules.has(effect.task.invocation.module)) this.problems.push("a module that is named is gone");
+        const result = this.#disturbedRun() ?? executeTask(primaryHost, effect.task);
+        if (trace.lines !== null) trace.write(`    run ${effect.run}: ${result.kind}`);
+        const tookMs = random.between(0, 20);
+        this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
+        return;
+      }
+      case "collect": {
+        for (const { module, usedAtMs } of effect.used) storage.useModule(module, usedAtMs);
+        for (const { module, usedAtMs } of effect.unused)
+          if (storage.removeModule(epoch, module, usedAtMs)) counts.add("module without use removed");
+        const count = storage.collect(effect.doneBeforeMs, effect.limit);
+        if (count > 0) counts.add("done intents collected");
+        if (count >= effect.limit) this.#step({ kind: "collect" });
+        return;
+      }
+      case "note":
+        return this.#options.note(effect.note.name);
+      case "halt":
+        if (isAlone === true) throw new Error(`the only server halted: ${effect.reason}`);
+        return this.#end();
+    }
+  }
+
+  /** Each unit is read at a time of its own, so a load may show a part of what was written meanwhile. */
+  #torn(units: readonly UnitId[], early: StoredItems, late: StoredItems): StoredItems {
+    const { clock, counts } = this.#options;
+    const found = new Map(late);
+    for (const unit of units) {
+      const before = early.get(unit);
+      if (before === late.get(unit) || !clock.random.chance(0.5)) continue;
+      counts.add("load that misses a write beside it");
+      if (before === undefined) found.delete(unit);
+      else found.set(unit, before);
+    }
+    return found;
+  }
+
+  #disturbedRun(): ExecutionResult | null {
+    const { clock, faults, counts } = this.#options;
+    if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
+    const isCrowdedOut = clock.random.chance(0.3);
+    counts.add(isCrowdedOut ? "handler crowded out near storage" : "handler killed near storage");
+    return isCrowdedOut ? { kind: "crowded-out" } : { kind: "killed", reason: "simulated" };
+  }
+
+  #operate<T>(operation: number, carryOut: () => T, event: (value: T) => Event): void {
+    this.#ask(
+      carryOut,
+      (value) => this.#step(event(value)),
+      (effect) => this.#step({ kind: "storage-failed", operation, effect, reason: "simulated" }),
+    );
+  }
+
+  /** A storage operation takes effect some time after it was sent, if it does, and is answered some time later. */
+  #ask<T>(carryOut: () => T, succeed: (value: T) => void, fail: (effect: "none" | "unknown") => void): void {
+    const {
+      clock,
+      counts,
+      faults: { storage },
+    } = this.#options;
+    const { random } = clock;
+    if (storage.failure > 0 && random.chance(storage.failure)) {
+      const effect = random.chance(0.5) ? "none" : "unknown";
+      counts.add(effect === "none" ? "storage failed, nothing done" : "storage gave no answer, nothing done");
+      clock.after(
+        random.between(0, 10),
+        this.#inThisLife(() => fail(effect)),
+      );
+      return;
+    }
+    const isLost = storage.lostAnswer > 0 && random.chance(storage.lostAnswer);
+    if (isLost) counts.add("storage gave no answer, done");
+    // Now and then an operation is on its way for long.
+    const late = (): number => {
+      if (storage.late === 0 || !random.chance(storage.late)) return 0;
+      counts.add("storage slow");
+      return random.between(100, storage.lateMs);
+    };
+    // Bound to the life that asked, not to the one that is there when storage acts.
+    let value: T;
+    const answer = this.#inThisLife(() => (isLost ? fail("unknown") : succeed(value)));
+    clock.after(random.between(0, storage.maxDelayMs) + late(), () => {
+      value = carryOut();
+      clock.after(random.between(0, storage.maxDelayMs) + late(), answer);
+    });
+  }
+
+  #write(text: () => string): void {
+    const { trace } = this.#options;
+    if (trace.lines !== null) trace.write(`server ${this.index} ${text()}`);
+  }
+}

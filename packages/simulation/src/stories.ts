@@ -1,0 +1,270 @@
+/**
+ * The main stories of the protocol, played by the real cores: nothing is random but what the cores draw, and every
+ * message takes as long. Their transcripts are `docs/internals/transcripts.md`.
+ */
+import { Candidate, LviCore } from "@radical/lvi-server";
+import type { ExecutionId, UnitId } from "@radical/protocol";
+import { Execution } from "@radical/runtime/core";
+import { Clock } from "./clock.ts";
+import { EdgeLocation } from "./edge-location.ts";
+import { FaultCounts } from "./faults.ts";
+import { ModelStorage } from "./model-storage.ts";
+import type { ToPrimary } from "./network.ts";
+import { Primary } from "./primary.ts";
+import { encodeArgs, type ProgramName } from "./programs.ts";
+import { Random } from "./random.ts";
+import { Trace } from "./trace.ts";
+
+interface Story {
+  readonly title: string;
+  readonly words: string;
+  readonly servers?: number;
+  readonly play: (stage: Stage) => void;
+}
+
+/** Everything takes its longest time, and what is only possible does not happen. */
+class Steady extends Random {
+  override between(_min: number, max: number): number {
+    return max;
+  }
+  override chance(): boolean {
+    return false;
+  }
+  override pick<T>(list: readonly T[]): T {
+    return list[0]!;
+  }
+}
+
+const ONE_WAY_MS = 50;
+const STORAGE_MS = 2;
+const TERM_MS = 1_000;
+const [A, B] = ["item/a", "item/b"] as [UnitId, UnitId];
+
+class Stage {
+  readonly #trace = new Trace(true);
+  readonly clock = new Clock(1_700_000_000_000, new Steady(1), this.#trace);
+  readonly primary: Primary;
+  readonly #locations: readonly EdgeLocation[];
+  #operations = 0;
+  /** How many copies of a message arrive, and how much later. */
+  network: (message: ToPrimary) => readonly number[] = () => [0];
+
+  constructor(servers: number) {
+    const { clock } = this;
+    const trace = this.#trace;
+    const counts = new FaultCounts();
+    this.primary = new Primary({
+      core: { LviCore, Candidate },
+      Storage: ModelStorage,
+      coreOptions: { followupTimeoutMs: 500 },
+      clock,
+      trace,
+      counts,
+      faults: {
+        storage: { maxDelayMs: STORAGE_MS, failure: 0, lostAnswer: 0, late: 0, lateMs: 0 },
+        end: 0,
+        freeze: 0,
+        kill: 0,
+      },
+      servers,
+      termMs: TERM_MS,
+      fencesIntents: true,
+      drift: 0,
+      send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
+    });
+    this.#locations = [0, 1].map(
+      (index) =>
+        new EdgeLocation({
+          index,
+          clock,
+          trace,
+          counts,
+          faults: { end: 0 },
+          rate: 1,
+          isApplied: () => true,
+          Execution,
+          send: (message) => {
+            for (const laterMs of this.network(message))
+              clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
+          },
+        }),
+    );
+  }
+
+  ask(location: number, program: ProgramName, ...units: readonly UnitId[]): void {
+    const number = ++this.#operations;
+    const name = `op${number}`;
+    this.#trace.write(`client: ${name} ${program} ${units.join(" ")}, at location ${location}`);
+    const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
+    const args = { operation: name, units, amount: 0 };
+    const encodedArgs = encodeArgs(args);
+    this.#locations[location]!.invoke({ executionId, program, args, encodedArgs, retained: false }, (outcome) => {
+      this.#trace.write(
+        `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
+      );
+    });
+  }
+
+  run(ms: number): void {
+    const untilMs = this.clock.nowMs + ms;
+    while (this.clock.step(untilMs));
+    this.clock.after(untilMs - this.clock.nowMs, () => {});
+    this.clock.step(untilMs);
+  }
+
+  /** What has been written until now is not part of the story: it begins here. */
+  curtain(): void {
+    this.#trace.lines!.length = 0;
+    this.#trace.begin(this.clock.nowMs);
+  }
+
+  get lines(): readonly string[] {
+    return this.#trace.lines!;
+  }
+
+  /** Both locations hear of the server and know the items. */
+  warmUp(): void {
+    // A server that has just begun can't know what it has answered before: the first requests would be in doubt.
+    this.run(2 * TERM_MS);
+    this.ask(0, "overwrite", A, B);
+    this.run(2_000);
+    for (const location of [0, 1]) this.ask(location, "read", A, B);
+    this.run(2_000);
+    this.curtain();
+  }
+}
+
+const dropFollowups = (message: ToPrimary): readonly number[] => (message.kind === "followup" ? [] : [0]);
+
+const STORIES: readonly Story[] = [
+  {
+    title: "Valid",
+    words:
+      "The cache is current. The handler runs while the request is on its way; the answer needs both, and its writes follow.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", A);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Read-only",
+    words: "Nothing is locked and nothing is stored: the step that compares the versions is its place in the order.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "read", A, B);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Stale",
+    words:
+      "Location 0 has changed the item; location 1 does not know. The primary runs the handler itself, and its reply repairs the cache.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", A);
+      stage.run(1_000);
+      stage.curtain();
+      stage.ask(1, "update", A);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Followup lost",
+    words:
+      "The client has its answer, and the followup never comes: when its time is over the handler is run from the intent.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.network = dropFollowups;
+      stage.ask(0, "update", A);
+      stage.run(800);
+    },
+  },
+  {
+    title: "Somebody waits",
+    words: "The same, but location 1 wants the item meanwhile: the handler is run from the intent at once.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.network = dropFollowups;
+      stage.ask(0, "update", A);
+      stage.run(120);
+      stage.ask(1, "update", A);
+      stage.run(380);
+    },
+  },
+  {
+    title: "Own write",
+    words:
+      "Location 0 reads and writes what it has just written, before its followup has arrived: it is valid, behind its own write.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.network = (message) => (message.kind === "followup" ? [100] : [0]);
+      stage.ask(0, "update", A);
+      stage.run(125);
+      stage.ask(0, "update", A);
+      stage.run(500);
+    },
+  },
+  {
+    title: "Duplicate",
+    words:
+      "The network delivers a request twice. The second copy comes when the execution is done, and is answered with its outcome; nobody hears it.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.network = (message) => (message.kind === "lvi-request" ? [0, 300] : [0]);
+      stage.ask(0, "update", A);
+      stage.run(500);
+    },
+  },
+  {
+    title: "Duplicate without a trace",
+    words:
+      "A read-only execution leaves nothing in storage, so its second copy is told apart by the number of its attempt.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.network = (message) => (message.kind === "lvi-request" ? [0, 300] : [0]);
+      stage.ask(0, "read", A);
+      stage.run(500);
+    },
+  },
+  {
+    title: "Takeover",
+    words:
+      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the lease out, adopts the intent with its locks, and runs the handler from it. The first one goes on, and finds its lease over.",
+    servers: 2,
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", A);
+      stage.run(58);
+      stage.primary.stop(3_000);
+      stage.run(3_100);
+    },
+  },
+];
+
+/** The page, as it must stand in the documents. */
+export function transcripts(): string {
+  const parts = [
+    "# Transcripts",
+    "",
+    "The main stories of [the protocol](protocol.md), as the real cores of the server and of locations play them in the",
+    "[simulation](verification.md): `pnpm sim:pages` writes this page, and a test compares it. Times are milliseconds; a message",
+    "takes 50 of them, storage 4. Commit ids are shown as epoch-sequence. The first lines of a server's turn say what it hears of,",
+    "the indented ones what it does then.",
+  ];
+  for (const { title, words, servers, play } of STORIES) {
+    const stage = new Stage(servers ?? 1);
+    play(stage);
+    parts.push("", `## ${title}`, "", words, "", "```", ...stage.lines.filter(isTold), "```");
+  }
+  return `${parts.join("\n")}\n`;
+}
+
+/** Timers that find nothing to do, and the beat of the lease, are no part of a story. */
+function isTold(line: string, at: number, lines: readonly string[]): boolean {
+  if (/(renews the lease, operation \d+|the lease is held)$/.test(line)) return false;
+  const next = lines[at + 1];
+  return (
+    !line.endsWith("has something due") || (next !== undefined && / {5}/.test(next) && isTold(next, at + 1, lines))
+  );
+}

@@ -1,0 +1,229 @@
+/**
+ * What a seed decides before anything happens: how bad the network, storage and processes are, how the servers are
+ * set, and what clients do. Storms try everything at once; a calm history, or one with a single kind of trouble, reaches
+ * states that a storm destroys before they matter.
+ */
+import type { CoreOptions } from "@radical/lvi-server";
+import type { NetworkFaults } from "./network.ts";
+import { type GroupName, GROUP_NAMES } from "./programs.ts";
+import type { Random } from "./random.ts";
+import type { StorageFaults } from "./server.ts";
+
+/** Mean times between faults of a kind; null: none. */
+export interface Trouble {
+  readonly cache: number | null;
+  readonly serverKilled: number | null;
+  readonly serverStopped: number | null;
+  readonly partition: number | null;
+  readonly serverClock: number | null;
+  readonly locationClock: number | null;
+  readonly locationKilled: number | null;
+}
+
+const NAMES = ["storm", "calm", "leases", "own writes", "restarts", "cold memory"] as const;
+export type WeatherName = (typeof NAMES)[number];
+
+export interface Weather {
+  readonly name: WeatherName;
+  /** How long the servers have been there before clients come: their memory of the time before is then of no use. */
+  readonly aloneMs: number;
+  readonly network: NetworkFaults;
+  /** The slower followups are, the more executions meet intents that are not applied yet. */
+  readonly followupDelayMs: number;
+  readonly storage: StorageFaults;
+  readonly operations: number;
+  /** Probability that a server is stopped for a while after an effect. */
+  readonly serverFreeze: number;
+  /** Probability that a server or a location ends before an effect, and that a run near storage is killed. */
+  readonly serverEnd: number;
+  readonly locationEnd: number;
+  readonly kill: number;
+  /** Probability that a followup has a write that its intent does not cover. */
+  readonly spoil: number;
+  readonly trouble: Trouble;
+  readonly servers: number;
+  readonly termMs: number;
+  readonly fencesIntents: boolean;
+  /** How far the rates of clocks are from the true one at most. */
+  readonly drift: number;
+  readonly core: Partial<CoreOptions>;
+  /** How often done intents are collected; null: never. */
+  readonly collectMs: number | null;
+  /** Whether a newer module is deployed while the history runs. */
+  readonly deploys: boolean;
+  /** What clients do, how long they pause at most, and how often they touch what their location likes best. */
+  readonly groups: readonly GroupName[];
+  readonly pauseMs: number;
+  readonly affinity: number;
+  /** How often a client chooses the id, and how often one that does not disconnects. */
+  readonly retained: number;
+  readonly disconnect: number;
+}
+
+const NO_TROUBLE: Trouble = {
+  cache: null,
+  serverKilled: null,
+  serverStopped: null,
+  partition: null,
+  serverClock: null,
+  locationClock: null,
+  locationKilled: null,
+};
+const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
+
+/** Half of all are storms. */
+export function weatherOf(random: Random, only: WeatherName | null): Weather {
+  const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
+  const name = only ?? chosen;
+  const calm: Weather = {
+    name,
+    aloneMs: 0,
+    network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
+    followupDelayMs: random.pick([5, 60, 2_000]),
+    storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
+    operations: 40,
+    serverFreeze: 0,
+    serverEnd: 0,
+    locationEnd: 0,
+    kill: 0,
+    spoil: 0,
+    trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
+    servers: 1,
+    termMs: random.pick([800, 2_000]),
+    fencesIntents: random.chance(0.5),
+    drift: 0,
+    core: {
+      followupTimeoutMs: random.pick([50, 500, 5_000]),
+      maxWaitMs: random.pick([200, 2_000]),
+      maxQueue: random.pick([2, 1_000]),
+      maxRounds: random.pick([1, 3]),
+      hotBytes: random.pick([0, 500, 1_000_000, 1_000_000]),
+      finishedBytes: random.pick([0, 10_000, 1_000_000]),
+      forgottenIds: random.pick([0, 20, 1_000_000]),
+      answeredIds: random.pick([8, 60, 1_000_000, 1_000_000]),
+      replayWindowMs: random.pick([2_000, 300_000]),
+      retentionMs: 60_000,
+      moduleRetentionMs: 40_000,
+      collectBatch: 5,
+      // Now and then a location may have little at a time.
+      ...(random.chance(0.1)
+        ? { location: { executions: 3, units: 8, bytes: 1_000_000, workers: 1, burstMs: 50 }, maxCallers: 2 }
+        : {}),
+    },
+    collectMs: null,
+    deploys: random.chance(0.3),
+    groups: groupsOf(random),
+    pauseMs: random.pick([100, 1_500]),
+    affinity: random.pick([0, 0.8]),
+    retained: 0.3,
+    disconnect: 0.05,
+  };
+  switch (name) {
+    case "calm":
+      return calm;
+    case "storm":
+      return {
+        ...calm,
+        network: {
+          drop: random.below(20) / 100,
+          duplicate: random.below(20) / 100,
+          late: 0.02,
+          maxDelayMs: random.between(5, 200),
+        },
+        storage: {
+          failure: random.pick([0, 0.02, 0.2]),
+          lostAnswer: random.pick([0, 0.02, 0.2]),
+          maxDelayMs: random.pick([4, 60]),
+          late: random.pick([0, 0.02]),
+          lateMs: 3_000,
+        },
+        serverEnd: random.pick([0, 0.003, 0.01]),
+        locationEnd: random.pick([0, 0.003, 0.01]),
+        kill: random.pick([0, 0.01, 0.1]),
+        spoil: random.pick([0, 0, 0.02]),
+        trouble: {
+          cache: random.pick([300, 3_000]),
+          serverKilled: random.pick([null, 2_000, 10_000]),
+          serverStopped: random.pick([3_000, 10_000]),
+          partition: 4_000,
+          serverClock: 5_000,
+          locationClock: 5_000,
+          locationKilled: random.pick([null, 2_000]),
+        },
+        ...servers(random),
+        drift: 0.05,
+        ...collecting(random),
+      };
+    case "leases": {
+      // Two servers, of which one stops for about as long as its lease, or waits as long for storage; else all is well.
+      const termMs = random.pick([800, 3_000]);
+      return {
+        ...calm,
+        network: { ...calm.network, maxDelayMs: 10 },
+        storage: { ...NO_STORAGE_FAULTS, late: random.pick([0, 0.1, 0.3]), lateMs: random.pick([0.9, 2]) * termMs },
+        serverFreeze: random.pick([0, 0.01, 0.03]),
+        trouble: { ...NO_TROUBLE, serverStopped: random.pick([null, termMs]) },
+        servers: 2,
+        termMs,
+        fencesIntents: random.chance(0.2),
+        drift: random.pick([0, 0.05]),
+        groups: [random.pick(["items", "registers", "registers", "slots"])],
+        pauseMs: termMs / 2,
+        operations: 80,
+        affinity: 0.5,
+      };
+    }
+    case "own writes":
+      // Followups take long, so that locations meet what they wrote themselves.
+      return {
+        ...calm,
+        network: { ...calm.network, maxDelayMs: 10 },
+        followupDelayMs: random.pick([500, 3_000]),
+        storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
+        serverEnd: random.pick([0, 0, 0.01]),
+        trouble: { ...NO_TROUBLE, cache: random.pick([null, 500]) },
+        kill: random.pick([0, 0.1]),
+        core: { ...calm.core, followupTimeoutMs: random.pick([500, 5_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
+        groups: [random.pick(["items", "items", "bank", "registers"])],
+        affinity: 0.9,
+        pauseMs: random.pick([50, 300]),
+      };
+    case "restarts":
+      // The server ends at every effect, and messages come late and twice; storage and locations are well.
+      return {
+        ...calm,
+        network: { drop: 0.05, duplicate: 0.3, late: 0.1, maxDelayMs: 60 },
+        followupDelayMs: random.pick([60, 2_000]),
+        serverEnd: random.pick([0, 0.01, 0.03]),
+        core: { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) },
+        ...(random.chance(0.3) ? { aloneMs: 1_000_000 } : collecting(random)),
+        retained: 0.6,
+      };
+    case "cold memory":
+      // Every value is loaded, beside the writes of it.
+      return {
+        ...calm,
+        network: { ...calm.network, maxDelayMs: 10 },
+        followupDelayMs: 60,
+        storage: { ...NO_STORAGE_FAULTS, maxDelayMs: 100 },
+        core: { ...calm.core, hotBytes: 0, maxWaitMs: 2_000, maxQueue: 1_000 },
+        pauseMs: 50,
+        affinity: 0,
+      };
+  }
+}
+
+/** One that was there for long before, or two. */
+function servers(random: Random): Pick<Weather, "servers" | "aloneMs"> {
+  return random.chance(0.5) ? { servers: 2, aloneMs: 0 } : { servers: 1, aloneMs: random.pick([0, 0, 1_000_000]) };
+}
+
+/** Now and then clients take their time, so that old intents are collected between. */
+function collecting(random: Random): Partial<Pick<Weather, "collectMs" | "pauseMs">> {
+  return random.chance(0.1) ? { collectMs: 7_000, pauseMs: 30_000 } : {};
+}
+
+function groupsOf(random: Random): readonly GroupName[] {
+  if (random.chance(0.4)) return ["items"];
+  return random.some(GROUP_NAMES, random.between(1, 2));
+}

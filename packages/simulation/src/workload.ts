@@ -1,0 +1,133 @@
+/**
+ * The clients: each does one thing after the other. Some choose the id of their execution and ask again under it, at
+ * another location, or at two at once; some go away before they are answered.
+ */
+import type { ExecutionId } from "@radical/protocol";
+import type { Clock } from "./clock.ts";
+import type { FaultCounts } from "./faults.ts";
+import type { Operation } from "./history.ts";
+import type { Invocation, Location } from "./location.ts";
+import { encodeArgs, GROUPS, type ProgramName, WHOLE_GROUP } from "./programs.ts";
+import type { Trace } from "./trace.ts";
+import type { Weather } from "./weather.ts";
+
+interface WorkloadOptions {
+  readonly clock: Clock;
+  readonly weather: Weather;
+  readonly locations: readonly Location[];
+  readonly counts: FaultCounts;
+  readonly trace: Trace;
+}
+
+/** How often the same execution is asked for again at most. */
+const MAX_REPEATS = 3;
+
+export class Workload {
+  readonly history: Operation[] = [];
+  readonly #options: WorkloadOptions;
+  #position = 0;
+  #begun = 0;
+  #asking = 0;
+  /** Null: they have not begun. */
+  #busyClients: number | null = null;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+  }
+
+  get isOver(): boolean {
+    return this.#busyClients === 0 && this.#asking === 0;
+  }
+
+  start(clients: number): void {
+    const { clock, locations } = this.#options;
+    this.#busyClients = clients;
+    for (let index = 0; index < clients; index++) {
+      const home = index % locations.length;
+      clock.after(clock.random.below(50), () => this.#next(home));
+    }
+  }
+
+  /** Reads everything that the history may have written, so that what was answered must show. */
+  readAll(): void {
+    const { locations, weather } = this.#options;
+    for (const name of weather.groups) {
+      const { all, units } = GROUPS[name];
+      if (all !== null) this.#ask(locations[0]!, this.#invocation(all, units, 0, false), 0, () => {});
+    }
+  }
+
+  #invocation(program: ProgramName, units: Operation["units"], amount: number, retained: boolean): Invocation {
+    const number = this.#begun++;
+    const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
+    const args = { operation: `op${number}`, units, amount };
+    return { executionId, program, args, encodedArgs: encodeArgs(args), retained };
+  }
+
+  #next(home: number): void {
+    const { clock, weather, locations, counts } = this.#options;
+    const { random } = clock;
+    if (this.#begun >= weather.operations) {
+      this.#busyClients!--;
+      return;
+    }
+    const group = GROUPS[random.pick(weather.groups)];
+    const program: ProgramName = random.pick<ProgramName>(group.programs);
+    const units = WHOLE_GROUP.has(program) ? [...group.units] : this.#units(group, home);
+    const invocation = this.#invocation(program, units, random.between(1, 60), random.chance(weather.retained));
+    const done = (): void => clock.after(random.between(0, weather.pauseMs), () => this.#next(home));
+    // Mostly a client stays where it is. An impatient one asks at two locations at once.
+    const isImpatient = invocation.retained && random.chance(0.3);
+    if (isImpatient) counts.add("client asked at two locations at once");
+    let open = isImpatient ? 2 : 1;
+    for (let i = open; i > 0; i--) {
+      const place = random.chance(0.7) ? locations[home]! : random.pick(locations);
+      this.#ask(place, invocation, 0, () => (--open === 0 ? done() : undefined));
+    }
+  }
+
+  #units({ units, most }: (typeof GROUPS)[keyof typeof GROUPS], home: number): Operation["units"] {
+    const { clock, weather } = this.#options;
+    const { random } = clock;
+    const count = most === 2 ? 2 : random.between(1, most);
+    const chosen: Operation["units"][number][] = [];
+    while (chosen.length < count) {
+      const isFavourite = chosen.length === 0 && weather.affinity > 0 && random.chance(weather.affinity);
+      const unit = isFavourite ? units[home % units.length]! : random.zipf<Operation["units"][number]>(units);
+      if (!chosen.includes(unit)) chosen.push(unit);
+    }
+    return chosen;
+  }
+
+  #ask(at: Location, invocation: Invocation, repeats: number, done: () => void): void {
+    const { clock, weather, locations, counts, trace } = this.#options;
+    const { random } = clock;
+    const { executionId, program, retained } = invocation;
+    const { operation: name, units, amount } = invocation.args;
+    const invokedAt = ++this.#position;
+    this.#asking++;
+    trace.mix(this.#position);
+    if (trace.lines !== null)
+      trace.write(`${name} asks location ${locations.indexOf(at)}: ${program} ${units.join(" ")} ${amount}`);
+    let isOpen = true;
+    const end = (outcome: Operation["outcome"]): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#asking--;
+      if (trace.lines !== null) trace.write(`${name} is told ${outcome?.kind ?? "nothing"}`);
+      const answeredAt = outcome === null ? null : ++this.#position;
+      this.history.push({ name, executionId, program, units, amount, invokedAt, answeredAt, outcome });
+      if (!retained || repeats >= MAX_REPEATS || !(outcome === null || random.chance(0.3))) return done();
+      const elsewhere = random.pick(locations);
+      if (elsewhere !== at) counts.add("client asked again elsewhere");
+      clock.after(random.between(0, 500), () => this.#ask(elsewhere, invocation, repeats + 1, done));
+    };
+    if (random.chance(weather.disconnect)) {
+      clock.after(random.between(0, 200), () => {
+        if (isOpen) counts.add("client disconnected");
+        end(null);
+      });
+    }
+    at.invoke(invocation, end);
+  }
+}

@@ -11,5 +11,6 @@ export type * from "./core/events.ts";
 export type * from "./core/execution-task.ts";
 export type * from "./core/intent.ts";
 export { Candidate, type CandidateEffect, type CandidateEvent, type HeldLease, type Lease } from "./core/lease.ts";
-export { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { executeTask, type Host } from "./execution/execute.ts";

@@ -12,6 +12,7 @@ import { RESERVED_PREFIX } from "../schema/schema.ts";
 import { checkForms } from "./forms.ts";
 import { checkBrackets, checkNesting, overflowPlace } from "./nesting.ts";
 import { scan } from "./scanner.ts";
+import { checkScopes } from "./scopes.ts";
 
 const SDK = "@radical/sdk";
 
@@ -67,11 +68,16 @@ function lookedAt(file: SourceFile, trees: SyntaxTrees): Looks {
   const tokens = scan(file.text);
   const overflows = (text: string): boolean => parsed(file.path, text, trees) === null;
   let deep = checkBrackets(file, tokens);
+  const forms: Diagnostic[] = [];
   if (deep === null) {
     const tree = parsed(file.path, file.text, trees);
     deep = tree === null ? overflowPlace(file, overflows) : checkNesting(tree.source);
+    if (tree !== null && deep === null) {
+      forms.push(...checkForms(file, tokens));
+      if (tree.messages.length === 0) forms.push(...checkScopes(tree.source));
+    }
   }
-  const looks = { text: file.text, deep, forms: deep === null ? checkForms(file, tokens) : [] };
+  const looks = { text: file.text, deep, forms };
   ofTrees.set(file.path, looks);
   return looks;
 }

@@ -4,7 +4,8 @@
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
-import { as } from "../parse/assemblyscript.ts";
+import type { as } from "../parse/assemblyscript.ts";
+import { childrenOf } from "../parse/children.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { ScannedToken } from "./scanner.ts";
 
@@ -55,13 +56,6 @@ export function checkNesting(source: as.Source): Diagnostic | null {
     for (const child of childrenOf(node)) waiting.push({ node: child, level: level + 1 });
   }
   return null;
-}
-
-/** Whatever nodes the node holds, whichever kind it has. */
-function childrenOf(node: as.Node): as.Node[] {
-  return Object.values(node)
-    .flat()
-    .filter((value): value is as.Node => value instanceof as.Node);
 }
 
 function tooDeep(primary: Diagnostic["primary"]): Diagnostic {

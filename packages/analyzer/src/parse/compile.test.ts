@@ -7,6 +7,9 @@ import { compileProgram, compileWith, loadProgram, RadicalCompiler, type Compile
 import { FactsCompiler } from "./facts.ts";
 import { fromCrash } from "./messages.ts";
 import { extractSchema } from "../schema/schema.ts";
+import { buildWith } from "../pipeline.ts";
+import { slicer } from "../slicer.ts";
+import { call } from "../testing/run.ts";
 import { SyntaxTrees } from "./syntax-trees.ts";
 
 const PATH = "handlers/notes.ts";
@@ -87,4 +90,28 @@ test.each(["incremental", "stub"] as const)("memory begins with what the texts o
   expect(messages.map(({ message }) => message)).toEqual([]);
   const compiled = new WebAssembly.Module(new Uint8Array(module!.emit()));
   expect(WebAssembly.Module.exports(compiled).map(({ name }) => name)).toContain("large");
+});
+
+test("function values in overriding methods and in default values have their own default values", () => {
+  const source = `let count: i32 = 5;
+const early = (n: i32 = late): i32 => n;
+let late: i32 = 3;
+class Base { label(): string { return "b"; } }
+class Derived extends Base {
+  label(): string {
+    const label = (head: string, n: i32 = count++, tail: i32 = 7): string => head + n.toString() + tail.toString();
+    return label("d");
+  }
+}
+export function labels(derived: bool): string {
+  const one: Base = derived ? new Derived() : new Base();
+  return one.label() + count.toString();
+}
+const twice = (n: i32 = ((m: i32 = 4): i32 => m * 2)()): i32 => n + 1;
+export function numbers(): i32 { return twice() * 10 + early(); }`;
+  const build = buildWith({ ...buildInput({ "handlers/h.ts": source }), optimize: false }, slicer);
+  expect(build.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(call(build, new Map(), "labels", { derived: true }).result).toBe("d576");
+  expect(call(build, new Map(), "labels", { derived: false }).result).toBe("b5");
+  expect(call(build, new Map(), "numbers").result).toBe(93);
 });

@@ -6,6 +6,7 @@ import {
   as,
   ASSEMBLYSCRIPT_VERSION,
   binaryen,
+  CommonFlags,
   FlowFlags,
   NodeKind,
   ReportMode,
@@ -186,6 +187,11 @@ interface CompilerInternals {
     call: as.CallExpression,
     context: as.Type,
   ): as.ExpressionRef;
+  compileFile(file: as.File): void;
+  ensureRuntimeFunction(instance: as.Function): object;
+  ensureVarargsStub(original: as.Function): as.Function;
+  /** What function values call. */
+  readonly functionTable: as.Function[];
 }
 
 /** The SDK's functions that draw, and those that their calls are compiled as: with the place of the call. */
@@ -229,6 +235,40 @@ export class RadicalCompiler extends as.Compiler {
     internals.compileCallExpressionBuiltin = (prototype, call, context) => {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
       return original(prototype, call, context);
+    };
+    this.#fillInDefaults(internals);
+  }
+
+  /**
+   * A function value with default parameters is called by way of a function that fills them in. The compiler puts these
+   * into the table once, before it compiles overriding methods and the defaults themselves: function values in there
+   * would be given zeros. They are put there at once, except by the statements of files, whose defaults may refer to
+   * variables further down.
+   */
+  #fillInDefaults(internals: CompilerInternals): void {
+    let openFiles = 0;
+    const compileFile = internals.compileFile.bind(this);
+    internals.compileFile = (file) => {
+      openFiles++;
+      compileFile(file);
+      openFiles--;
+    };
+    const ensureVarargsStub = internals.ensureVarargsStub.bind(this);
+    // One that is in the table already may have the signature of what it calls.
+    internals.ensureVarargsStub = (instance) =>
+      instance.is(CommonFlags.Stub) ? instance : ensureVarargsStub(instance);
+    const ensureRuntimeFunction = internals.ensureRuntimeFunction.bind(this);
+    internals.ensureRuntimeFunction = (instance) => {
+      const { functionTable } = internals;
+      const index = functionTable.length;
+      const offset = ensureRuntimeFunction(instance);
+      const { requiredParameters, parameterTypes } = instance.signature;
+      if (openFiles === 0 && functionTable[index] === instance && requiredParameters < parameterTypes.length) {
+        const type = this.currentType;
+        functionTable[index] = internals.ensureVarargsStub(instance);
+        this.currentType = type;
+      }
+      return offset;
     };
   }
 

@@ -69,7 +69,7 @@ function readable(message: string): string {
   return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
-interface Known {
+export interface Known {
   readonly pattern: RegExp;
   readonly code?: DiagnosticCode;
   readonly message?: string;
@@ -84,6 +84,14 @@ function textAt(range: as.Range): string {
   return range.source.text.slice(range.start, range.end);
 }
 
+/** Told before the compiler runs (`check/scopes.ts`), but for constants whose value it turns out not to know. */
+export const CLOSURE = {
+  pattern: /^not implemented: Closures$/,
+  code: "closure",
+  message: "a function inside a function can't use the variables around it",
+  help: "write a loop, or make it a function of the file and pass what it needs",
+} as const satisfies Known;
+
 const TUPLE: Known = {
   pattern: /^/,
   code: "tuple_type",
@@ -95,12 +103,7 @@ const NULL_HELP = "test for null first: if (user == null) abort(404, …); behin
 
 /** What the compiler's messages mean in a handler. */
 const KNOWN: readonly Known[] = [
-  {
-    pattern: /^not implemented: Closures$/,
-    code: "closure",
-    message: "a function inside a function can't use the variables around it",
-    help: "write a loop, or make it a function of the file and pass what it needs",
-  },
+  CLOSURE,
   {
     pattern: /^not implemented: union types$/,
     code: "union_type",
@@ -112,36 +115,6 @@ const KNOWN: readonly Known[] = [
     code: "regular_expression",
     message: "there are no regular expressions",
     help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
-  },
-  {
-    pattern: /^not implemented: (Tagged template literals|String\.raw)$/,
-    code: "template_tag",
-    message: "there are no tags of templates",
-    help: "call the function with its values: label(`${count} items`)",
-  },
-  {
-    pattern: /^cannot find name 'any'$/,
-    code: "any_type",
-    message: "there is no type any",
-    help: "write the type that the value has",
-  },
-  {
-    pattern:
-      /^cannot find name '(unknown|object|bigint|undefined|null|never|Record|Partial|Readonly|Required|ReturnType|Awaited|Promise)'$/,
-    code: "unknown_type",
-    help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
-  },
-  {
-    pattern: /^cannot find name 'JSON'$/,
-    code: "json_not_available",
-    message: "there is no JSON in handlers",
-    help: "take, return and store record classes: they are encoded for you",
-  },
-  {
-    pattern:
-      /^cannot find name '(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|queueMicrotask|fetch|globalThis|window|self|document|navigator|require|module|Buffer|URL|URLSearchParams|TextEncoder|TextDecoder|Headers|Request|Response|WebSocket|XMLHttpRequest|EventTarget|AbortController|WebAssembly)'$/,
-    code: "nondeterministic",
-    help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
   },
   {
     pattern: /^not implemented: Block-scoped class/,
@@ -172,12 +145,6 @@ const KNOWN: readonly Known[] = [
     code: "method_value",
     message: "a method can't be called as a value",
     help: "call it on its object, or pass a function of the file and the object",
-  },
-  {
-    pattern:
-      /^cannot find name '(arguments|eval|structuredClone|escape|unescape|BigInt|Proxy|Reflect|WeakMap|WeakSet|WeakRef|FinalizationRegistry|SharedArrayBuffer|AggregateError|EvalError|ReferenceError|Intl|process|ReadonlyArray|Readonly|Pick|Omit|Iterable|Iterator)'$/,
-    code: "platform_name",
-    help: "handlers have @radical/sdk and AssemblyScript's library: numbers, String, Array, Map, Set, Math, Date, typed arrays",
   },
   {
     pattern: /^type argument expected$|^expected 1 type arguments, but got 0$/,

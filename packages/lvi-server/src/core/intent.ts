@@ -79,3 +79,8 @@ export function completionHash(outcome: Outcome, writes: readonly Write[]): Cont
   }
   return contentHash(bytes);
 }
+
+/** The units whose values it was validated on. */
+export function readsOf(intent: Intent): readonly UnitId[] {
+  return intent.units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit);
+}

@@ -23,7 +23,8 @@ import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
-import { type CoreOptions, DEFAULT_CORE_OPTIONS, LviCore, type Now } from "./lvi-core.ts";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
+import { LviCore, type Now } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;

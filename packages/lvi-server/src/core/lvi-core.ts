@@ -12,7 +12,6 @@
  * nobody may see the values it replaces.
  */
 import {
-  type AccessedUnit,
   type CommitId,
   commitId,
   type Entry,
@@ -25,7 +24,6 @@ import {
   type LviRequest,
   type ModuleHash,
   type Outcome,
-  REPLAY_WINDOW_MS,
   type RefusalCode,
   type Repair,
   sameVersion,
@@ -35,7 +33,8 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
-import { type Budget, Budgets, type Usage } from "./budgets.ts";
+import { Budgets } from "./budgets.ts";
+import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
   CallerId,
@@ -51,80 +50,15 @@ import type {
   StoreResult,
 } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import { adopted, type Caller, type Execution, requested, sameCall, type Step, usageOf } from "./execution.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
-import {
-  type Completion,
-  completionHash,
-  type DoneIntent,
-  type Intent,
-  type IntentRecord,
-  type Invocation,
-} from "./intent.ts";
+import { type Completion, completionHash, type DoneIntent, type Intent, type IntentRecord, readsOf } from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
+import { byUnit, declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { ModuleTable, type Plans } from "./module-table.ts";
+import { repairsOf } from "./repairs.ts";
 import { VersionTable } from "./version-table.ts";
-
-export interface CoreOptions {
-  /** After `valid`, how long the followup may take before the handler is re-executed. */
-  readonly followupTimeoutMs: number;
-  /** Longest wait for locks. */
-  readonly maxWaitMs: number;
-  /** Pause before a storage operation or a killed re-execution is tried again. */
-  readonly retryMs: number;
-  /** Most executions under way, pending intents included. */
-  readonly maxExecutions: number;
-  /** Most executions that wait for one unit. */
-  readonly maxQueue: number;
-  /** Most units of one execution. */
-  readonly maxUnits: number;
-  /** Most callers that wait for one execution. */
-  readonly maxCallers: number;
-  /** What one location may use. */
-  readonly location: Budget;
-  /** Rounds lost to contention before a near-storage execution takes the gate. */
-  readonly maxRounds: number;
-  /** How far a location's clock may be from ours. */
-  readonly maxClockSkewMs: number;
-  /** How far the time at which a request was signed may be from ours. */
-  readonly replayWindowMs: number;
-  /** Memory for hot values, and for done executions. */
-  readonly hotBytes: number;
-  readonly finishedBytes: number;
-  /** Most ids of done executions to remember when their outcomes are forgotten. */
-  readonly forgottenIds: number;
-  /** Most requests to remember that were answered without a trace. */
-  readonly answeredIds: number;
-  /** Most bytes of values that one reply brings as repairs. */
-  readonly maxRepairBytes: number;
-  /** How long done intents are kept, and modules that nobody asks for. */
-  readonly retentionMs: number;
-  readonly moduleRetentionMs: number;
-  /** Most done intents that are deleted at once. */
-  readonly collectBatch: number;
-}
-
-export const DEFAULT_CORE_OPTIONS: CoreOptions = {
-  followupTimeoutMs: 5_000,
-  maxWaitMs: 10_000,
-  retryMs: 100,
-  maxExecutions: 20_000,
-  maxQueue: 1_000,
-  maxUnits: 10_000,
-  maxCallers: 100,
-  location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
-  maxRounds: 3,
-  maxClockSkewMs: 300_000,
-  replayWindowMs: REPLAY_WINDOW_MS,
-  hotBytes: 256 * 1024 * 1024,
-  finishedBytes: 128 * 1024 * 1024,
-  forgottenIds: 1_000_000,
-  answeredIds: 300_000,
-  maxRepairBytes: 4 * 1024 * 1024,
-  retentionMs: 24 * 3_600_000,
-  moduleRetentionMs: 7 * 24 * 3_600_000,
-  collectBatch: 1_000,
-};
 
 /** What a starting server found in storage. */
 export interface Recovered {
@@ -141,94 +75,6 @@ export interface Recovered {
 export interface Now {
   readonly monotonicMs: number;
   readonly wallMs: number;
-}
-
-/** Sorts before every unit. Held shared by all that hold locks, exclusive by an execution that must run alone. */
-const GATE = "" as UnitId;
-
-interface Caller {
-  readonly id: CallerId;
-  readonly request: LviRequest;
-  readonly receivedAtMs: number;
-  readonly deadlineMs: number;
-}
-
-/** Where an execution goes on when what it waits for has come. */
-type Step = "validate" | "capture" | "confirm";
-
-type Phase =
-  /** In the queue of a unit. */
-  | { readonly kind: "waiting"; readonly next: Step; readonly sinceMs: number }
-  /** Storage is asked whether it knows the execution id. */
-  | { readonly kind: "looking-up" }
-  /** For told executions to be applied; holds no place in a queue. */
-  | { readonly kind: "watching"; readonly next: Step; readonly sinceMs: number }
-  | { readonly kind: "loading"; readonly next: Step }
-  /** The intent is on its way to storage. */
-  | { readonly kind: "storing" }
-  /** Told; waits for its followup. */
-  | { readonly kind: "pending" }
-  /** Runs near storage. */
-  | { readonly kind: "running" }
-  /** Writes and outcome are on their way to storage. */
-  | { readonly kind: "completing"; readonly completion: Completion }
-  /** An abandoned intent that is to be run near storage later. */
-  | { readonly kind: "paused" }
-  | { readonly kind: "ended" };
-
-interface NearStorage {
-  cause: ExecutedCause;
-  /** The handler has no f^rw, or its set proved wrong: f runs in record mode. */
-  recording: boolean;
-  /** Whether record mode takes what is missing for absent, until a run on such values has not ended. */
-  guessing: boolean;
-  /** Units to capture. */
-  wanted: Set<UnitId>;
-  snapshot: ReadonlyMap<UnitId, Entry>;
-  result: { readonly outcome: Outcome; readonly reads: readonly UnitId[]; readonly writes: readonly Write[] } | null;
-  runs: number;
-  /** Rounds lost to contention. */
-  rounds: number;
-  /** Holds the gate, and with it every unit. */
-  gated: boolean;
-}
-
-interface Execution {
-  readonly id: ExecutionId;
-  readonly invocation: Invocation;
-  readonly location: string;
-  /** Of its location's budget. */
-  usage: Usage;
-  readonly retained: boolean;
-  /** What the location declared; null without a set. */
-  readonly declared: readonly AccessedUnit[] | null;
-  callers: Caller[];
-  /** The caller whose speculation is validated: the only one that `valid` may be told. */
-  readonly speculator: CallerId | null;
-  phase: Phase;
-  /** How often it waited without a place in a queue, and how often it loaded values. */
-  watches: number;
-  loads: number;
-  /** When its wait for locks is over. */
-  readonly giveUpAtMs: number;
-  /** Once it is durable. */
-  intent: Intent | null;
-  told: boolean;
-  /** Sequence of the commit id taken under the locks held. */
-  sequence: number | null;
-  near: NearStorage | null;
-  replay: "loading" | "running" | "paused" | null;
-  kills: number;
-  /** Hash of the completion by which it ended, to compare with a second run. */
-  completionHash: string | null;
-  followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
-  /** Whose writes it has read, or whose units it takes, before they are applied: those are applied first. */
-  ahead: Set<Execution>;
-  /** For whom the same is true of this one. */
-  readonly behind: Set<Execution>;
-  /** What is to be done when nobody is ahead any more. */
-  early: { readonly caller: CallerId; readonly followup: Followup }[];
-  wanted: ReExecutionCause | null;
 }
 
 type Operation =
@@ -300,8 +146,8 @@ export class LviCore {
     this.#since = this.#latest;
     const { answeredIds: maxIds, replayWindowMs } = options;
     this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, wallMs);
-    const adopted = new Map<CommitId, Execution>();
-    for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, adopted);
+    const installed = new Map<CommitId, Execution>();
+    for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, installed);
   }
 
   hasModule(module: ModuleHash): boolean {
@@ -464,32 +310,7 @@ export class LviCore {
     const excess = this.#budgets.excess(location, usage);
     if (excess !== null) return refuse("over_budget", excess.words, excess.retryAfterMs);
 
-    const execution: Execution = {
-      id: executionId,
-      invocation: { module, handler, args: request.args, environment: request.environment },
-      location,
-      usage,
-      retained: request.retained,
-      declared: units,
-      callers: [caller],
-      speculator: units === null ? null : id,
-      phase: { kind: "ended" },
-      watches: 0,
-      loads: 0,
-      giveUpAtMs: caller.deadlineMs,
-      intent: null,
-      told: false,
-      sequence: null,
-      near: null,
-      replay: null,
-      kills: 0,
-      completionHash: null,
-      followups: [],
-      ahead: new Set(),
-      behind: new Set(),
-      early: [],
-      wanted: null,
-    };
+    const execution = requested(caller, usage);
     this.#executions.set(executionId, execution);
     this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -1030,23 +851,11 @@ export class LviCore {
   }
 
   /** What the location's cache lacks of all that the execution read and wrote. */
-  #repairs(execution: Execution, completion: Completion | null): readonly Repair[] {
-    const { near, declared } = execution;
+  #repairs({ near, declared }: Execution, completion: Completion | null): readonly Repair[] {
     if (near === null || near.result === null) return [];
-    const sent = new Map<UnitId, Version | null>();
-    for (const accessed of declared ?? []) if (accessed.mode !== "write") sent.set(accessed.unit, accessed.version);
     const entries = new Map(near.snapshot);
     for (const { unit } of completion?.writes ?? []) entries.set(unit, this.#versions.get(unit)!);
-    const repairs: Repair[] = [];
-    let bytes = 0;
-    for (const [unit, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      const version = sent.get(unit) ?? null;
-      if (version !== null && sameVersion(version, entry.version)) continue;
-      bytes += entry.value?.length ?? 0;
-      if (bytes > this.#options.maxRepairBytes) break;
-      repairs.push({ unit, entry });
-    }
-    return repairs;
+    return repairsOf(declared ?? [], entries, this.#options.maxRepairBytes);
   }
 
   /**
@@ -1362,41 +1171,14 @@ export class LviCore {
    * Installs the locks of an intent that an earlier server left pending, behind those of others whose writes it has read;
    * `first` null: it was abandoned, and somebody else has its units.
    */
-  #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, adopted: Map<CommitId, Execution>): void {
-    const { executionId, module, handler, args, environment, location, units } = intent;
-    const execution: Execution = {
-      id: executionId,
-      invocation: { module, handler, args, environment },
-      location,
-      usage: usageOf(args, units),
-      retained: true,
-      declared: null,
-      callers: [],
-      speculator: null,
-      phase: { kind: "pending" },
-      watches: 0,
-      loads: 0,
-      giveUpAtMs: Infinity,
-      intent,
-      // Its reply may have left.
-      told: true,
-      sequence: null,
-      near: null,
-      replay: null,
-      kills: 0,
-      completionHash: null,
-      followups: [],
-      ahead: new Set(),
-      behind: new Set(),
-      early: [],
-      wanted: null,
-    };
-    this.#executions.set(executionId, execution);
-    this.#budgets.begin(location, execution.usage, this.#nowMs);
+  #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, installed: Map<CommitId, Execution>): void {
+    const execution = adopted(intent);
+    this.#executions.set(intent.executionId, execution);
+    this.#budgets.begin(intent.location, execution.usage, this.#nowMs);
     if (first !== null) {
-      adopted.set(intent.commitId, execution);
-      const ahead = new Set([...first].flatMap((id) => adopted.get(id) ?? []));
-      if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(units)], ahead))
+      installed.set(intent.commitId, execution);
+      const ahead = new Set([...first].flatMap((id) => installed.get(id) ?? []));
+      if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead))
         throw new Error(`the locks of intent ${intent.commitId} can't be installed`);
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     } else {
@@ -1510,38 +1292,3 @@ const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler or other arguments";
-
-/** Rough memory of an execution, and of a unit, besides their arguments and names. */
-const EXECUTION_BYTES = 2_000;
-const UNIT_BYTES = 400;
-
-function usageOf(args: Uint8Array, units: readonly { readonly unit: UnitId }[]): Usage {
-  let bytes = EXECUTION_BYTES + args.length;
-  for (const { unit } of units) bytes += UNIT_BYTES + unit.length;
-  return { units: units.length, bytes };
-}
-
-function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {
-  return (
-    known.handler === request.handler &&
-    known.args.length === request.args.length &&
-    known.args.every((byte, index) => byte === request.args[index])
-  );
-}
-
-function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit["mode"] }[]): readonly LockRequest[] {
-  return requestsOf(new Map(units.map(({ unit, mode }) => [unit, mode === "read" ? "shared" : "exclusive"])));
-}
-
-/** In sorted order. */
-function requestsOf(modes: ReadonlyMap<UnitId, LockMode>): readonly LockRequest[] {
-  return [...modes].map(([unit, mode]) => ({ unit, mode })).toSorted(byUnit);
-}
-
-function byUnit(a: { unit: UnitId }, b: { unit: UnitId }): number {
-  return a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0;
-}
-
-function readsOf(intent: Intent): readonly UnitId[] {
-  return intent.units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit);
-}

@@ -1,0 +1,250 @@
+/**
+ * The names that a file uses, looked up in its scopes: those of TypeScript and of platforms that handlers don't have, and
+ * those that a function inside a function would have to capture. What is certain without types is refused here; the
+ * compiler resolves the rest.
+ */
+import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
+import { childrenOf } from "../parse/children.ts";
+import { CLOSURE } from "../parse/messages.ts";
+import { spanOfRange } from "../parse/span.ts";
+
+interface Refusal {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly help: string;
+}
+
+/** Names, separated by spaces; without a message each is one that can't be found. */
+interface Foreign extends Omit<Refusal, "message"> {
+  readonly names: string;
+  readonly message?: string;
+}
+
+/** Names that nobody declares. */
+const FOREIGN: readonly Foreign[] = [
+  { code: "any_type", names: "any", message: "there is no type any", help: "write the type that the value has" },
+  {
+    code: "unknown_type",
+    names:
+      "unknown object bigint undefined null never Record Partial Readonly Required ReturnType Awaited Promise ReadonlySet ReadonlyMap",
+    help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
+  },
+  {
+    code: "json_not_available",
+    names: "JSON",
+    message: "there is no JSON in handlers",
+    help: "take, return and store record classes: they are encoded for you",
+  },
+  {
+    code: "regular_expression",
+    names: "RegExp",
+    message: "there are no regular expressions",
+    help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
+  },
+  {
+    code: "nondeterministic",
+    names:
+      "setTimeout setInterval setImmediate clearTimeout clearInterval queueMicrotask fetch globalThis window self document navigator require module Buffer URL URLSearchParams TextEncoder TextDecoder Headers Request Response WebSocket XMLHttpRequest EventTarget AbortController WebAssembly",
+    help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
+  },
+  {
+    code: "platform_name",
+    names:
+      "arguments eval structuredClone escape unescape BigInt Proxy Reflect WeakMap WeakSet WeakRef FinalizationRegistry SharedArrayBuffer AggregateError EvalError ReferenceError Intl ReadonlyArray Pick Omit Iterable Iterator",
+    help: "handlers have @radical/sdk and AssemblyScript's library: numbers, String, Array, Map, Set, Math, Date, typed arrays",
+  },
+];
+
+const FOREIGN_NAMES: ReadonlyMap<string, Foreign> = new Map(
+  FOREIGN.flatMap((foreign) => foreign.names.split(" ").map((name) => [name, foreign] as const)),
+);
+
+const TEMPLATE_TAG = {
+  code: "template_tag",
+  message: "there are no tags of templates",
+  help: "call the function with its values: label(`${count} items`)",
+} as const;
+
+/** A file with more of them is told of the first ones. */
+const MOST_NAMES = 200;
+
+interface Local {
+  readonly start: number;
+  /** Its value may be known to the compiler, which then puts it in place of the name, also in an inner function. */
+  readonly isConstant: boolean;
+}
+
+/** What a block or the parameters of a function declare. */
+interface Scope {
+  readonly outer: Scope | null;
+  /** The function it belongs to; null at the top of a file. */
+  readonly owner: as.Node | null;
+  readonly locals: Map<string, Local>;
+}
+
+/** What is wrong with the names in a file that parses. */
+export function checkScopes(source: as.Source): Diagnostic[] {
+  return new ScopeCheck().check(source);
+}
+
+class ScopeCheck {
+  readonly #found: Diagnostic[] = [];
+
+  check(source: as.Source): Diagnostic[] {
+    const top: Scope = { outer: null, owner: null, locals: new Map() };
+    this.#declareAll(source.statements, top);
+    this.#visitAll(source.statements, top);
+    return this.#found;
+  }
+
+  /** What is declared at once for a whole block: all but variables, which are declared where they stand. */
+  #declareAll(statements: readonly as.Statement[], scope: Scope): void {
+    const declare = ({ text, range }: as.IdentifierExpression): void => {
+      scope.locals.set(text, { start: scope.owner === null ? 0 : range.start, isConstant: true });
+    };
+    for (const statement of statements) {
+      if (statement.kind === NodeKind.Import) {
+        const { declarations, namespaceName } = statement as as.ImportStatement;
+        for (const { name } of declarations ?? []) declare(name);
+        if (namespaceName !== null) declare(namespaceName);
+      } else if (statement.kind === NodeKind.ExportDefault) {
+        declare((statement as as.ExportDefaultStatement).declaration.name);
+      } else if (statement.kind === NodeKind.Variable) {
+        if (scope.owner === null)
+          for (const { name } of (statement as as.VariableStatement).declarations) declare(name);
+      } else if (statement instanceof as.DeclarationStatement) {
+        declare(statement.name);
+      }
+    }
+  }
+
+  #visitAll(nodes: readonly as.Node[], scope: Scope): void {
+    for (const node of nodes) this.#visit(node, scope);
+  }
+
+  #visit(node: as.Node, scope: Scope): void {
+    if (this.#found.length >= MOST_NAMES) return;
+    switch (node.kind) {
+      case NodeKind.Import:
+      case NodeKind.Export:
+      case NodeKind.Break:
+      case NodeKind.Continue:
+        return;
+      case NodeKind.Identifier:
+        return this.#use(node as as.IdentifierExpression, scope);
+      case NodeKind.NamedType: {
+        const { name, typeArguments } = node as as.NamedTypeNode;
+        this.#use(name.identifier, scope);
+        return this.#visitAll(typeArguments ?? [], scope);
+      }
+      case NodeKind.PropertyAccess:
+        return this.#visit((node as as.PropertyAccessExpression).expression, scope);
+      case NodeKind.Literal:
+        if (node instanceof as.ObjectLiteralExpression) return this.#visitAll(node.values, scope);
+        if (node instanceof as.TemplateLiteralExpression && node.tag !== null) this.#tell(TEMPLATE_TAG, node.tag.range);
+        return this.#visitAll(usesIn(node), scope);
+      case NodeKind.FunctionDeclaration:
+      case NodeKind.MethodDeclaration:
+        return this.#function(node as as.FunctionDeclaration, scope);
+      case NodeKind.ClassDeclaration:
+      case NodeKind.InterfaceDeclaration: {
+        const { typeParameters, extendsType, implementsTypes, members } = node as as.ClassDeclaration;
+        const inner = this.#types(typeParameters, scope);
+        this.#visitAll([...(extendsType === null ? [] : [extendsType]), ...(implementsTypes ?? []), ...members], inner);
+        return;
+      }
+      case NodeKind.NamespaceDeclaration: {
+        const { members } = node as as.NamespaceDeclaration;
+        const inner: Scope = { outer: scope, owner: scope.owner, locals: new Map() };
+        this.#declareAll(members, inner);
+        return this.#visitAll(members, inner);
+      }
+      case NodeKind.TypeDeclaration: {
+        const { typeParameters, type } = node as as.TypeDeclaration;
+        return this.#visit(type, this.#types(typeParameters, scope));
+      }
+      case NodeKind.Block: {
+        const { statements } = node as as.BlockStatement;
+        const inner: Scope = { outer: scope, owner: scope.owner, locals: new Map() };
+        this.#declareAll(statements, inner);
+        return this.#visitAll(statements, inner);
+      }
+      case NodeKind.For:
+      case NodeKind.Switch:
+        return this.#visitAll(usesIn(node), { outer: scope, owner: scope.owner, locals: new Map() });
+      case NodeKind.VariableDeclaration:
+        return this.#variable(node as as.VariableDeclaration, scope);
+      default:
+        return this.#visitAll(usesIn(node), scope);
+    }
+  }
+
+  #function({ name, typeParameters, signature, body }: as.FunctionDeclaration, outer: Scope): void {
+    const scope: Scope = { outer: this.#types(typeParameters, outer), owner: signature, locals: new Map() };
+    // A function that is an expression has its name in itself only.
+    scope.locals.set(name.text, { start: 0, isConstant: true });
+    for (const parameter of signature.parameters) {
+      this.#visit(parameter.type, scope);
+      if (parameter.initializer !== null) this.#visit(parameter.initializer, scope);
+      scope.locals.set(parameter.name.text, { start: parameter.range.start, isConstant: false });
+    }
+    this.#visit(signature.returnType, scope);
+    if (body !== null) this.#visit(body, scope);
+  }
+
+  /** The scope of type parameters. */
+  #types(parameters: readonly as.TypeParameterNode[] | null, outer: Scope): Scope {
+    const scope: Scope = { outer, owner: outer.owner, locals: new Map() };
+    for (const parameter of parameters ?? []) {
+      scope.locals.set(parameter.name.text, { start: 0, isConstant: true });
+      this.#visitAll(usesIn(parameter), scope);
+    }
+    return scope;
+  }
+
+  #variable({ name, type, initializer, flags }: as.VariableDeclaration, scope: Scope): void {
+    if (type !== null) this.#visit(type, scope);
+    if (initializer !== null) this.#visit(initializer, scope);
+    if (scope.owner === null) return;
+    const isConstant = (flags & CommonFlags.Const) !== 0 && (initializer === null || mayBeKnown(initializer));
+    scope.locals.set(name.text, { start: name.range.start, isConstant });
+  }
+
+  #use({ text, range }: as.IdentifierExpression, from: Scope): void {
+    for (let scope: Scope | null = from; scope !== null; scope = scope.outer) {
+      const local = scope.locals.get(text);
+      if (local === undefined || local.start > range.start) continue;
+      const isCaptured = scope.owner !== null && scope.owner !== from.owner && !local.isConstant;
+      if (isCaptured) this.#tell(CLOSURE, range);
+      return;
+    }
+    const foreign = FOREIGN_NAMES.get(text);
+    if (foreign !== undefined) this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range);
+  }
+
+  #tell({ code, message, help }: Refusal, range: as.Range): void {
+    this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help }));
+  }
+}
+
+/** Whether the compiler may know the value of an expression: there is nothing in it that only a run tells. */
+function mayBeKnown(expression: as.Expression): boolean {
+  switch (expression.kind) {
+    case NodeKind.Call:
+    case NodeKind.New:
+    case NodeKind.ElementAccess:
+    case NodeKind.Function:
+    case NodeKind.Assertion:
+      return false;
+    default:
+      return usesIn(expression).every((child) => !(child instanceof as.Expression) || mayBeKnown(child));
+  }
+}
+
+/** The nodes in a node that use names: not the name that it declares, nor decorators. */
+function usesIn(node: as.Node): as.Node[] {
+  const declared = "name" in node ? node.name : null;
+  return childrenOf(node).filter((child) => child !== declared && child.kind !== NodeKind.Decorator);
+}

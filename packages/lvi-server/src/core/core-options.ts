@@ -1,0 +1,64 @@
+/** What the operator and the embedding program decide about the protocol core: times, bounds, memory. */
+import { REPLAY_WINDOW_MS } from "@radical/protocol";
+import type { Budget } from "./budgets.ts";
+
+export interface CoreOptions {
+  /** After `valid`, how long the followup may take before the handler is re-executed. */
+  readonly followupTimeoutMs: number;
+  /** Longest wait for locks. */
+  readonly maxWaitMs: number;
+  /** Pause before a storage operation or a killed re-execution is tried again. */
+  readonly retryMs: number;
+  /** Most executions under way, pending intents included. */
+  readonly maxExecutions: number;
+  /** Most executions that wait for one unit. */
+  readonly maxQueue: number;
+  /** Most units of one execution. */
+  readonly maxUnits: number;
+  /** Most callers that wait for one execution. */
+  readonly maxCallers: number;
+  /** What one location may use. */
+  readonly location: Budget;
+  /** Rounds lost to contention before a near-storage execution takes the gate. */
+  readonly maxRounds: number;
+  /** How far a location's clock may be from ours. */
+  readonly maxClockSkewMs: number;
+  /** How far the time at which a request was signed may be from ours. */
+  readonly replayWindowMs: number;
+  /** Memory for hot values, and for done executions. */
+  readonly hotBytes: number;
+  readonly finishedBytes: number;
+  /** Most ids of done executions to remember when their outcomes are forgotten. */
+  readonly forgottenIds: number;
+  /** Most requests to remember that were answered without a trace. */
+  readonly answeredIds: number;
+  /** Most bytes of values that one reply brings as repairs. */
+  readonly maxRepairBytes: number;
+  /** How long done intents are kept, and modules that nobody asks for. */
+  readonly retentionMs: number;
+  readonly moduleRetentionMs: number;
+  /** Most done intents that are deleted at once. */
+  readonly collectBatch: number;
+}
+
+export const DEFAULT_CORE_OPTIONS: CoreOptions = {
+  followupTimeoutMs: 5_000,
+  maxWaitMs: 10_000,
+  retryMs: 100,
+  maxExecutions: 20_000,
+  maxQueue: 1_000,
+  maxUnits: 10_000,
+  maxCallers: 100,
+  location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
+  maxRounds: 3,
+  maxClockSkewMs: 300_000,
+  replayWindowMs: REPLAY_WINDOW_MS,
+  hotBytes: 256 * 1024 * 1024,
+  finishedBytes: 128 * 1024 * 1024,
+  forgottenIds: 1_000_000,
+  answeredIds: 300_000,
+  maxRepairBytes: 4 * 1024 * 1024,
+  retentionMs: 24 * 3_600_000,
+  moduleRetentionMs: 7 * 24 * 3_600_000,
+  collectBatch: 1_000,
+};

@@ -430,8 +430,8 @@ const WAITED =`,
     within: 5_000,
     edits: [
       inCore(
-        `[{ unit: GATE, mode: "shared" }, ...declaredLocks(units)], ahead)`,
-        `[{ unit: GATE, mode: "shared" }, ...declaredLocks(units.filter(({ mode }) => mode !== "read"))], ahead)`,
+        `[{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead)`,
+        `[{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units.filter(({ mode }) => mode !== "read"))], ahead)`,
       ),
     ],
   },

@@ -79,7 +79,7 @@ export class EdgeLocation implements Location {
         recordRuns: 4,
         attempts: 6,
         totalMs: 10_000,
-        attemptMs: 1_500,
+        attemptMs: this.#options.attemptMs,
         backoffMs: 50,
         followupAttempts: 2,
       },

@@ -59,6 +59,8 @@ export interface LocationOptions {
   readonly faults: { end: number };
   /** The rate of its clock beside the true one. */
   readonly rate: number;
+  /** How long it waits for a reply. */
+  readonly attemptMs: number;
   readonly send: (message: ToPrimary) => void;
   /** Whether storage has what a commit id names. */
   readonly isApplied: (id: CommitId) => boolean;
@@ -87,7 +89,6 @@ interface Running {
   sending: number;
 }
 
-const RESEND_MS = 1_500;
 const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
@@ -185,7 +186,7 @@ export class ModelLocation implements Location {
       seen: this.#seen,
     };
     send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request });
-    clock.after(RESEND_MS, () => {
+    clock.after(this.#options.attemptMs, () => {
       if (running.sending === sending && running.valid === null) this.#send(running);
     });
   }

@@ -326,7 +326,7 @@ const WAITED =`,
   },
   {
     name: "the lease is not checked when storage has answered",
-    within: 20_000,
+    within: 2_500,
     weather: "leases",
     edits: [
       inCore(
@@ -355,7 +355,7 @@ const WAITED =`,
   },
   {
     name: "a queue behind own writes is left without a word to those behind",
-    within: 2_500,
+    within: 5_000,
     weather: "leases",
     edits: [
       inCore(
@@ -548,7 +548,7 @@ const WAITED =`,
   },
   {
     name: "an intent that arrives after a takeover counts",
-    within: 250,
+    within: 1_000,
     weather: "leases",
     edits: [inFile("simulation/model-storage.ts", `if (epoch < this.#recovered) {`, `if (epoch < 0) {`)],
   },

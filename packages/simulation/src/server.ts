@@ -49,7 +49,7 @@ export interface ServerFaults {
   storage: StorageFaults;
   /** Probability that the process ends before an effect. */
   end: number;
-  /** Probability that it is stopped for a while just after an effect. */
+  /** Probability that it is stopped for a while just after it has sent a write to storage. */
   freeze: number;
   /** Probability that a run of a handler is killed. */
   kill: number;
@@ -289,7 +289,8 @@ export class Server {
       this.#perform(life, effect);
       // It may have halted.
       if (this.#life !== life) return;
-      if (faults.freeze > 0 && this.#stopped === null && clock.random.chance(faults.freeze)) {
+      const isWrite = effect.kind === "store-intent" || effect.kind === "complete";
+      if (faults.freeze > 0 && isWrite && this.#stopped === null && clock.random.chance(faults.freeze)) {
         counts.add("server stopped and continued");
         this.stop(clock.random.between(1, 2 * this.#options.termMs));
       }

@@ -149,6 +149,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         counts,
         faults: locationFaults,
         rate,
+        attemptMs: weather.attemptMs,
         isApplied,
         Execution: parts.Execution,
         send: (message) => {

@@ -81,6 +81,7 @@ class Stage {
           counts,
           faults: { end: 0 },
           rate: 1,
+          attemptMs: 1_500,
           isApplied: () => true,
           Execution,
           send: (message) => {

@@ -31,8 +31,10 @@ export interface Weather {
   /** The slower followups are, the more executions meet intents that are not applied yet. */
   readonly followupDelayMs: number;
   readonly storage: StorageFaults;
+  /** How long a location waits for a reply. */
+  readonly attemptMs: number;
   readonly operations: number;
-  /** Probability that a server is stopped for a while after an effect. */
+  /** Probability that a server is stopped for a while after it has sent a write to storage. */
   readonly serverFreeze: number;
   /** Probability that a server or a location ends before an effect, and that a run near storage is killed. */
   readonly serverEnd: number;
@@ -78,6 +80,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
   const calm: Weather = {
     name,
     aloneMs: 0,
+    attemptMs: 1_500,
     network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
     followupDelayMs: random.pick([5, 60, 2_000]),
     storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
@@ -161,7 +164,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         ...calm,
         network: { ...calm.network, maxDelayMs: 10 },
         storage: { ...NO_STORAGE_FAULTS, late: random.pick([0, 0.1, 0.3]), lateMs: random.pick([0.9, 2]) * termMs },
-        serverFreeze: random.pick([0, 0.01, 0.03]),
+        serverFreeze: random.pick([0, 0.05, 0.2]),
         trouble: { ...NO_TROUBLE, serverStopped: random.pick([null, termMs]) },
         servers: 2,
         termMs,
@@ -170,6 +173,8 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         groups: [random.pick(["items", "registers", "registers", "slots"])],
         pauseMs: termMs / 2,
         operations: 48,
+        // Long enough to hear a server that was stopped past its lease.
+        attemptMs: 6_000,
         affinity: 0.5,
       };
     }

@@ -458,6 +458,32 @@ describe("the process", () => {
     await once(child, "exit");
   });
 
+  test("a server that starts collects outcomes that are old, in batches, and keeps a module that nobody has used", async () => {
+    const first = await start(sqlite);
+    await first.client.register();
+    expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
+    await first.server.kill("SIGTERM");
+
+    const old = Date.now() - 8 * 24 * 3_600_000;
+    const database = new DatabaseSync(path.join(folder, "data.sqlite"));
+    database.exec(`
+      UPDATE modules SET used_at_ms = ${old};
+      WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
+      INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, location, units,
+                           created_at_ms, done_at_ms, outcome, writes_hash)
+      SELECT printf('%032x', n), 'done', commit_id, module, handler, args, time_ms, seed, location, units,
+             ${old}, ${old}, outcome, writes_hash
+      FROM intents, numbers;
+    `);
+    const rows = (table: string): unknown => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()!["count"];
+    expect([rows("intents"), rows("modules")]).toEqual([2_501, 1]);
+
+    const second = await start(sqlite);
+    await expect.poll(() => [rows("intents"), rows("modules")], { timeout: 60_000 }).toEqual([1, 1]);
+    database.close();
+    expect(await second.client.read("a")).toBe(1);
+  });
+
   test("ends with its parent's end of the pipe", async () => {
     const { server } = await start(sqlite, "--exit-with-parent");
     const ended = once(server.child, "exit");

@@ -114,7 +114,7 @@ export const SETTINGS = {
   moduleRetentionMs: setting(
     "--module-retention-ms <ms>",
     "604800000",
-    "how long a module is kept that no location asks for",
+    "how long a module is kept that no location asks for, while others are asked for",
     wholeNumber(3_600_000, 315_360_000_000),
   ),
   drainMs: setting(

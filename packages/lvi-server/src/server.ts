@@ -2,13 +2,12 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
-import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
 import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
+import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
 import { failpoint } from "./failpoints.ts";
@@ -197,28 +196,4 @@ function listen(http: Server, port: number, host: string): Promise<void> {
     http.once("error", reject);
     http.listen(port, host, resolve);
   });
-}
-
-/** Throws a RadicalError for a module that is not what its hash says, or can't be run. */
-function checkModule(hash: ModuleHash, content: ModuleContent): void {
-  let module: HandlerModule;
-  try {
-    module = compileModule(content);
-  } catch (error) {
-    throw new RadicalError(
-      "malformed_message",
-      `the module is not valid WebAssembly: ${String(error)}`,
-      "build it again",
-    );
-  }
-  if (module.hash !== hash) {
-    throw new RadicalError(
-      "module_mismatch",
-      `the content has the hash ${module.hash}, not ${hash}`,
-      "register a module under its own hash",
-    );
-  }
-  const fault = faultOf(module, content.plans);
-  if (fault !== null)
-    throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
 }

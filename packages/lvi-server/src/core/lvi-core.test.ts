@@ -262,6 +262,10 @@ class Story {
     return this.#take("collect");
   }
 
+  registers(module: ModuleHash): void {
+    this.#tell({ kind: "module-registered", module, plans: PLANS });
+  }
+
   renewed(isHeld: boolean): void {
     this.#tell({ kind: "lease-renewed", operation: this.#take("renew-lease").operation, isHeld });
   }
@@ -934,36 +938,42 @@ describe("retention", () => {
     expect(story.said.at(-1)).toBe("followup A ← applied");
   });
 
-  test("modules: their use is told to storage, and one that nobody has used for a week goes", () => {
+  const NEXT = "b".repeat(64) as ModuleHash;
+
+  test("modules: their use is told to storage, and one that nobody has used for a week goes when others are used", () => {
     const story = new Story({ x: "1" });
     story.passes(1_000);
     expect(story.collects()).toMatchObject({ used: [{ module: MODULE, usedAtMs: START_MS }], unused: [] });
     story.request("A", "x=1");
     story.loaded();
     expect(story.collects().used).toEqual([{ module: MODULE, usedAtMs: START_MS + 1_000 }]);
-    story.passes(WEEK_MS);
+    story.registers(NEXT);
+    story.passes(2 * WEEK_MS);
+    // Nobody has asked for anything.
     expect(story.collects()).toMatchObject({ used: [], unused: [] });
-    story.passes(1);
+    story.request("B", "x=1", { module: NEXT });
     expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS + 1_000 }]);
-    story.request("B", "x=1");
-    expect(story.said.at(-1)).toBe("B ← refused unknown_module");
+    story.request("C", "x=1");
+    expect(story.said.slice(-3)).toEqual(["B ← valid without intent", "collect", "C ← refused unknown_module"]);
   });
 
   test("modules: one that a pending intent names stays, after a restart too, and can still be run", () => {
-    const story = withPendingWrite({ followupTimeoutMs: 2 * WEEK_MS });
-    story.passes(WEEK_MS + 1);
+    const story = withPendingWrite({ followupTimeoutMs: 4 * WEEK_MS });
+    const othersAreUsed = (name: string): void => {
+      story.registers(NEXT);
+      story.passes(WEEK_MS + 1);
+      story.request(name, "y=1", { module: NEXT });
+      story.loaded();
+    };
+    othersAreUsed("B");
     expect(story.collects().unused).toEqual([]);
     story.restart(START_MS);
+    othersAreUsed("C");
     expect(story.collects().unused).toEqual([]);
-    story.request("A", "+x=1", {}, "A again");
-    story.loaded();
-    story.ran(did("x=1 x:=2"));
+    story.followup("A", C1, "x:=2");
     story.completed();
-    expect(story.said.at(-1)).toBe("A again ← executed stored ok");
-    // It was asked for just then.
-    expect(story.collects().unused).toEqual([]);
-    story.passes(WEEK_MS + 1);
-    expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS + WEEK_MS + 1 }]);
+    expect(story.said.at(-1)).toBe("followup A ← applied");
+    expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS }]);
   });
 
   test("what is remembered of requests without a trace is bounded", () => {

@@ -254,7 +254,7 @@ export class LviCore {
     const doneBeforeMs = this.#wallMs - retentionMs;
     this.#finished.collect(doneBeforeMs, this.#wallMs);
     const used = this.#modules.takeUsed();
-    const unused = this.#modules.takeUnused(this.#wallMs - moduleRetentionMs, () => this.#namedModules());
+    const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
     for (const { module } of unused) this.#suspects.delete(module);
     this.#effects.push({ kind: "collect", doneBeforeMs, limit, used, unused });
   }

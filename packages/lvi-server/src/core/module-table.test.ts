@@ -2,7 +2,7 @@ import type { ModuleHash } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { ModuleTable } from "./module-table.ts";
 
-const [A, B] = ["a".repeat(64) as ModuleHash, "b".repeat(64) as ModuleHash];
+const [A, B, C] = ["a", "b", "c"].map((letter) => letter.repeat(64)) as [ModuleHash, ModuleHash, ModuleHash];
 const PLANS = new Map([["f", "sliced"]] as const);
 const nobody = (): ReadonlySet<ModuleHash> => new Set();
 
@@ -23,7 +23,34 @@ test("uses are told to storage once, and only those that it does not know", () =
   expect(table.takeUsed()).toEqual([]);
 });
 
-test("what was not used for long goes, unless it is named", () => {
+test("what was not used for long goes when another one is asked for, unless it is named", () => {
+  const uses = new Map([
+    [A, 100],
+    [B, 100],
+    [C, 100],
+  ]);
+  const table = new ModuleTable(new Map([...uses].map(([module]) => [module, PLANS])), uses, 1_000);
+  table.use(C, 1_100);
+  expect(table.takeUnused(1_000, nobody)).toEqual([]);
+  table.use(C, 1_101);
+  expect(table.takeUnused(1_000, () => new Set([A]))).toEqual([{ module: B, usedAtMs: 100 }]);
+  expect([table.plansOf(A), table.plansOf(B), table.plansOf(C)]).toEqual([PLANS, undefined, PLANS]);
+  table.use(A, 5_000);
+  expect(table.takeUnused(3_899, nobody)).toEqual([]);
+  expect(table.takeUnused(3_898, nobody)).toEqual([{ module: C, usedAtMs: 1_101 }]);
+});
+
+test("nothing goes as long as nobody asks for anything, nor because a module is registered", () => {
+  const table = new ModuleTable(new Map([[A, PLANS]]), new Map([[A, 100]]), 1_000_000);
+  table.register(B, PLANS, 1_000_000);
+  expect(table.takeUnused(1, nobody)).toEqual([]);
+  // What is asked for stays, however long it was not.
+  table.use(A, 2_000_000);
+  expect(table.takeUnused(1_000_000, nobody)).toEqual([]);
+  expect(table.takeUnused(999_999, nobody)).toEqual([{ module: B, usedAtMs: 1_000_000 }]);
+});
+
+test("a module that is registered again is used", () => {
   const table = new ModuleTable(
     new Map([
       [A, PLANS],
@@ -35,17 +62,8 @@ test("what was not used for long goes, unless it is named", () => {
     ]),
     1_000,
   );
-  expect(table.takeUnused(100, nobody)).toEqual([]);
-  expect(table.takeUnused(101, () => new Set([A]))).toEqual([{ module: B, usedAtMs: 100 }]);
-  expect([table.plansOf(A), table.plansOf(B)]).toEqual([PLANS, undefined]);
-  table.use(A, 5_000);
-  expect(table.takeUnused(5_000, nobody)).toEqual([]);
-  expect(table.takeUnused(5_001, nobody)).toEqual([{ module: A, usedAtMs: 5_000 }]);
-});
-
-test("a module that is registered again is used", () => {
-  const table = new ModuleTable(new Map([[A, PLANS]]), new Map([[A, 100]]), 1_000);
   table.register(A, PLANS, 3_000);
-  expect(table.takeUnused(3_000, nobody)).toEqual([]);
-  expect(table.takeUsed()).toEqual([]);
+  table.use(B, 3_500);
+  expect(table.takeUnused(1_000, nobody)).toEqual([]);
+  expect(table.takeUsed()).toEqual([{ module: B, usedAtMs: 3_500 }]);
 });

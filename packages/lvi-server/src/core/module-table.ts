@@ -1,6 +1,7 @@
 /**
  * The modules that can be run here, and when each was last asked for. One that no location asks for any more is removed
- * after a time; one that an execution under way names never is, since it may have to be run again.
+ * after a time in which others were asked for: an application that nobody uses for long keeps its module. One that an
+ * execution under way names is never removed, since it may have to be run again.
  */
 import type { HandlerPlan, ModuleHash } from "@radical/protocol";
 
@@ -21,6 +22,8 @@ interface Known {
 
 export class ModuleTable {
   readonly #modules = new Map<ModuleHash, Known>();
+  /** When a location last asked for any of them. */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `uses`: as storage knows them; a module that is not among them counts as used now. */
   constructor(modules: ReadonlyMap<ModuleHash, Plans>, uses: ReadonlyMap<ModuleHash, number>, nowMs: number) {
@@ -41,7 +44,9 @@ export class ModuleTable {
 
   use(module: ModuleHash, nowMs: number): void {
     const known = this.#modules.get(module);
-    if (known !== undefined) known.usedAtMs = Math.max(known.usedAtMs, nowMs);
+    if (known === undefined) return;
+    known.usedAtMs = Math.max(known.usedAtMs, nowMs);
+    this.#askedAtMs = Math.max(this.#askedAtMs, nowMs);
   }
 
   /** Those used since this was last asked; storage is told. */
@@ -55,9 +60,9 @@ export class ModuleTable {
     return used;
   }
 
-  /** Removes those that were last used before a time and are not named. */
-  takeUnused(beforeMs: number, named: () => ReadonlySet<ModuleHash>): readonly ModuleUse[] {
-    const old = [...this.#modules].filter(([, { usedAtMs }]) => usedAtMs < beforeMs);
+  /** Removes those that were not used for so long when a location last asked for any, and are not named. */
+  takeUnused(retentionMs: number, named: () => ReadonlySet<ModuleHash>): readonly ModuleUse[] {
+    const old = [...this.#modules].filter(([, { usedAtMs }]) => usedAtMs < this.#askedAtMs - retentionMs);
     if (old.length === 0) return [];
     const names = named();
     const unused: ModuleUse[] = [];

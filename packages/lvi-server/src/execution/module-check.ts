@@ -1,0 +1,76 @@
+/** What a module must be to be registered: what its hash says, complete, and within the memory that it names. */
+import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
+import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
+
+/** Most memory of one handler, in pages of 64 KiB: each worker thread may have to hold as much. */
+const MAX_MEMORY_PAGES = 4_096;
+
+/** Throws a RadicalError that says what is wrong with it. */
+export function checkModule(hash: ModuleHash, content: ModuleContent): void {
+  let module: HandlerModule;
+  try {
+    module = compileModule(content);
+  } catch (error) {
+    throw new RadicalError(
+      "malformed_message",
+      `the module is not valid WebAssembly: ${String(error)}`,
+      "build it again",
+    );
+  }
+  if (module.hash !== hash) {
+    throw new RadicalError(
+      "module_mismatch",
+      `the content has the hash ${module.hash}, not ${hash}`,
+      "register a module under its own hash",
+    );
+  }
+  const fault = faultOf(module, content.plans) ?? faultOfMemory(content);
+  if (fault !== null)
+    throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
+}
+
+/** The engine holds a program to the maximum that it declares, so it must declare one. */
+function faultOfMemory({ limits, wasm, rwWasm }: ModuleContent): string | null {
+  const { memoryPages } = limits;
+  if (memoryPages > MAX_MEMORY_PAGES) return `it wants ${memoryPages} pages of memory; at most ${MAX_MEMORY_PAGES}`;
+  for (const program of [wasm, rwWasm]) {
+    const mostPages = maximumPages(program);
+    if (mostPages > memoryPages) return `a memory may grow to ${mostPages} pages; its limit is ${memoryPages}`;
+  }
+  return null;
+}
+
+const HEADER_BYTES = 8;
+const MEMORY_SECTION = 5;
+const HAS_MAXIMUM = 1;
+
+/** Of the memories of a valid program (WebAssembly specification, section 5.5.8); Infinity for one without a maximum. */
+export function maximumPages(wasm: Uint8Array): number {
+  let at = HEADER_BYTES;
+  // LEB128, of at most 64 bits.
+  const number = (): number => {
+    let [value, factor] = [0, 1];
+    for (;;) {
+      const byte = wasm[at++]!;
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 0x80;
+    }
+  };
+  while (at < wasm.length) {
+    const section = wasm[at++];
+    const size = number();
+    if (section !== MEMORY_SECTION) {
+      at += size;
+      continue;
+    }
+    let most = 0;
+    for (let left = number(); left > 0; left--) {
+      const flags = number();
+      number();
+      most = Math.max(most, (flags & HAS_MAXIMUM) === 0 ? Infinity : number());
+    }
+    return most;
+  }
+  return 0;
+}

@@ -37,7 +37,7 @@ function inCore(find: string, replace: string): Edit {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "the reply `valid` leaves before the intent is durable",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    this.#effects.push({ kind: "store-intent", operation, intent });\n  }`,
@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "locks are released before the writes are applied",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    this.#versions.applyStarted(writes);\n    const operation`,
@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "done executions are forgotten",
-    within: 5_000,
+    within: 1_000,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "absent units are not validated",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `return version === null || !sameVersion(version, current);`,
@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "readers pass writers that were told",
-    within: 5_000,
+    within: 100,
     edits: [
       inCore(
         `findLast((holder) => holder !== execution && holder.told)`,
@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a load beside an apply is taken",
-    within: 5_000,
+    within: 500,
     weather: "cold memory",
     edits: [
       inFile(
@@ -105,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a load that was overtaken brings the old value back",
-    within: 5_000,
+    within: 500,
     edits: [
       inFile(
         "server/version-table.ts",
@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pending intents are not adopted",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    for (const { intent, first } of adoptionOrder(recovered.pending))`,
@@ -126,24 +126,24 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "commit ids are used again after a restart",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(`    return commitId(this.#epoch, this.#sequence);\n  }`, `    return commitId(1, this.#sequence);\n  }`),
     ],
   },
   {
     name: "what a recording execution read is not validated",
-    within: 5_000,
+    within: 250,
     edits: [inCore(`    if (!changed) return`, `    if (!changed || reads.length > 0) return`)],
   },
   {
     name: "shared locks do not keep writers out",
-    within: 5_000,
+    within: 100,
     edits: [inFile("server/lock-table.ts", `(mode === "shared" && lock.exclusive === 0)`, `lock.exclusive === 0`)],
   },
   {
     name: "every caller that joined is told `valid`",
-    within: 5_000,
+    within: 250,
     edits: [
       inCore(
         `    if (execution.callers.length > 0) this.#replay(execution, "asked_again");\n    else if`,
@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "duplicates of what left no trace run again",
-    within: 5_000,
+    within: 1_000,
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "attempts that an earlier server may have answered run",
-    within: 5_000,
+    within: 2_500,
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -175,7 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "attempts that may have been answered and forgotten run",
-    within: 5_000,
+    within: 2_500,
+    weather: "restarts",
     edits: [
       inFile(
         "server/answered-requests.ts",
@@ -186,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what an earlier server did is not looked up",
-    within: 5_000,
+    within: 250,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -197,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "any version of what is about to be written is an own write",
-    within: 5_000,
+    within: 50,
     edits: [
       inCore(
         `if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;`,
@@ -207,7 +208,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a followup is applied before the writes that its execution has read",
-    within: 5_000,
+    within: 500,
     weather: "own writes",
     edits: [
       inCore(
@@ -218,12 +219,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "after a crash an intent that others are behind counts as abandoned",
-    within: 5_000,
+    within: 2_500,
     edits: [inFile("server/adoption.ts", ` && !firstOf.get(younger.intent)!.has(intent.commitId)`, ``)],
   },
   {
     name: "the lease is never checked",
-    within: 5_000,
+    within: 500,
     edits: [
       inCore(`if (monotonicMs >= this.#leaseUntilMs) {`, `if (monotonicMs < 0) {`),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
@@ -231,7 +232,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a candidate does not wait the lease out",
-    within: 5_000,
+    within: 250,
     weather: "leases",
     edits: [
       inFile(
@@ -243,7 +244,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a failure after a doubtful one is believed",
-    within: 5_000,
+    within: 1_000,
     edits: [
       inCore(
         `        failed.doubtful ||= effect === "unknown";\n        if (failed.doubtful) return`,
@@ -253,7 +254,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `if (execution.phase.kind === "completing" && execution.told) {`,
@@ -272,12 +273,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a followup may write what its intent does not hold",
-    within: 5_000,
+    within: 500,
     edits: [inCore(`if (!followup.writes.every(({ unit }) => writable.has(unit))) {`, `if (writable.size < 0) {`)],
   },
   {
     name: "counters per item, without hashes, instead of commit ids",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    execution.sequence = ++this.#sequence;\n    return this.#latest;`,
@@ -300,7 +301,7 @@ const WAITED =`,
   },
   {
     name: "hashes are not compared",
-    within: 5_000,
+    within: 50,
     edits: [
       inCore(`  sameVersion,\n`, ``),
       inCore(
@@ -313,7 +314,7 @@ const WAITED =`,
   },
   {
     name: "the lease is checked only when a request comes",
-    within: 5_000,
+    within: 250,
     weather: "leases",
     edits: [
       inCore(
@@ -325,7 +326,7 @@ const WAITED =`,
   },
   {
     name: "the lease is not checked when storage has answered",
-    within: 5_000,
+    within: 20_000,
     weather: "leases",
     edits: [
       inCore(
@@ -344,7 +345,7 @@ const WAITED =`,
   },
   {
     name: "an execution is run again before those whose writes it has read",
-    within: 5_000,
+    within: 100,
     edits: [
       inCore(
         `    if (execution.ahead.size > 0) {\n      execution.wanted`,
@@ -354,7 +355,7 @@ const WAITED =`,
   },
   {
     name: "a queue behind own writes is left without a word to those behind",
-    within: 5_000,
+    within: 2_500,
     weather: "leases",
     edits: [
       inCore(
@@ -365,7 +366,7 @@ const WAITED =`,
   },
   {
     name: "near storage the handler runs under the set of its location",
-    within: 5_000,
+    within: 100,
     edits: [
       inCore(`: { kind: "derive", writable: this.#writable(execution) },`, `: { kind: "derive", writable: null },`),
       inCore(
@@ -381,12 +382,12 @@ const WAITED =`,
   },
   {
     name: "the gate is taken shared",
-    within: 5_000,
+    within: 250,
     edits: [inCore(`[{ unit: GATE, mode: "exclusive" }], next)`, `[{ unit: GATE, mode: "shared" }], next)`)],
   },
   {
     name: "a shared lock is made exclusive although others share it",
-    within: 5_000,
+    within: 1_000,
     edits: [
       inFile(
         "server/lock-table.ts",
@@ -397,7 +398,7 @@ const WAITED =`,
   },
   {
     name: "locks are kept after a refusal",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    this.#endWithoutTrace(execution, callers);
@@ -411,12 +412,12 @@ const WAITED =`,
   },
   {
     name: "a followup that does not come is not replaced",
-    within: 5_000,
+    within: 500,
     edits: [inCore(`            this.#replay(due.execution, "followup_lost");\n`, ``)],
   },
   {
     name: "an adopted intent waits for its followup for ever",
-    within: 5_000,
+    within: 1_000,
     edits: [
       inCore(
         `        throw new Error(\`the locks of intent \${intent.commitId} can't be installed\`);
@@ -427,7 +428,7 @@ const WAITED =`,
   },
   {
     name: "what an adopted intent has read is not locked again",
-    within: 5_000,
+    within: 2_500,
     edits: [
       inCore(
         `[{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead)`,
@@ -437,7 +438,7 @@ const WAITED =`,
   },
   {
     name: "a re-execution that was killed is given up",
-    within: 5_000,
+    within: 250,
     edits: [
       inCore(
         `        this.#note("re_execution_killed", execution, { detail });`,
@@ -447,7 +448,7 @@ const WAITED =`,
   },
   {
     name: "a doubtful completion is taken for none",
-    within: 5_000,
+    within: 100,
     edits: [
       inCore(
         `if (failed.doubtful || execution.intent !== null) return again(failed.effect);`,
@@ -457,7 +458,7 @@ const WAITED =`,
   },
   {
     name: "a read-only execution under a chosen id leaves no trace",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(`if (execution.retained || execution.declared!.some`, `if (execution.declared!.some`),
       inCore(
@@ -468,7 +469,7 @@ const WAITED =`,
   },
   {
     name: "an outcome is told before it is durable",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `    this.#effects.push(effect);\n  }\n\n  #completed(`,
@@ -483,7 +484,7 @@ const WAITED =`,
   },
   {
     name: "a re-execution runs the newest module",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
@@ -503,7 +504,7 @@ const WAITED =`,
   },
   {
     name: "a re-execution has a time of its own",
-    within: 5_000,
+    within: 25,
     edits: [
       inCore(
         `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
@@ -514,7 +515,7 @@ const WAITED =`,
   },
   {
     name: "done intents are collected at once",
-    within: 5_000,
+    within: 500,
     edits: [
       inCore(
         `const doneBeforeMs = this.#wallMs - retentionMs;`,
@@ -524,7 +525,7 @@ const WAITED =`,
   },
   {
     name: "the epoch of a completion is not checked",
-    within: 5_000,
+    within: 1_000,
     weather: "leases",
     edits: [
       inFile(
@@ -536,7 +537,7 @@ const WAITED =`,
   },
   {
     name: "the lease is taken whatever was seen of it",
-    within: 5_000,
+    within: 2_500,
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -547,13 +548,13 @@ const WAITED =`,
   },
   {
     name: "an intent that arrives after a takeover counts",
-    within: 5_000,
+    within: 250,
     weather: "leases",
     edits: [inFile("simulation/model-storage.ts", `if (epoch < this.#recovered) {`, `if (epoch < 0) {`)],
   },
   {
     name: "what is done is completed again",
-    within: 5_000,
+    within: 25,
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -564,7 +565,7 @@ const WAITED =`,
   },
   {
     name: "a location reads its snapshot twice",
-    within: 5_000,
+    within: 2_500,
     edits: [
       inFile(
         "simulation/edge-location.ts",
@@ -575,7 +576,7 @@ const WAITED =`,
   },
   {
     name: "a location takes the answer to an attempt that it has given up",
-    within: 5_000,
+    within: 2_500,
     edits: [
       inFile(
         "simulation/edge-location.ts",
@@ -586,7 +587,7 @@ const WAITED =`,
   },
   {
     name: "a location answers reads from speculation",
-    within: 5_000,
+    within: 25,
     edits: [
       inFile(
         "location/execution.ts",
@@ -597,7 +598,7 @@ const WAITED =`,
   },
   {
     name: "a location answers from speculation when the primary does not",
-    within: 5_000,
+    within: 25,
     edits: [
       inFile(
         "location/execution.ts",
@@ -610,7 +611,7 @@ const WAITED =`,
   },
   {
     name: "a location puts its writes into the cache before it is told their commit id",
-    within: 5_000,
+    within: 25,
     edits: [
       inFile(
         "location/execution.ts",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { CI_HISTORIES } from "./batch.ts";
 import { loadMutant, MUTANTS } from "./mutants.ts";
 import { withMutantTable } from "./pages.ts";
 import { PARTS } from "./simulate.ts";
@@ -22,4 +23,5 @@ test("the variants in the documents are those that are tried", () => {
   const verification = page("verification.md");
   expect(verification).toContain("<!-- mutants -->\n\n| variant |");
   expect(withMutantTable(verification)).toBe(verification);
+  expect(verification).toContain(`runs ${CI_HISTORIES.toLocaleString("en")} histories`);
 });

@@ -81,7 +81,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
     network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
     followupDelayMs: random.pick([5, 60, 2_000]),
     storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
-    operations: 40,
+    operations: 24,
     serverFreeze: 0,
     serverEnd: 0,
     locationEnd: 0,
@@ -169,7 +169,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         drift: random.pick([0, 0.05]),
         groups: [random.pick(["items", "registers", "registers", "slots"])],
         pauseMs: termMs / 2,
-        operations: 80,
+        operations: 48,
         affinity: 0.5,
       };
     }

@@ -160,7 +160,7 @@ class Round {
   }
 
   async #startUnarmed(): Promise<void> {
-    await this.#deployment.startServer(null);
+    await this.#deployment.startServer();
     // That of the application may be among those that were removed.
     if (this.#removesModules) await this.#deployment.registerApplication();
     this.#freedMs = await this.#freed();

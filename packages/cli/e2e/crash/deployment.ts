@@ -193,7 +193,7 @@ export class Deployment {
     });
     self = new Deployment(application, storage, folder, link);
     try {
-      await self.startServer(null);
+      await self.startServer();
       await self.registerApplication();
       await self.startLocations(null);
     } catch (error) {
@@ -209,10 +209,15 @@ export class Deployment {
 
   // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Resolves when it listens. */
-  async startServer(failpoint: ArmedAt | null): Promise<void> {
-    const server = this.#spawnServer(failpoint);
+  /** Resolves when it listens. One that ends by itself is started again: on a machine that stands still its lease runs out. */
+  async startServer(): Promise<void> {
+    const server = this.#spawnServer(null);
     this.#listensAt(await server.listening());
+    void server.ended.then(async () => {
+      if (this.#server !== server) return;
+      this.#noteAlarms(server);
+      await this.startServer();
+    });
   }
 
   /** Starts one that is to stop at a failpoint; resolves when it has, or has ended without it. */
@@ -252,10 +257,15 @@ export class Deployment {
   async killServer(): Promise<boolean> {
     const server = this.#server;
     if (server === null) return false;
+    this.#server = null;
     this.kills++;
     const isKilled = await server.kill();
-    this.alarms.push(...server.lines.filter(({ event }) => ALARMS.includes(event)));
+    this.#noteAlarms(server);
     return isKilled;
+  }
+
+  #noteAlarms({ lines }: Speaker): void {
+    this.alarms.push(...lines.filter(({ event }) => ALARMS.includes(event)));
   }
 
   /** SIGTERM: it drains. */

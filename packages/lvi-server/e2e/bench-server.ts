@@ -46,6 +46,8 @@ interface Round {
   /** In the 1.5 s from the injection on. */
   readonly shareDuring: number;
   readonly worstWindow: number;
+  /** From 1.5 s after it on, when it must be over. */
+  readonly shareAfter: number;
   /** From the injection on; each window after it is normal. */
   readonly normalAfterMs: number;
 }
@@ -121,6 +123,7 @@ async function measure(client: TestClient): Promise<readonly Round[]> {
       kind,
       perSecondBefore: before,
       shareDuring: rate(injectedAtMs, injectedAtMs + INJECTION_MS) / before,
+      shareAfter: rate(injectedAtMs + INJECTION_MS, untilMs) / before,
       worstWindow: Math.min(...windows.slice(0, INJECTION_MS / WINDOW_MS)),
       normalAfterMs: (windows.findLastIndex((share) => share < NORMAL) + 1) * WINDOW_MS,
     };
@@ -134,10 +137,10 @@ function report(rounds: readonly Round[]): void {
     return;
   }
   process.stdout.write(`${machine}; ${WORKERS} workers, as many endless handlers; windows of ${WINDOW_MS} ms\n`);
-  for (const { kind, perSecondBefore, shareDuring, worstWindow, normalAfterMs } of rounds) {
+  for (const { kind, perSecondBefore, shareDuring, shareAfter, worstWindow, normalAfterMs } of rounds) {
     const percent = (share: number): string => `${(100 * share).toFixed(0)} %`.padStart(6);
     process.stdout.write(
-      `${kind.padEnd(20)} ${perSecondBefore.toFixed(0).padStart(6)}/s before; ${percent(shareDuring)} in the ${INJECTION_MS} ms from the injection on, ${percent(worstWindow)} in the worst window; normal after ${normalAfterMs} ms\n`,
+      `${kind.padEnd(20)} ${perSecondBefore.toFixed(0).padStart(6)}/s before; ${percent(shareDuring)} in the ${INJECTION_MS} ms from the injection on, ${percent(worstWindow)} in the worst window, ${percent(shareAfter)} after it; each window normal after ${normalAfterMs} ms\n`,
     );
   }
 }

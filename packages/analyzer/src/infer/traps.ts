@@ -5,21 +5,29 @@
  */
 import { nonNullable, type Expression, type LibraryCall, type Type } from "../lower/ir.ts";
 
-const QUIET_MEMBERS: ReadonlySet<string> = new Set([
-  ..."charAt charCodeAt codePointAt concat endsWith startsWith includes indexOf lastIndexOf localeCompare replace replaceAll slice split substr substring toLowerCase toUpperCase trim trimEnd trimStart trimLeft trimRight toString == != < > <= >= + length"
-    .split(" ")
-    .map((name) => `String.${name}`),
-  ..."length includes indexOf lastIndexOf join toString slice concat reverse sort forEach some every findIndex findLastIndex filter map reduceRight push unshift fill"
-    .split(" ")
-    .map((name) => `Array.${name}`),
-  ..."has set delete clear size keys values new".split(" ").map((name) => `Map.${name}`),
-  ..."has add delete clear size values new".split(" ").map((name) => `Set.${name}`),
-  ..."Bool I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize F32 F64".split(" ").map((name) => `${name}.toString`),
+/** `owner.name`, as the library's models name them. */
+export const QUIET_MEMBERS: ReadonlySet<string> = new Set([
+  ...named(
+    "String",
+    "charAt charCodeAt codePointAt concat endsWith startsWith includes indexOf lastIndexOf localeCompare replace slice split substring toLowerCase toUpperCase trim trimEnd trimStart trimLeft trimRight toString == != < > <= >= + length",
+  ),
+  ...named(
+    "Array",
+    "length includes indexOf lastIndexOf join toString slice concat reverse sort forEach some every findIndex findLastIndex filter map reduceRight push unshift",
+  ),
+  ...named("Map", "has set delete clear size keys values new"),
+  ...named("Set", "has add delete clear size values new"),
+  ...named("Bool I8 U8 I16 U16 I32 U32 I64 U64 Isize Usize F32 F64", "toString"),
+  ...named(
+    "NativeMath NativeMathf",
+    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp exp2 expm1 floor fround hypot imul log log10 log1p log2 max min mod pow rem round scalbn sign sin sinh sqrt tan tanh trunc",
+  ),
+  ...named("", "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt"),
 ]);
 
-const QUIET_FUNCTIONS: ReadonlySet<string> = new Set(
-  "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt".split(" "),
-);
+function named(owners: string, names: string): string[] {
+  return owners.split(" ").flatMap((owner) => names.split(" ").map((name) => `${owner}.${name}`));
+}
 
 /** Whether the expression itself may trap; its operands and callees are the caller's to ask about. */
 export function mayTrap(expression: Expression): boolean {
@@ -45,10 +53,8 @@ export function mayTrap(expression: Expression): boolean {
   }
 }
 
-function isQuietMember({ member, name, arguments: args }: LibraryCall): boolean {
+function isQuietMember({ member, arguments: args }: LibraryCall): boolean {
   if (member.form === "constructor" && member.owner === "Array") return args.length === 0;
-  if (member.owner === "NativeMath" || member.owner === "NativeMathf") return true;
-  if (member.owner === "") return QUIET_FUNCTIONS.has(name) || QUIET_FUNCTIONS.has(member.name);
   if (member.name === "toString" && !args.every(isRadix)) return false;
   return QUIET_MEMBERS.has(`${member.owner}.${member.name}`);
 }

@@ -115,3 +115,55 @@ export function numbers(): i32 { return twice() * 10 + early(); }`;
   expect(call(build, new Map(), "labels", { derived: false }).result).toBe("b5");
   expect(call(build, new Map(), "numbers").result).toBe(93);
 });
+
+test("a constructor that always throws gives its fields their values before", () => {
+  const source = `import { Table } from "@radical/sdk";
+class Item {}
+const items = new Table<Item>("items");
+class Refused {
+  name: string = "r";
+  constructor(n: i32) {
+    switch (n) {
+      case 0: items.has(this.name + "0");
+      default:
+        if (n == 1) items.has(this.name + "1");
+        throw new Error(this.name);
+    }
+  }
+}
+class Derived extends Refused {}
+export function refuse(n: i32): void { new Refused(n); }
+export function derived(n: i32): void { new Derived(n); }`;
+  const build = buildWith({ ...buildInput({ "handlers/h.ts": source }), optimize: false }, slicer);
+  for (const handler of ["refuse", "derived"])
+    for (const n of [0, 1]) {
+      const { outcome, run } = call(build, new Map(), handler, { n });
+      expect(outcome.kind).toBe("trap");
+      expect(run.reads).toEqual([`items/r${n}`]);
+    }
+});
+
+test("the library writes and reads within its buffers", () => {
+  const source = `export function replaced(text: string, search: string, by: string): string {
+  return text.replaceAll(search, by);
+}
+export function filled(start: i32, end: i32): string { return [1, 2, 3].fill(9, start, end).join(); }
+export function bytes(start: i32, end: i32): string {
+  const list = new Uint8Array(3);
+  return list.fill(9, start, end).join();
+}`;
+  const build = buildWith({ ...buildInput({ "handlers/h.ts": source }), optimize: false }, slicer);
+  for (const [text, search, by] of [
+    ["a.b", ".", "x".repeat(5_000)],
+    ["aa", "a", "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"],
+    ["..a..", "..", "-"],
+    ["abcabc", "bc", "12345678901234567890"],
+  ] as const) {
+    expect(call(build, new Map(), "replaced", { text, search, by }).result).toBe(text.replaceAll(search, by));
+  }
+  for (const start of [-9, -2, 0, 2, 9, -2147483648, 2147483647])
+    for (const end of [-9, -2, 0, 2, 9, -2147483648, 2147483647]) {
+      expect(call(build, new Map(), "filled", { start, end }).result).toBe([1, 2, 3].fill(9, start, end).join());
+      expect(call(build, new Map(), "bytes", { start, end }).result).toBe([0, 0, 0].fill(9, start, end).join());
+    }
+});

@@ -14,6 +14,7 @@ import {
   Target,
 } from "./assemblyscript.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
+import { mended } from "./library-mends.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { addReset } from "./reset.ts";
 import { countRounds } from "./rounds.ts";
@@ -188,6 +189,7 @@ interface CompilerInternals {
     context: as.Type,
   ): as.ExpressionRef;
   compileFile(file: as.File): void;
+  compileFunctionBody(instance: as.Function, statements: as.ExpressionRef[]): boolean;
   ensureRuntimeFunction(instance: as.Function): object;
   ensureVarargsStub(original: as.Function): as.Function;
   /** What function values call. */
@@ -236,7 +238,24 @@ export class RadicalCompiler extends as.Compiler {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
       return original(prototype, call, context);
     };
+    this.#initializeFields(internals);
     this.#fillInDefaults(internals);
+  }
+
+  /**
+   * A constructor gives the fields their values before anything else. The compiler leaves that out where it sees no use
+   * of `this`, and sees none in a `switch`, or under another condition, of a constructor that always throws. Of a derived
+   * class that is its `super()`'s to do.
+   */
+  #initializeFields(internals: CompilerInternals): void {
+    const compileFunctionBody = internals.compileFunctionBody.bind(this);
+    internals.compileFunctionBody = (instance, statements) => {
+      const { parent } = instance;
+      const created = instance.is(CommonFlags.Constructor) ? (parent as as.Class) : null;
+      if (created !== null && (created.base === null || created.prototype.implicitlyExtendsObject))
+        instance.flow.set(FlowFlags.AccessesThis);
+      return compileFunctionBody(instance, statements);
+    };
   }
 
   /**
@@ -363,7 +382,7 @@ function addSources(program: as.Program, request: CompileRequest): void {
   const added = new Set<string>();
   const waiting: TreeImport[] = [];
   const add = (path: string, text: string, kind: TreeKind): void => {
-    const { source, messages, imports } = trees.get(path, text, kind);
+    const { source, messages, imports } = trees.get(path, mended(path, text), kind);
     if (added.has(source.internalPath)) return;
     added.add(source.internalPath);
     const graft = grafts.get(path);

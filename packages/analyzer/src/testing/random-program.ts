@@ -1282,7 +1282,7 @@ class FunctionWriter {
       },
       "while-with-limit": () => {
         const limit = this.value("i32");
-        return `let ${counter} = 0;\nwhile (${counter} < ${bound} && ${counter} < (${limit})) {\n  ${counter}++;\n${inside()}}`;
+        return `let ${counter} = 0;\nwhile (${counter} < ${bound} && (${limit}) > ${counter}) {\n  ${counter}++;\n${inside()}}`;
       },
       "endless-loop": () => `let ${counter} = 0;\nwhile (true) {\n  if (${counter}++ >= ${bound}) break;\n${inside()}}`,
       "bound-from-slow": () =>

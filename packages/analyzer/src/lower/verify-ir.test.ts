@@ -4,6 +4,7 @@ import { loweredHandlers } from "../testing/lowered.ts";
 import { randomProgram } from "../testing/random-program.ts";
 import {
   VOID,
+  nonNullable,
   statementExpressions,
   walkExpression,
   walkStatements,
@@ -11,6 +12,7 @@ import {
   type FunctionDeclaration,
   type Program,
   type Statement,
+  type Type,
 } from "./ir.ts";
 import { printProgram } from "./print-ir.ts";
 import { MalformedProgram, verifyProgram } from "./verify-ir.ts";
@@ -132,6 +134,12 @@ function withBody(
   return set(declaration, "body", change(declaration.body));
 }
 
+/** How many arguments a function value takes at least. */
+function requiredBy(type: Type): number {
+  const taken = nonNullable(type);
+  return taken.kind === "function" ? taken.required : 0;
+}
+
 const NO_VALUE = (span: Expression["span"]): Expression => ({ kind: "constant", text: "void", type: VOID, span });
 
 const CORRUPTIONS: readonly Corruption[] = [
@@ -211,7 +219,10 @@ const CORRUPTIONS: readonly Corruption[] = [
     name: "an argument is missing",
     places: (program) =>
       [...ofKind(program, "call"), ...ofKind(program, "construction"), ...ofKind(program, "indirect-call")].flatMap(
-        (call) => (call.arguments.length === 0 ? [] : [set(call, "arguments", call.arguments.slice(1))]),
+        (call) => {
+          const fewest = call.kind === "indirect-call" ? requiredBy(call.callee.type) : call.arguments.length;
+          return fewest === 0 ? [] : [set(call, "arguments", call.arguments.slice(0, fewest - 1))];
+        },
       ),
   },
   {

@@ -18,12 +18,11 @@ export interface EngineOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => Now;
+  /** How often what was kept long enough is collected. */
+  readonly collectIntervalMs: number;
   /** This server may serve no more, or found itself broken: nothing it holds in memory is to be trusted. */
   readonly onHalt: (reason: string) => void;
 }
-
-/** How often what was kept long enough is collected. */
-const COLLECT_INTERVAL_MS = 600_000;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
@@ -56,7 +55,7 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#collector = setInterval(() => this.#step({ kind: "collect" }), COLLECT_INTERVAL_MS);
+    this.#collector = setInterval(() => this.#step({ kind: "collect" }), options.collectIntervalMs);
     this.#collector.unref();
     // Not only after the interval: a server may be started again more often than that.
     setImmediate(() => this.#step({ kind: "collect" }));

@@ -134,6 +134,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     executionLimitMs,
     crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
+    collectIntervalMs: options.collectIntervalMs,
     core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
     location: {
       executions: options.locationExecutions,

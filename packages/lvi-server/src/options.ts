@@ -117,6 +117,12 @@ export const SETTINGS = {
     "how long a module is kept that no location asks for, while others are asked for",
     wholeNumber(3_600_000, 315_360_000_000),
   ),
+  collectIntervalMs: setting(
+    "--collect-interval-ms <ms>",
+    "600000",
+    "how often what was kept long enough is collected",
+    wholeNumber(100, 86_400_000),
+  ),
   drainMs: setting(
     "--drain-ms <ms>",
     "5000",

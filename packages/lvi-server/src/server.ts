@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly executionLimitMs?: number;
   /** Longest run of one that keeps others waiting. */
   readonly crowdedLimitMs?: number;
+  /** How often what was kept long enough is collected. */
+  readonly collectIntervalMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
@@ -58,6 +60,7 @@ export interface RunningServer {
 /** Less than the time in which a location answers its client, so that the client is told. */
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const DEFAULT_CROWDED_LIMIT_MS = 1_000;
+const DEFAULT_COLLECT_INTERVAL_MS = 600_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
@@ -137,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       lease: storage.isExclusive ? null : lease,
     };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
+    const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
@@ -149,7 +153,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onRun: ({ access }, { result, tookMs }) => metrics.ran(access.kind, result.kind, tookMs),
     });
     const executor = executorWithFailpoints(pool);
-    const engine = new Engine({ core, epoch, storage, executor, log, metrics, now: coreNow, onHalt });
+    const engine = new Engine({
+      core,
+      epoch,
+      storage,
+      executor,
+      log,
+      metrics,
+      now: coreNow,
+      collectIntervalMs,
+      onHalt,
+    });
     const serving: Serving = {
       engine,
       hasModule: (hash) => engine.hasModule(hash),

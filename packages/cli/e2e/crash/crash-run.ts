@@ -172,15 +172,15 @@ class Round {
 
   /** Whether a start that has come to listen has passed it. */
   get #isAtStart(): boolean {
-    return /^(?:start\.|dynamo\.adopted|storage\.module-remov)/.test(this.#failpoint.name);
+    return /^(?:start\.|dynamo\.adopted)/.test(this.#failpoint.name);
   }
 
   /** Does what no load does. */
   #provoke(): void {
     const { name } = this.#failpoint;
     if (name.startsWith("stop.")) this.#deployment.drainServer();
-    // It will not be answered.
-    if (name.includes("module")) this.#register().catch(() => undefined);
+    // It will not be answered. One that is to be removed is not used again.
+    if (name.includes("module") && !this.#removesModules) this.#register().catch(() => undefined);
   }
 
   #register(): Promise<number> {

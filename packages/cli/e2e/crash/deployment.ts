@@ -48,6 +48,7 @@ const SERVER_OPTIONS: readonly string[] = [
   "--log-level=warn",
   "--exit-with-parent",
   `--followup-timeout-ms=${FOLLOWUP_TIMEOUT_MS}`,
+  "--collect-interval-ms=200",
 ];
 
 /** The application as both sides need it, built once. */

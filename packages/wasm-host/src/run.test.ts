@@ -449,7 +449,7 @@ describe("record mode", () => {
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
       // What the handler does if they are absent.
-      run: runHandler(module, invoke("fan"), (unit) => snapshot(items)(unit) ?? everythingAbsent(), guessed.set),
+      run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
     });
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),

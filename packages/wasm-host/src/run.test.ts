@@ -16,7 +16,11 @@ import { contentOf, programs } from "./testing/programs.ts";
 const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1));
 
 function invoke(handler: string, args: Uint8Array = new Uint8Array(), seed = 7): Invocation {
-  return { handler, args, environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed), caller: null } };
+  return {
+    handler,
+    args,
+    environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed), caller: null },
+  };
 }
 
 /** A snapshot of single-byte items; null: captured as absent. */
@@ -140,7 +144,10 @@ describe("host functions", () => {
       return outcomeOf(record(module, { ...invocation, environment: { ...environment, caller } }, everythingAbsent));
     };
     expect(as("ann")).toEqual({ kind: "result", value: Uint8Array.from(Buffer.from("ann")) });
-    expect(as("J\u00fcrgen \u{1f600}")).toEqual({ kind: "result", value: Uint8Array.from(Buffer.from("J\u00fcrgen \u{1f600}")) });
+    expect(as("J\u00fcrgen \u{1f600}")).toEqual({
+      kind: "result",
+      value: Uint8Array.from(Buffer.from("J\u00fcrgen \u{1f600}")),
+    });
     expect(as(null)).toMatchObject({ kind: "trap", code: "invalid_access" });
   });
 

@@ -215,7 +215,11 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
         const { parameters } = handlers.find(({ name }) => name === handler)!;
         const encoded = encodeArguments(parameters, build.records, args);
         if (encoded.kind === "problem") throw new Error(encoded.problem.message);
-        const environment = { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(draw), caller: callers[draw % callers.length]! };
+        const environment = {
+          timeMs: 1_700_000_000_000,
+          seed: new Uint8Array(16).fill(draw),
+          caller: callers[draw % callers.length]!,
+        };
         const invocation = { handler, args: encoded.bytes, environment };
         const shown = execute(module, known.get(handler)!, invocation, items);
         executed.push({ invocation, items, shown });

@@ -725,7 +725,11 @@ describe("refusals", () => {
   const REFUSED: readonly (readonly [string, Partial<CoreOptions>, (story: Story) => void])[] = [
     ["unknown_module", {}, (story) => story.request("A", "+x=1", { module: "b".repeat(64) as ModuleHash })],
     ["unknown_handler", {}, (story) => story.request("A", "+x=1", { handler: "nobody" })],
-    ["clock_skew", {}, (story) => story.request("A", "+x=1", { environment: { timeMs: 0, seed: new Uint8Array(16), caller: null } })],
+    [
+      "clock_skew",
+      {},
+      (story) => story.request("A", "+x=1", { environment: { timeMs: 0, seed: new Uint8Array(16), caller: null } }),
+    ],
     ["too_many_units", { maxUnits: 3 }, (story) => story.request("A", MANY)],
     [
       "too_many_units",

@@ -52,7 +52,15 @@ import type {
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import { adopted, callOf, type Caller, type Execution, requested, sameCall, type Step, usageOf } from "./execution.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
-import { type Completion, completionHash, type DoneIntent, doneIntentOf, type Intent, type IntentRecord, readsOf } from "./intent.ts";
+import {
+  type Completion,
+  completionHash,
+  type DoneIntent,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  readsOf,
+} from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
 import { byUnit, declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";

@@ -102,7 +102,11 @@ function intentOf(number: number, epoch = 1): Intent {
     module: MODULE,
     handler: "f",
     args: encode(`args ${number}`),
-    environment: { timeMs: 1_700_000_000_000 + number, seed: new Uint8Array(16).fill(number), caller: number % 2 === 0 ? null : `caller ${number}` },
+    environment: {
+      timeMs: 1_700_000_000_000 + number,
+      seed: new Uint8Array(16).fill(number),
+      caller: number % 2 === 0 ? null : `caller ${number}`,
+    },
     location: "va",
     units: [
       { unit: X, mode: "read-write", version: entryOf(commitId(0, 1), encode("x")).version },

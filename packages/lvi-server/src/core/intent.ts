@@ -64,8 +64,9 @@ export interface DoneIntent extends Omit<Completion, "writes" | "environment"> {
   readonly caller: string | null;
 }
 
-export function doneIntentOf({ writes: _, environment: { caller }, ...done }: Completion): DoneIntent {
-  return { ...done, caller };
+export function doneIntentOf(completion: Completion): DoneIntent {
+  const { writes: _, environment, ...done } = completion;
+  return { ...done, caller: environment.caller };
 }
 
 export type IntentRecord =

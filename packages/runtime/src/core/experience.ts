@@ -27,7 +27,7 @@ export interface ExperienceBounds {
   readonly halfLifeMs: number;
 }
 
-export const DEFAULT_EXPERIENCE: ExperienceBounds = {
+const DEFAULT_EXPERIENCE: ExperienceBounds = {
   tables: 1_000,
   units: 1_000,
   guessWeight: 0.25,

@@ -10,6 +10,7 @@ import { MemoryCache } from "./cache/memory-cache.ts";
 import { TieredCache } from "./cache/tiered-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
+import { Experience } from "./core/experience.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { readCall, route } from "./http/call.ts";
@@ -40,6 +41,7 @@ interface Isolate {
   readonly memory: MemoryCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  readonly experience: Experience;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -55,6 +57,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
       memory: new MemoryCache(settings.memoryCacheBytes),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
+      experience: new Experience(),
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
@@ -96,14 +99,14 @@ class Exchange {
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
   async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, primary, lane, failpoint } = isolate;
+    const { settings, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
     this.#executionId = executionId;
     const { declaration, args } = await readCall(request, handler, this.#manifest, settings.maxBodyBytes);
 
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)) };
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller: null };
     const execution = new Execution(
       {
         executionId,
@@ -118,6 +121,7 @@ class Exchange {
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,
+      experience,
     );
     const run = drive(execution, {
       module: this.#module,
@@ -166,7 +170,7 @@ class Exchange {
       execution: this.#executionId,
       status: reply.status,
       path: reply.path,
-      cause: answer?.kind === "outcome" ? answer.cause : null,
+      reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
     });

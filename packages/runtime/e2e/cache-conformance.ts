@@ -95,6 +95,7 @@ export function describeCache(
     });
 
     const { lastPutWins, unreachable, unbounded, mostPuts } = deviations;
+    // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
     if (lastPutWins !== undefined) {
       test(`DEVIATION: of two batches the later one wins: ${lastPutWins}`, async () => {
         const backwards = await after([{ unit: a, entry: item(2, "new") }], [{ unit: a, entry: item(1, "old") }]);
@@ -174,6 +175,7 @@ export function describeCache(
       expect(await cache.getMany(units)).toEqual(entries);
     });
 
+    // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
     if (mostPuts !== undefined) {
       test(`DEVIATION: a batch is cut after ${mostPuts.count} puts: ${mostPuts.because}`, async () => {
         const units = Array.from({ length: mostPuts.count + 1 }, (_, index) => unitId("notes", String(index)));
@@ -189,6 +191,7 @@ export function describeCache(
         await cache.putMany([{ unit, entry: item(index + 1, "x".repeat(10_000)) }]);
       return units;
     };
+    // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
     if (unbounded !== undefined) {
       test(`DEVIATION: not bounded by bytes: ${unbounded}`, async () => {
         const cache = await opened.fresh(100_000);
@@ -207,6 +210,7 @@ export function describeCache(
       });
     }
 
+    // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
     if (unreachable === undefined) {
       test("an entry of another application, or of another unit, is a miss", async () => {
         const store = opened.store!;

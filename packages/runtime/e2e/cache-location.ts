@@ -174,7 +174,7 @@ export class RemoteCache implements Cache {
   }
 
   /** Puts values of so many bytes. */
-  async fill(units: readonly UnitId[], bytes: number): Promise<void> {
+  async putFilled(units: readonly UnitId[], bytes: number): Promise<void> {
     await this.post({ kind: "fill", units, bytes });
   }
 

@@ -3,7 +3,7 @@ import { scheduler } from "node:timers/promises";
 import { type UnitId, unitId } from "@radical/protocol";
 import { beforeEach, expect, test, vi } from "vitest";
 import { item } from "../../e2e/cache-conformance.ts";
-import { KvCache, type KvCacheOptions } from "./kv-cache.ts";
+import { KvCache } from "./kv-cache.ts";
 import { KvWrites } from "./kv-writes.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import { TieredCache } from "./tiered-cache.ts";
@@ -89,7 +89,7 @@ beforeEach(() => {
 
 function cache(writes = new KvWrites(clock)): KvCache {
   return new KvCache({
-    namespace: kv as unknown as KvCacheOptions["namespace"],
+    namespace: kv,
     application: "app",
     location: "VA",
     timeoutMs: 10_000,

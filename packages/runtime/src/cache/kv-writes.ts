@@ -9,12 +9,12 @@ import { takes } from "./cache.ts";
 
 const INTERVAL_MS = 1_000;
 
-export interface Clock {
+interface Clock {
   nowMs(): number;
   wait(ms: number): Promise<unknown>;
 }
 
-export const platformClock: Clock = { nowMs: () => performance.now(), wait: (ms) => scheduler.wait(ms) };
+const platformClock: Clock = { nowMs: () => performance.now(), wait: (ms) => scheduler.wait(ms) };
 
 interface Slot {
   /** The newest that was written or waits. */

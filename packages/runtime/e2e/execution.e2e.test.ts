@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+<<<<<<< HEAD
 import {
   type CommitId,
   DEFAULT_CACHE,
@@ -13,6 +14,9 @@ import {
   entryOf,
   unitId,
 } from "@radical/protocol";
+=======
+import { type LviReply, type LviRequest, NO_COMMIT, commitId, unitId } from "@radical/protocol";
+>>>>>>> main
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -21,6 +25,7 @@ import { TestPrimary } from "./primary.ts";
 
 const note = (key: string) => unitId("notes", key);
 /** CBOR text of less than 24 bytes, which is how the test application stores a note. */
+const GUESS = { commitId: NO_COMMIT, hash: null };
 const stored = (text: string): Uint8Array => Uint8Array.of(0x60 + text.length, ...Buffer.from(text));
 
 let primary: TestPrimary;
@@ -41,6 +46,7 @@ async function call(location: Location, handler: string, args: unknown, headers:
     status: response.status,
     result,
     path: header("x-radical-path"),
+    reason: header("x-radical-reason"),
     timing: header("server-timing"),
     executionId: header("x-radical-execution"),
   };
@@ -87,14 +93,12 @@ describe("the path of an execution", () => {
     const location = await start();
 
     const first = await call(location, "append", { key: "cold", text: "b" });
-    expect(first).toMatchObject({ result: "ab", path: "near-storage" });
-    // The unit is listed once although it is read and written, and it is named although it is missing.
-    expect(lastUnits()).toEqual([{ unit: note("cold"), mode: "read-write", version: null }]);
-    // f was not run: its phase is not in the timing.
-    expect(first.timing).not.toContain("f;");
+    expect(first).toMatchObject({ result: "ab", path: "near-storage", reason: "missing" });
+    // The unit is listed once although it is read and written, and it is named although it is missing: guessed absent.
+    expect(lastUnits()).toEqual([{ unit: note("cold"), mode: "read-write", version: GUESS }]);
 
     const second = await call(location, "append", { key: "cold", text: "c" });
-    expect(second).toMatchObject({ result: "abc", path: "speculative" });
+    expect(second).toMatchObject({ result: "abc", path: "speculative", reason: "valid" });
     expect(second.timing).toContain("f;");
     const { followup } = await primary.happened("followup");
     expect(followup).toMatchObject({
@@ -114,9 +118,49 @@ describe("the path of an execution", () => {
     expect(await call(location, "read", { key: "stale" })).toMatchObject({ result: "b", path: "speculative" });
   });
 
+  test("a first insert takes no longer than any other execution: what the cache lacks is guessed absent", async () => {
+    const location = await start();
+    const first = await call(location, "append", { key: "insert", text: "a" });
+    expect(first).toMatchObject({ result: "a", path: "speculative", reason: "valid" });
+    const { followup } = await primary.happened("followup");
+    expect(followup.writes).toEqual([{ unit: note("insert"), value: stored("a") }]);
+
+    // One that is there: a run in vain. Then such guesses wait for the reply, and hold if they are right after all.
+    primary.put(note("there"), stored("b"));
+    expect(await call(location, "append", { key: "there", text: "c" })).toMatchObject({
+      result: "bc",
+      reason: "missing",
+    });
+    primary.put(note("also there"), stored("b"));
+    const doubted = await call(location, "append", { key: "also there", text: "c" });
+    expect(doubted).toMatchObject({ result: "bc", reason: "missing" });
+    const late = await call(location, "append", { key: "not there", text: "d" });
+    expect(late).toMatchObject({ result: "d", path: "speculative", reason: "doubted" });
+  });
+
+  test("an item that others write time after time: the handler waits for the primary, which executes it", async () => {
+    const location = await start();
+    primary.put(note("hot"), stored("0"));
+    await call(location, "read", { key: "hot" });
+    const reasons: string[] = [];
+    for (let round = 1; round <= 8; round++) {
+      primary.put(note("hot"), stored(String(round)));
+      const answer = await call(location, "read", { key: "hot" });
+      expect(answer).toMatchObject({ result: String(round), path: "near-storage" });
+      reasons.push(answer.reason);
+      // Not run: its phase is not in the timing.
+      if (answer.reason === "hot") expect(answer.timing).not.toContain("f;");
+    }
+    expect(new Set(reasons)).toEqual(new Set(["stale", "hot"]));
+    expect(reasons.at(-1)).toBe("hot");
+    // Nobody writes it any more: it is doubted, and then not.
+    expect(await call(location, "read", { key: "hot" })).toMatchObject({ path: "speculative", reason: "doubted" });
+    await expect.poll(async () => (await call(location, "read", { key: "hot" })).reason).toBe("valid");
+  });
+
   test("absent items are cached and validated", async () => {
     const location = await start();
-    await call(location, "read", { key: "absent" });
+    expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, reason: "doubted" });
     expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, path: "speculative" });
     primary.put(note("absent"), stored("now"));
     expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: "now", path: "near-storage" });
@@ -136,7 +180,7 @@ describe("the path of an execution", () => {
     primary.put(note("target"), stored("found"));
     const location = await start();
     expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "near-storage" });
-    expect(lastUnits()).toMatchObject([{ unit: "links/home", version: null }]);
+    expect(lastUnits()).toMatchObject([{ unit: "links/home", version: GUESS }]);
     expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "speculative" });
     expect(lastUnits()).toMatchObject([{ unit: "links/home" }, { unit: "notes/target" }]);
 

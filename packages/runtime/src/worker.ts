@@ -7,6 +7,7 @@ import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
 import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
+import { Experience } from "./core/experience.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { readCall, route } from "./http/call.ts";
@@ -37,6 +38,7 @@ interface Isolate {
   readonly cache: RequestCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  readonly experience: Experience;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -52,6 +54,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
       cache: openCache(manifest.cache, { application: manifest.application, location: settings.location }, env),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
+      experience: new Experience(),
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
@@ -93,7 +96,7 @@ class Exchange {
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
   async serve(request: Request, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, cache, primary, lane, failpoint } = isolate;
+    const { settings, cache, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
@@ -115,6 +118,7 @@ class Exchange {
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,
+      experience,
     );
     const run = drive(execution, {
       module: this.#module,
@@ -152,7 +156,7 @@ class Exchange {
       execution: this.#executionId,
       status: reply.status,
       path: reply.path,
-      cause: answer?.kind === "outcome" ? answer.cause : null,
+      reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
     });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-<<<<<<< HEAD
 import {
   type CommitId,
   DEFAULT_CACHE,
@@ -13,10 +12,8 @@ import {
   commitId,
   entryOf,
   unitId,
+  NO_COMMIT,
 } from "@radical/protocol";
-=======
-import { type LviReply, type LviRequest, NO_COMMIT, commitId, unitId } from "@radical/protocol";
->>>>>>> main
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";

@@ -1,9 +1,9 @@
 /**
  * The one place that speaks to miniflare, whose options change between versions (here: 5.20261117). It runs workerd
- * with one Worker and one Durable Object for each location, and the router in front.
+ * with one Worker and its cache for each location, and the router in front.
  */
 import { randomUUID } from "node:crypto";
-import { CborWriter } from "@radical/protocol";
+import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
@@ -23,6 +23,8 @@ export interface WorkerFiles {
   readonly manifest: string;
   /** The Worker takes another module while it runs (`replaceable.worker.ts`). */
   readonly isReplaceable?: boolean;
+  /** What the manifest says of the cache. */
+  readonly cache: CacheKind;
 }
 
 export interface EdgeLocation {
@@ -40,7 +42,7 @@ export interface EdgeOptions {
   readonly locations: readonly EdgeLocation[];
   readonly key: DeploymentKey;
   readonly routerWorker: string;
-  /** Where the Durable Objects keep their caches. */
+  /** Where Durable Objects and KV keep the caches. */
   readonly cacheFolder: string;
   /** Of the control server, if there is one. */
   readonly controlUrl?: string;
@@ -117,11 +119,38 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
       await tellNotice();
     },
     wipeCaches: async (locations) => {
-      for (const location of locations) await wipeObjects(miniflare, workerName(location));
+      for (const location of locations) await wipeCache(miniflare, location, current);
       if (!(await replaceModules(locations))) await restart();
     },
     close: () => miniflare.dispose(),
   };
+}
+
+async function wipeCache(miniflare: Miniflare, location: string, { cache, manifest }: WorkerFiles): Promise<void> {
+  switch (cache) {
+    case "memory":
+      return;
+    case "durable-object":
+      return wipeObjects(miniflare, workerName(location));
+    case "kv":
+      return wipeKeys(miniflare, location, (JSON.parse(manifest) as Manifest).application);
+  }
+}
+
+/** Deletes the location's keys: all locations share a namespace. */
+async function wipeKeys(miniflare: Miniflare, location: string, application: string): Promise<void> {
+  const namespace = await miniflare.getKVNamespace("RADICAL_CACHE_KV", workerName(location));
+  for (let cursor: string | undefined = ""; cursor !== undefined;) {
+    const found: KeyList = await namespace.list({ prefix: `${application}/${location}/`, cursor });
+    for (const { name } of found.keys) await namespace.delete(name);
+    cursor = found.cursor;
+  }
+}
+
+interface KeyList {
+  readonly keys: readonly { readonly name: string }[];
+  /** Undefined: there are no more. */
+  readonly cursor?: string;
 }
 
 /** Drops what the Worker's cache objects have stored, and the objects with what they have in memory. */
@@ -201,11 +230,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
         RADICAL_LOCATION: text(location.name),
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
         RADICAL_DEV_TOKEN: text(token),
-        RADICAL_CACHE: {
-          type: "durable-object",
-          worker: workerName(location.name),
-          exportName: "RadicalCache",
-        } as const,
+        ...cacheBinding(files.cache, workerName(location.name)),
       },
     },
     ...(files.isReplaceable === true ? { dev: { unsafeEvalBinding: "RADICAL_DEV_EVAL" } } : {}),
@@ -222,6 +247,18 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],
   };
+}
+
+/** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */
+function cacheBinding(cache: CacheKind, worker: string) {
+  switch (cache) {
+    case "memory":
+      return {};
+    case "durable-object":
+      return { RADICAL_CACHE: { type: "durable-object", worker, exportName: "RadicalCache" } as const };
+    case "kv":
+      return { RADICAL_CACHE_KV: { type: "kv", id: "radical-cache" } as const };
+  }
 }
 
 function workerName(location: string): string {

@@ -1,6 +1,6 @@
 /**
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
- * for each location, and workerd with a Worker and a Durable Object cache for each location behind one port.
+ * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -379,6 +379,7 @@ async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Pro
     rwWasm: app.content.rwWasm,
     manifest: JSON.stringify(manifest),
     isReplaceable,
+    cache: manifest.cache.kind,
   };
 }
 

@@ -23,6 +23,7 @@ import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
+import { RUNNING_FILE, removeRunning, writeRunning } from "./running-dev.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -221,13 +222,17 @@ async function startAll(
   onStop(() => controlServer.close());
 
   let current = app;
+  const register = (address: Address, { manifest, content }: AppBuild): Promise<void> =>
+    registerModule(originOf(address), key, manifest.module, content);
+  onStop(() => removeRunning(stateFolder));
   const server = await startLviServer({
     stateFolder,
     key,
     followupTimeoutMs: options.followupTimeoutMs ?? null,
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
-      await registerModule(address, key, current);
+      await register(address, current);
+      await writeRunning(stateFolder, { pid: process.pid, lviServer: originOf(address) });
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -290,7 +295,7 @@ async function startAll(
     const startedAtMs = performance.now();
     const outcome = await build(changed);
     if (outcome.app !== null && outcome.app.manifest.module !== current.manifest.module) {
-      await registerModule(server.address(), key, outcome.app);
+      await register(server.address(), outcome.app);
       app = current = outcome.app;
       await edge.reload(await workerFiles(current, options.testHooks));
       const { module } = current.manifest;
@@ -313,6 +318,10 @@ async function startAll(
   };
 }
 
+function originOf({ host, port }: Address): string {
+  return `http://${host}:${port}`;
+}
+
 function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {
   if (app !== null) return { kind: "good", module: app.manifest.module };
   const { diagnostics } = report;
@@ -320,9 +329,9 @@ function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildSt
   return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
 }
 
-/** Deletes all state but the key; says what. */
+/** Deletes data and caches; says what. */
 async function reset(root: string, stateFolder: string): Promise<readonly string[]> {
-  const kept = [KEY_FILE, PROCESS_RECORD_FILE];
+  const kept = [KEY_FILE, PROCESS_RECORD_FILE, RUNNING_FILE];
   const names = (await readdir(stateFolder)).filter((name) => !kept.includes(name)).toSorted();
   for (const name of names) await rm(join(stateFolder, name), { recursive: true });
   return names.map((name) => relative(root, join(stateFolder, name)));

@@ -122,9 +122,9 @@ test("messages of senders that knew neither attempts nor commit ids as a clock",
   );
 });
 
-test("golden bytes of a module of ABI version 2", () => {
+test("golden bytes of a module of ABI version 3", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
-    `"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+    `"88031904001927101b00000002540be4001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
   );
 });
 

@@ -28,7 +28,7 @@ import type {
   Repair,
   UnitId,
 } from "@radical/protocol";
-import { entryOf, isExhaustion, sameVersion, splitUnit } from "@radical/protocol";
+import { entryOf, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -178,10 +178,7 @@ export class Execution {
     if (derivation.kind === "failed") return this.#notFound(derivation.reason, atMs);
     this.#derivation = derivation;
     for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
-    const { set, run, missing } = derivation;
-    // How much memory and stack there is, only the primary says with consequences.
-    if (run?.outcome.kind === "trap" && isExhaustion(run.outcome.code))
-      return this.#notFound(run.outcome.message, atMs);
+    const { set, missing } = derivation;
     const units = [...set.reads].filter((unit) => !this.#snapshot.has(unit) && !this.#fetched.has(unit)).toSorted();
     if (this.#records && missing.length > 0 && this.#recordRuns === this.#bounds.recordRuns) {
       return this.#notFound(`${this.#recordRuns} runs did not find all that it reads`, atMs);

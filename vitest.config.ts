@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run against the sources of the workspace: the condition `source` of each package's exports. Threads and
 // processes that a test starts from its own process inherit it through execArgv.
@@ -10,8 +11,27 @@ const fromSource = {
 const execArgv = ["--conditions=source"];
 const exclude = ["**/node_modules/**", "**/dist/**"];
 
+/** Files that take long for their size. */
+const LONG = /(random-programs-\d|traps|crash)(\.e2e)?\.test\.ts$/;
+/** Files that keep all cores busy by themselves. */
+const THREADED = /(mutation|simulation)\.test\.ts$/;
+
+/** So that no core is without work at the end: long files first, and last those that spread over all cores. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number =>
+      LONG.test(moduleId) ? 0 : THREADED.test(moduleId) ? 2 : 1;
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is no array that sorts
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    // By default one core is left alone, of two.
+    maxWorkers: 2,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         ...fromSource,
@@ -26,7 +46,7 @@ export default defineConfig({
       {
         ...fromSource,
         test: {
-          // Real processes and ports: one file after the other, so that two cores are enough.
+          // Real processes and ports, which wait for each other as often as they work.
           name: "e2e",
           include: [
             "packages/*/e2e/**/*.e2e.test.ts",
@@ -35,7 +55,6 @@ export default defineConfig({
           ],
           exclude,
           execArgv,
-          fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 240_000,
         },

@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Compiler } from "../packages/cli/src/build/compile.ts";
-import { commandLine } from "../packages/analyzer/src/testing/command-line.ts";
+import { commandLine } from "../packages/command-line/src/command-line.ts";
 import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
 
 /** Of this command in a process of its own, with the checkout. */

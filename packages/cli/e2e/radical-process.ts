@@ -49,9 +49,15 @@ export interface RadicalDev {
   readonly closed: Promise<number | null>;
 }
 
+/** What a developer may have set for the server of a deployment, and what that of `radical dev` would not start with. */
+const OF_ANOTHER_SERVER = { RADICAL_KEYS_FILE: "/nowhere", RADICAL_STORAGE: "dynamodb:live", RADICAL_WORKERS: "none" };
+
 /** Starts `radical dev --json` in a process group of its own; resolves when it serves. */
 export async function radicalDev(project: string, args: readonly string[] = []): Promise<RadicalDev> {
-  const child = spawnRadical(["dev", "--project", project, "--port", "0", "--json", ...args], { detached: true });
+  const child = spawnRadical(["dev", "--project", project, "--port", "0", "--json", ...args], {
+    detached: true,
+    env: OF_ANOTHER_SERVER,
+  });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const events: DevEvent[] = [];
   let output = "";

@@ -31,7 +31,7 @@ async function open(
   const absent: Entry = entryOf(NO_COMMIT, null);
   const snapshot = new Map<UnitId, Entry>([[unitId("counters", "a"), absent]]);
   return (handler, location = "va") => {
-    const environment = { timeMs: 0, seed: new Uint8Array(16) };
+    const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
     const task: ExecutionTask = {
       invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
       snapshot,
@@ -97,6 +97,17 @@ test("as many endless runs as there are workers are set aside also when nobody w
   await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
   await pool!.close();
   for (const one of endless) expect((await one).result.kind).toBe("killed");
+});
+
+test("an endless run that begins after another was set aside is set aside too, though a thread has nothing to do", async () => {
+  const run = await open({ workers: 2 });
+  const first = run("spin");
+  while (pool!.load.aside === 0) await Promise.all([run("increment"), run("increment"), run("increment")]);
+  expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
+  const second = run("spin");
+  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await pool!.close();
+  for (const one of [first, second]) expect((await one).result.kind).toBe("killed");
 });
 
 test("one that lasts alone may go on to its limit", async () => {

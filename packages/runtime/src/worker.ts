@@ -103,7 +103,7 @@ class Exchange {
     this.#executionId = executionId;
     const { declaration, args } = await readCall(request, handler, this.#manifest, settings.maxBodyBytes);
 
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)) };
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller: null };
     const execution = new Execution(
       {
         executionId,

@@ -58,8 +58,8 @@ export class EdgeLocation implements Location {
     }
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, retained } = invocation;
-    const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) };
+    const { executionId, program: handler, caller, retained } = invocation;
+    const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const args = invocation.encodedArgs;
     const execution = new this.#options.Execution(
       {

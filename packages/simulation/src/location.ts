@@ -30,6 +30,7 @@ export interface Invocation {
   readonly program: ProgramName;
   readonly args: ProgramArguments;
   readonly encodedArgs: Uint8Array;
+  readonly caller: string | null;
   /** The client chose the id and will use it again if it gets no answer. */
   readonly retained: boolean;
 }
@@ -115,7 +116,7 @@ export class ModelLocation implements Location {
       invocation,
       module: this.module,
       args: invocation.encodedArgs,
-      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) },
+      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller: invocation.caller },
       answers: [answer],
       units: null,
       speculation: null,

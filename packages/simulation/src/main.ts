@@ -1,24 +1,33 @@
 /**
- * `pnpm sim --seed N --histories M [--threads T] [--forever]`: runs histories from a seed on, each twice, and ends at the
- * first one that is wrong, with a smaller case of it and its trace.
+ * `pnpm sim`: runs histories from a seed on, each twice, and ends at the first one that is wrong, with a smaller case of
+ * it and its trace.
  */
-import { parseArgs } from "node:util";
+import { commandLine } from "@radical/command-line";
 import { type Tally, tallies, together } from "./batch.ts";
 import { minimize } from "./minimize.ts";
 
-const { values } = parseArgs({
+const {
+  seed: first,
+  threads,
+  ...wanted
+} = commandLine({
+  name: "pnpm sim",
+  words:
+    "Run histories of the protocol under faults, each under a seed of its own and twice, and check what came of them.\nAt the first one that is wrong a smaller case is looked for, and shown with its trace.",
   options: {
-    seed: { type: "string", default: "1" },
-    histories: { type: "string", default: "1000" },
-    threads: { type: "string", default: "2" },
-    forever: { type: "boolean", default: false },
+    seed: { kind: "number", default: 1, least: 0, words: "the first seed; same seed, same history" },
+    histories: { kind: "number", default: 1_000, least: 1, words: "how many" },
+    threads: { kind: "number", default: 2, least: 1, words: "how many at a time" },
+    forever: { kind: "flag", words: "until one is wrong, whatever --histories says" },
   },
+  exitCodes: ["all are right", "one is wrong", "wrong options"],
+  examples: [
+    ["pnpm sim --histories 100000", "a long run"],
+    ["pnpm sim --seed 1234 --histories 1", "one history again"],
+    ["pnpm sim --seed 1000000 --forever", "a soak, on seeds that nobody has run"],
+  ],
 });
-const first = Number(values.seed);
-const threads = Number(values.threads);
-const count = values.forever ? Infinity : Number(values.histories);
-if (!Number.isInteger(first) || !Number.isInteger(threads) || Number.isNaN(count))
-  throw new Error("--seed, --histories and --threads are whole numbers");
+const count = wanted.forever ? Infinity : wanted.histories;
 
 /** How many histories lie between two reports. */
 const REPORTED = 10_000;

@@ -514,6 +514,17 @@ const WAITED =`,
     ],
   },
   {
+    name: "a re-execution has no caller",
+    within: 25,
+    edits: [
+      inCore(
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `const environment = { ...invocation.environment, caller: null };
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access }, location });`,
+      ),
+    ],
+  },
+  {
     name: "done intents are collected at once",
     within: 500,
     edits: [

@@ -99,11 +99,14 @@ class Stage {
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: name, units, amount: 0 };
     const encodedArgs = encodeArgs(args);
-    this.#locations[location]!.invoke({ executionId, program, args, encodedArgs, retained: false }, (outcome) => {
-      this.#trace.write(
-        `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
-      );
-    });
+    this.#locations[location]!.invoke(
+      { executionId, program, args, encodedArgs, caller: null, retained: false },
+      (outcome) => {
+        this.#trace.write(
+          `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
+        );
+      },
+    );
   }
 
   run(ms: number): void {

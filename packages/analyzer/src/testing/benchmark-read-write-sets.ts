@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { commandLine } from "@radical/command-line";
 import type * as protocol from "@radical/protocol";
 import type { Entry, RecordTypes, UnitId, ValueType } from "@radical/protocol";
 import type * as host from "@radical/wasm-host";
@@ -15,7 +16,6 @@ import type { BuildResult } from "../pipeline.ts";
 import type * as slicing from "../slicer.ts";
 import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
 import { startWorkerd, type WorkerdRunner } from "./benchmark-workerd.ts";
-import { commandLine } from "./command-line.ts";
 import type * as library from "./library.ts";
 import type * as running from "./run.ts";
 

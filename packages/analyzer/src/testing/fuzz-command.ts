@@ -6,7 +6,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commandLine, type Command, type Option } from "./command-line.ts";
+import { commandLine, type Command, type Option } from "@radical/command-line";
 import {
   countFeatures,
   emptyReport,
@@ -223,6 +223,8 @@ function command(): void {
   process.once("SIGINT", () => {
     next = to;
     finish();
+    // The clocks of programs that were under way.
+    process.exit();
   });
   for (let job = 0; job < Math.min(options.jobs, options.programs); job++) startWorker();
 }

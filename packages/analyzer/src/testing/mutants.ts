@@ -11,7 +11,7 @@ export interface Mutant {
   readonly find: string;
   readonly replace: string;
   /** The only handler that is run: some of the others would not end. */
-  readonly noticedBy?: string;
+  readonly runOnly?: string;
 }
 
 const RELEVANCE = "infer/relevance.ts";
@@ -179,7 +179,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: RELEVANCE,
     find: "grew = head.join(point) || kept !== keptBefore;",
     replace: "grew = kept !== keptBefore;\n      if (!grew) head.join(point);",
-    noticedBy: "noRound",
+    runOnly: "noRound",
   },
   {
     rule: "the discriminant of a kept switch is needed",
@@ -518,14 +518,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: UNIONS,
     find: 'if (!endsByItself(extra)) return "ends by itself";',
     replace: "",
-    noticedBy: "unionMovingCounter",
+    runOnly: "unionMovingCounter",
   },
   {
     rule: "union: does not recur",
     file: UNIONS,
     find: 'if (!doesNotRecur(extra, candidate)) return "does not recur";',
     replace: "",
-    noticedBy: "unionRecursion",
+    runOnly: "unionRecursion",
   },
   {
     rule: "union: each side runs before the later ones",
@@ -544,7 +544,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: UNIONS,
     find: "yield { code: new KeptCode(candidate, codeOf(declaration)), rejoin: null, accessFollows: false, mayLeave: never };",
     replace: "void declaration;",
-    noticedBy: "unionGuardedLoop",
+    runOnly: "unionGuardedLoop",
   },
   {
     rule: "union: extra code does what its callees do",
@@ -557,14 +557,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: LOOPS,
     find: "for (const location of read) if (changing.has(location)) return false;",
     replace: "void read;",
-    noticedBy: "unionMovingBound",
+    runOnly: "unionMovingBound",
   },
   {
     rule: "union: a counter has no other assignment",
     file: LOOPS,
     find: "if (only === undefined || others.length > 0) continue;",
     replace: "if (only === undefined) continue;",
-    noticedBy: "unionMovingCounter",
+    runOnly: "unionMovingCounter",
   },
   {
     rule: "union: a write that is only perhaps made hides no read",
@@ -701,7 +701,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: RELEVANCE,
     find: "if (statement.update !== null) kept = this.visit(statement.update, false, point) || kept;",
     replace: "",
-    noticedBy: "loopUpdate",
+    runOnly: "loopUpdate",
   },
   {
     rule: "what is live at the head of a loop is live before it",
@@ -726,28 +726,28 @@ export const MUTANTS: readonly Mutant[] = [
     file: RELEVANCE,
     find: 'const ends = this.endless > 0 && expression.kind !== "call" && mayTrap(expression);',
     replace: "const ends = false;",
-    noticedBy: "trapEndsLoop",
+    runOnly: "trapEndsLoop",
   },
   {
     rule: "a callee of a loop without an end may end it",
     file: RELEVANCE,
     find: "if (this.endless > 0 && summary.traps) matters = true;",
     replace: "",
-    noticedBy: "trapInCalleeEndsLoop",
+    runOnly: "trapInCalleeEndsLoop",
   },
   {
     rule: "what a callee of a loop without an end calls may end it",
     file: RELEVANCE,
     find: 'if (traps) this.addEffect("traps");',
     replace: "",
-    noticedBy: "trapInCalleeEndsLoop",
+    runOnly: "trapInCalleeEndsLoop",
   },
   {
     rule: "a function that a loop without an end calls is walked as a part of it",
     file: RELEVANCE,
     find: "      if (this.endless > 0 && !this.inEndless.has(callee)) {\n        this.inEndless.add(callee);\n        this.pend(callee);\n      }\n",
     replace: "",
-    noticedBy: "trapInCalleeEndsLoop",
+    runOnly: "trapInCalleeEndsLoop",
   },
   {
     rule: "a needed variable is live before",
@@ -862,7 +862,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: LOOPS,
     find: 'if (!isNear || Math.abs(step) >= 1 << 30 || (step < 0 && counter.type.name.startsWith("u"))) return false;',
     replace: "",
-    noticedBy: "unionLastBound",
+    runOnly: "unionLastBound",
   },
   {
     rule: "widening: a list that is stored keeps its order",
@@ -887,7 +887,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: RELEVANCE,
     find: '      this.add(this.endings, expression);\n      this.addEffect("traps");',
     replace: "      this.add(this.endings, expression);",
-    noticedBy: "trapInCalleeEndsLoop",
+    runOnly: "trapInCalleeEndsLoop",
   },
   {
     rule: "the first side of a needed ?: is needed",

@@ -1,21 +1,24 @@
 /** `pnpm mutants`: which rules of the analysis can be broken, and what notices. */
-import { commandLine } from "./command-line.ts";
+import { commandLine } from "@radical/command-line";
+import { writeKnownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";
-import { faultOf } from "./mutation.ts";
+import { faultOf, type Caught } from "./mutation.ts";
 import { MUTANTS } from "./mutants.ts";
 
-const { only, json, threads } = commandLine({
+const { only, json, threads, write } = commandLine({
   name: "pnpm mutants",
   words: "Break each rule of the analysis in turn, and see which handler of the fixtures notices.",
   options: {
     only: { kind: "text", placeholder: "text", words: "only rules and files with this text in them" },
     threads: { kind: "number", default: 2, least: 1, words: "how many at a time" },
+    write: { kind: "flag", words: "note what notices each, which is what the test suite tries" },
     json: { kind: "flag", words: "the verdicts as JSON instead of a table" },
   },
   exitCodes: ["every mutant is caught", "one survives, or can't be made", "wrong options"],
   examples: [
     ["pnpm mutants", "all"],
     ["pnpm mutants --only widening", "some"],
+    ["pnpm mutants --only 'set in rounds' --write", "one that its known case does not notice any more"],
   ],
 });
 const chosen = MUTANTS.filter(({ rule, file }) => only === null || rule.includes(only) || file.includes(only));
@@ -25,18 +28,28 @@ let done = 0;
 const verdicts =
   faults.length > 0
     ? []
-    : await verdictsOn(chosen, threads, ({ rule, caughtBy, seconds }) => {
-        const noticed = caughtBy ?? "NOTHING NOTICES";
+    : await verdictsOn(chosen, threads, new Map(), ({ rule, caughtBy, seconds }) => {
+        const noticed = caughtBy === null ? "NOTHING NOTICES" : wordsOf(caughtBy);
         process.stderr.write(`${++done} of ${chosen.length}: ${rule}: ${noticed} (${seconds.toFixed(1)} s)\n`);
       });
+if (write)
+  writeKnownCases(
+    MUTANTS.map(({ rule }) => rule),
+    verdicts,
+  );
 if (json) console.log(JSON.stringify(verdicts));
 else {
   console.log("| rule | in | caught by | seconds |\n| --- | --- | --- | ---: |");
   for (const { rule, file } of chosen) {
     const verdict = verdicts.find((other) => other.rule === rule);
-    console.log(`| ${rule} | ${file} | ${verdict?.caughtBy ?? "**nothing**"} | ${verdict?.seconds.toFixed(1) ?? ""} |`);
+    const noticed = verdict?.caughtBy ? wordsOf(verdict.caughtBy) : "**nothing**";
+    console.log(`| ${rule} | ${file} | ${noticed} | ${verdict?.seconds.toFixed(1) ?? ""} |`);
   }
   const caught = verdicts.filter(({ caughtBy }) => caughtBy !== null).length;
   console.log(`\n${caught} of ${chosen.length} are caught.`);
 }
 process.exitCode = verdicts.length === chosen.length && verdicts.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1;
+
+function wordsOf({ handler, words }: Caught): string {
+  return words.startsWith(handler) ? words : `${handler} ${words}`;
+}

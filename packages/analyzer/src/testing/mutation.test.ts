@@ -1,5 +1,6 @@
 /** Without any one of its rules, the analyzer is wrong, and the fixtures show it. */
 import { expect, test } from "vitest";
+import { knownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";
 import { faultOf } from "./mutation.ts";
 import { MUTANTS } from "./mutants.ts";
@@ -8,8 +9,11 @@ test("every mutant can be made", () => {
   expect(MUTANTS.flatMap((mutant) => faultOf(mutant) ?? [])).toEqual([]);
 });
 
-test("every mutant is caught", { timeout: 600_000 }, async () => {
-  const verdicts = await verdictsOn(MUTANTS, 2);
+// One that the known case does not catch any more may be caught by another: `pnpm mutants --write` looks for it.
+test("every mutant is caught by the case that is known for it", { timeout: 600_000 }, async () => {
+  const cases = knownCases();
+  expect([...cases.keys()].toSorted()).toEqual(MUTANTS.map(({ rule }) => rule).toSorted());
+  const verdicts = await verdictsOn(MUTANTS, 2, cases);
   expect(verdicts.filter(({ caughtBy }) => caughtBy === null).map(({ rule }) => rule)).toEqual([]);
   expect(verdicts).toHaveLength(MUTANTS.length);
 });

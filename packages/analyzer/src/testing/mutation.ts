@@ -15,10 +15,15 @@ import { buildInput } from "./library.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 import { explore } from "./oracle.ts";
 
+/** What noticed, in words. */
+export interface Caught extends Case {
+  readonly words: string;
+}
+
 export interface Verdict {
   readonly rule: string;
-  /** What noticed; null: the mutant survived. */
-  readonly caughtBy: string | null;
+  /** Null: the mutant survived. */
+  readonly caughtBy: Caught | null;
   readonly seconds: number;
 }
 
@@ -55,64 +60,110 @@ function hook(): void {
   });
 }
 
+/** A handler of the fixtures, and its file. */
+export interface Case {
+  readonly file: string;
+  readonly handler: string;
+  /** Whether the others of the file are needed too, as handlers. */
+  readonly withOthers: boolean;
+}
+
+/** A handler file of the fixtures. */
 interface Application {
+  readonly file: string;
   readonly input: BuildInput;
   /** Of the read/write-set functions, by handler. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
+/** The handler files whose cases are directed come first: they catch most. */
+const DIRECTED = /\/(rules|minimized)\.ts$/;
+
+/** Ends a build when all is known that is wanted of it. */
+class Enough extends Error {}
+
 export class MutationCheck {
-  /** The directed cases first: they are few and catch most. */
-  private readonly applications: readonly Application[];
+  private readonly files = fixture("constructs");
+  /** Made when they are wanted. */
+  private applications: readonly Application[] | null = null;
+  private readonly cases = new Map<string, BuildInput>();
 
   constructor() {
-    const all = fixture("constructs");
-    const directed = Object.entries(all).filter(([path]) => /^lib\/items|rules|minimized/.test(path));
-    this.applications = [Object.fromEntries(directed), all].map((files) => {
-      const input = { ...buildInput(files), optimize: false };
-      return { input, sources: sourcesOf(buildWith(input, slicer)) };
-    });
     hook();
   }
 
-  async check(mutant: Mutant): Promise<Verdict> {
+  /** With one case, or with all of them until one notices. */
+  async check(mutant: Mutant, only?: Case): Promise<Verdict> {
     const started = performance.now();
-    const verdict = (caughtBy: string | null): Verdict => ({
-      rule: mutant.rule,
-      caughtBy,
-      seconds: (performance.now() - started) / 1000,
-    });
     const url = new URL(`slicer.ts?mutant=${MUTANTS.indexOf(mutant)}`, SOURCE).href;
     const mutated = ((await import(url)) as { readonly slicer: Slicer }).slicer;
-    for (const application of this.applications) {
-      const caughtBy = this.noticed(application, mutated, mutant.noticedBy);
-      if (caughtBy !== null) return verdict(caughtBy);
-    }
-    return verdict(null);
+    const caughtBy =
+      only === undefined ? this.findCase(mutant, mutated) : { ...only, words: this.noticedBy(only, mutated) };
+    return {
+      rule: mutant.rule,
+      caughtBy: caughtBy === null || caughtBy.words === null ? null : { ...caughtBy, words: caughtBy.words },
+      seconds: (performance.now() - started) / 1000,
+    };
   }
 
-  private noticed({ input, sources }: Application, mutated: Slicer, noticedBy: string | undefined): string | null {
-    let changed: readonly string[] = [];
-    const deriveReadWriteSets = (front: FrontEnd): Derived[] => {
-      const derived = mutated.deriveReadWriteSets(front);
-      const different = derived.filter(
+  private findCase(mutant: Mutant, mutated: Slicer): Caught | null {
+    this.applications ??= this.handlerFiles().map((file) => {
+      const input = this.inputOf(file, this.files[file]!);
+      return { file, input, sources: sourcesIn(derivedBy(slicer, input)) };
+    });
+    for (const { file, input, sources } of this.applications) {
+      const changed = derivedBy(mutated, input).filter(
         (verdict) =>
           sources.has(verdict.handler) &&
           (verdict.kind !== "sliced" || verdict.source !== sources.get(verdict.handler)),
       );
-      changed = different.map(({ handler }) => handler);
-      return different;
+      for (const withOthers of [false, true])
+        for (const { handler } of changed) {
+          if (mutant.runOnly !== undefined && mutant.runOnly !== handler) continue;
+          const words = this.noticedBy({ file, handler, withOthers }, mutated);
+          if (words !== null) return { file, handler, withOthers, words };
+        }
+    }
+    return null;
+  }
+
+  /** Builds the handler, alone if it may be; what it notices, in words. */
+  private noticedBy({ file, handler, withOthers }: Case, mutated: Slicer): string | null {
+    const name = withOthers ? file : handler;
+    let input = this.cases.get(name);
+    if (input === undefined) {
+      // The others stay where they are, but are no handlers: little is compiled for a mutant.
+      const text = this.files[file]!.replaceAll(/^export (?=function (\w+))/gm, (words: string, exported: string) =>
+        withOthers || exported === handler ? words : "",
+      );
+      this.cases.set(name, (input = this.inputOf(file, text)));
+    }
+    let right: string | undefined;
+    let source: string | undefined;
+    const deriveReadWriteSets = (front: FrontEnd): readonly Derived[] => {
+      right = sourcesIn(slicer.deriveReadWriteSets(front)).get(handler);
+      const derived = mutated.deriveReadWriteSets(front);
+      source = sourcesIn(derived).get(handler);
+      return derived;
     };
     const build = buildWith(input, { ...slicer, deriveReadWriteSets });
-    for (const { name, plan } of build.handlers)
-      if (changed.includes(name) && plan.kind !== "sliced")
-        return `${name} is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
-    for (const runs of [20, 150])
-      for (const name of changed.filter((handler) => noticedBy === undefined || handler === noticedBy)) {
-        const missed = this.explore(build, name, runs);
-        if (missed !== null) return missed;
-      }
-    return null;
+    const report = build.handlers.find((candidate) => candidate.name === handler);
+    if (report === undefined || right === undefined) throw new Error(`${handler} of ${file} is not sliced as it is`);
+    if (source === right) return null;
+    const { plan } = report;
+    if (plan.kind !== "sliced") return `is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
+    return this.explore(build, handler, 20) ?? this.explore(build, handler, 150);
+  }
+
+  private handlerFiles(): string[] {
+    const files = Object.keys(this.files).filter((path) => path.startsWith("handlers/"));
+    return [...files.filter((path) => DIRECTED.test(path)), ...files.filter((path) => !DIRECTED.test(path))];
+  }
+
+  /** One handler file with what handlers share. */
+  private inputOf(file: string, text: string): BuildInput {
+    const shared = Object.entries(this.files).filter(([path]) => !path.startsWith("handlers/"));
+    return { ...buildInput({ ...Object.fromEntries(shared), [file]: text }), optimize: false };
   }
 
   private explore(build: BuildResult, handler: string, runs: number): string | null {
@@ -133,6 +184,22 @@ export class MutationCheck {
   }
 }
 
-function sourcesOf(build: BuildResult): Map<string, string> {
-  return new Map(build.handlers.flatMap(({ name, rwSource }) => (rwSource === null ? [] : [[name, rwSource]])));
+/** The verdicts of a slicer, without a build. */
+function derivedBy(of: Slicer, input: BuildInput): readonly Derived[] {
+  let derived: readonly Derived[] = [];
+  const deriveReadWriteSets = (front: FrontEnd): readonly Derived[] => (derived = of.deriveReadWriteSets(front));
+  try {
+    buildWith(input, { ...of, deriveReadWriteSets }, { onAnalyzed: enough });
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error;
+  }
+  return derived;
+}
+
+function enough(): never {
+  throw new Enough();
+}
+
+function sourcesIn(derived: readonly Derived[]): ReadonlyMap<string, string> {
+  return new Map(derived.flatMap((verdict) => (verdict.kind === "sliced" ? [[verdict.handler, verdict.source]] : [])));
 }

@@ -3,9 +3,9 @@
  * for the applications in `fixtures/` and for random programs.
  */
 import { pathToFileURL } from "node:url";
+import { commandLine } from "@radical/command-line";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
-import { commandLine } from "./command-line.ts";
 import { APPLICATIONS, fixture } from "./fixtures.ts";
 import { buildInput } from "./library.ts";
 import { explore, type Exploration } from "./oracle.ts";

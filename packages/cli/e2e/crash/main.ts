@@ -1,41 +1,45 @@
-/**
- * `pnpm crash`: kills servers and locations at failpoints, under load, and checks what is left.
- *
- *     pnpm crash                                      every failpoint once, on SQLite
- *     pnpm crash --storage dynamodb --rounds 5        five times, on DynamoDB Local
- *     pnpm crash --failpoint storage.intent-stored --rounds 50
- */
-import { parseArgs } from "node:util";
+/** `pnpm crash`: kills servers and locations at failpoints, under load, and checks what is left. */
+import { commandLine, wrongOption } from "@radical/command-line";
 import { CREDENTIALS, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
-import { ALL_FAILPOINTS, type Crash, crashAt, failpointsOf } from "./crash-run.ts";
+import { type Crash, crashAt, failpointsOf } from "./crash-run.ts";
 import { buildApplication, FOLLOWUP_TIMEOUT_MS } from "./deployment.ts";
 import { generator } from "./random.ts";
 import { dynamoDb, SQLITE } from "./storages.ts";
 
-const { values } = parseArgs({
+const COMMAND = { name: "pnpm crash" };
+const {
+  failpoint: only,
+  rounds,
+  storage,
+  seed,
+} = commandLine({
+  ...COMMAND,
+  words:
+    "Kill servers and locations with `kill -9` where they come to a failpoint, under load, start them again, and check\nthat nothing is lost, doubled or locked.",
   options: {
-    failpoint: { type: "string" },
-    rounds: { type: "string", default: "1" },
-    storage: { type: "string", default: "sqlite" },
-    seed: { type: "string", default: String(Math.trunc(Math.random() * 2 ** 31)) },
+    failpoint: { kind: "text", placeholder: "name", words: "only this one (default: all that the storage has)" },
+    storage: { kind: "choice", of: ["sqlite", "dynamodb"], words: "the primary's, DynamoDB being DynamoDB Local" },
+    rounds: { kind: "number", default: 1, least: 1, words: "how often" },
+    seed: { kind: "seed", words: "of what the clients do" },
   },
+  exitCodes: ["all is as it was told", "something is not", "wrong options"],
+  examples: [
+    ["pnpm crash", "every failpoint once, on SQLite"],
+    ["pnpm crash --storage dynamodb --rounds 5", "every failpoint five times, on DynamoDB Local"],
+    ["pnpm crash --failpoint storage.intent-stored --rounds 50", "one of them for long"],
+  ],
 });
 
 /** Within which all locks are to be free: the followup timer, and this. */
 const FREE_MARGIN_MS = 1_000;
 
-const { storage } = values;
-if (storage !== "sqlite" && storage !== "dynamodb") fail(`--storage ${storage} is neither sqlite nor dynamodb`);
-const names = values.failpoint === undefined ? failpointsOf(storage) : [values.failpoint];
-for (const name of names) {
-  if (!failpointsOf(storage).includes(name))
-    fail(`--failpoint ${name} is none of ${storage}'s: ${ALL_FAILPOINTS.join(", ")}`);
-}
-const rounds = Number(values.rounds);
-if (!Number.isSafeInteger(rounds) || rounds < 1) fail(`--rounds ${values.rounds} is no whole number`);
+const all = failpointsOf(storage);
+if (only !== null && !all.includes(only))
+  wrongOption(COMMAND, `--failpoint is one of ${all.join(", ")}, not '${only}'`);
+const names = only === null ? all : [only];
 
-console.log(`seed ${values.seed}`);
-const random = generator(Number(values.seed));
+console.log(`seed ${seed}`);
+const random = generator(seed);
 const application = await buildApplication();
 let local: DynamoDbLocal | null = null;
 const crashes: Crash[] = [];
@@ -68,9 +72,4 @@ function tell({ failpoint, starts, calls, freedMs, problems }: Crash): void {
   const words = `${failpoint.name}:${failpoint.time}`.padEnd(36);
   console.log(`${words} starts ${starts}, calls ${calls}, free after ${freedMs.toFixed(0)} ms`);
   for (const problem of problems) console.log(`  WRONG: ${problem}`);
-}
-
-function fail(message: string): never {
-  console.error(message);
-  process.exit(2);
 }

@@ -113,7 +113,7 @@ function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { ...process.env, RADICAL_KEYS: `${key.id}:${key.secret}` },
+    env: { ...withoutSettings(process.env), RADICAL_KEYS: `${key.id}:${key.secret}` },
     // Ctrl-C reaches the whole group of a terminal, but the server is to drain when it is told to. It ends with its
     // parent too: its channel to it is then closed.
     detached: true,
@@ -143,6 +143,11 @@ function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions
     child.once("close", (code, signal) => failed(`it ended with ${signal ?? `code ${code}`}`));
   });
   return { child, listening, stderr: () => stderr };
+}
+
+/** What a developer has set for another server, of a deployment, is not for this one. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_")));
 }
 
 function eachLine(stream: Readable | null, onLine: (text: string) => void): void {

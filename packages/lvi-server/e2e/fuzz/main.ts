@@ -1,21 +1,23 @@
-/** `pnpm fuzz:http --seconds N --seed S`: the fuzzer of the HTTP surface against a server process, for as long as wanted. */
-import { parseArgs } from "node:util";
+/** `pnpm fuzz:http`: the fuzzer of the HTTP surface against a server process, for as long as wanted. */
+import { commandLine } from "@radical/command-line";
 import { startFuzzed } from "./fuzzed-process.ts";
 import { HttpFuzzer } from "./http-fuzzer.ts";
 import { Random } from "./random.ts";
 
-const { values } = parseArgs({
+const { seconds, seed } = commandLine({
+  name: "pnpm fuzz:http",
+  words:
+    "Send to a server process what nobody should send, in batches, and look after each whether it has lost, held or\nbroken anything.",
   options: {
-    seconds: { type: "string", default: "60" },
-    seed: { type: "string", default: String(Math.trunc(Math.random() * 2 ** 31)) },
+    seconds: { kind: "number", default: 60, least: 1, words: "how long" },
+    seed: { kind: "seed", words: "of what is sent; how the senders interleave it is not decided by it" },
   },
+  exitCodes: ["nothing was wrong", "something was", "wrong options"],
+  examples: [
+    ["pnpm fuzz:http --seconds 600", "ten minutes of it"],
+    ["pnpm fuzz:http --seed 1234", "what a run has sent, again"],
+  ],
 });
-const seconds = Number(values.seconds);
-const seed = Number(values.seed);
-if (!(seconds > 0) || !Number.isSafeInteger(seed)) {
-  console.error("usage: pnpm fuzz:http --seconds <number> --seed <whole number>");
-  process.exit(2);
-}
 
 console.log(`seed ${seed}`);
 const server = await startFuzzed();

@@ -135,7 +135,7 @@ export class WorkerPool implements Executor {
       // The start of a thread is no part of a run's time.
       if (thread.running !== null || !thread.isUp) continue;
       const waiting = this.#queue.shift();
-      if (waiting === undefined) return;
+      if (waiting === undefined) break;
       this.#begin(thread, waiting);
     }
     const { workers } = this.#options;

@@ -27,7 +27,7 @@ const INPUT: ExecutionInput = {
   module: "ab".repeat(32) as ModuleHash,
   handler: "follow",
   args: Uint8Array.of(0xa0),
-  environment: { timeMs: 1_000, seed: new Uint8Array(16) },
+  environment: { timeMs: 1_000, seed: new Uint8Array(16), caller: "ann" },
   location: "VA",
   plan: "sliced",
   retained: false,

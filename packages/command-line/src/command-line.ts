@@ -1,12 +1,16 @@
 /**
- * For tests: the options of the commands that run for long. `--help` explains them, and what is wrong is said with the
- * option at fault.
+ * The options of the commands that developers of the framework run. `--help` explains them, and what is wrong is said
+ * with the option at fault.
  */
 import { parseArgs } from "node:util";
 
 export type Option =
   | { readonly kind: "number"; readonly default: number; readonly least: number; readonly words: string }
+  /** A whole number; by default any, which the command is to tell. */
+  | { readonly kind: "seed"; readonly words: string }
   | { readonly kind: "text"; readonly placeholder: string; readonly words: string }
+  /** One of these; by default the first. */
+  | { readonly kind: "choice"; readonly of: readonly string[]; readonly words: string }
   | { readonly kind: "flag"; readonly words: string };
 
 export interface Command<Options extends Readonly<Record<string, Option>>> {
@@ -19,11 +23,13 @@ export interface Command<Options extends Readonly<Record<string, Option>>> {
 }
 
 export type Values<Options extends Readonly<Record<string, Option>>> = {
-  readonly [Name in keyof Options]: Options[Name]["kind"] extends "number"
+  readonly [Name in keyof Options]: Options[Name]["kind"] extends "number" | "seed"
     ? number
     : Options[Name]["kind"] extends "flag"
       ? boolean
-      : string | null;
+      : Options[Name] extends { readonly of: readonly (infer Word)[] }
+        ? Word
+        : string | null;
 };
 
 export type CommandLine<Options extends Readonly<Record<string, Option>>> =
@@ -57,17 +63,39 @@ export function parseCommandLine<const Options extends Readonly<Record<string, O
   const values: Record<string, number | boolean | string | null> = {};
   for (const [name, option] of Object.entries(command.options)) {
     const value = given[name];
-    if (option.kind === "flag") values[name] = value === true;
-    else if (option.kind === "text") values[name] = typeof value === "string" ? value : null;
-    else {
-      const text = typeof value === "string" ? value : String(option.default);
-      const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-      if (!Number.isSafeInteger(number) || number < option.least)
-        return { kind: "problem", message: `--${name} is a whole number from ${option.least}, not '${text}'` };
-      values[name] = number;
+    const text = typeof value === "string" ? value : null;
+    switch (option.kind) {
+      case "flag":
+        values[name] = value === true;
+        break;
+      case "text":
+        values[name] = text;
+        break;
+      case "choice":
+        values[name] = text ?? option.of[0]!;
+        if (text !== null && !option.of.includes(text))
+          return { kind: "problem", message: `--${name} is one of ${option.of.join(", ")}, not '${text}'` };
+        break;
+      case "number":
+      case "seed": {
+        const least = option.kind === "seed" ? 0 : option.least;
+        const number = text === null ? fallbackOf(option) : wholeNumber(text);
+        if (number < least || Number.isNaN(number))
+          return { kind: "problem", message: `--${name} is a whole number from ${least}, not '${text}'` };
+        values[name] = number;
+      }
     }
   }
   return { kind: "values", values: values as Values<Options> };
+}
+
+function fallbackOf(option: Extract<Option, { readonly kind: "number" | "seed" }>): number {
+  return option.kind === "number" ? option.default : Math.trunc(Math.random() * 2 ** 31);
+}
+
+function wholeNumber(text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(number) ? number : Number.NaN;
 }
 
 /** The same for the process: it ends with what there is to say. Exit code 2 for wrong options. */
@@ -83,9 +111,14 @@ export function commandLine<const Options extends Readonly<Record<string, Option
       process.exit(0);
     // oxlint-disable-next-line no-fallthrough -- it has ended
     case "problem":
-      process.stderr.write(`error ${parsed.message}\n  ${command.name} --help shows how it is used\n`);
-      process.exit(2);
+      return wrongOption(command, parsed.message);
   }
+}
+
+/** What a command finds wrong by itself: it is said, and the process ends with exit code 2. */
+export function wrongOption({ name }: Pick<Command<Readonly<Record<string, Option>>>, "name">, message: string): never {
+  process.stderr.write(`error ${message}\n  ${name} --help shows how it is used\n`);
+  process.exit(2);
 }
 
 function helpOf({ name, words, options, examples, exitCodes }: Command<Readonly<Record<string, Option>>>): string {
@@ -93,8 +126,15 @@ function helpOf({ name, words, options, examples, exitCodes }: Command<Readonly<
     switch (definition.kind) {
       case "number":
         return [`--${option} <number>`, `${definition.words} (default: ${definition.default})`];
+      case "seed":
+        return [`--${option} <number>`, `${definition.words} (default: any)`];
       case "text":
         return [`--${option} <${definition.placeholder}>`, definition.words];
+      case "choice":
+        return [
+          `--${option} <word>`,
+          `${definition.words}: ${definition.of.join(", ")} (default: ${definition.of[0] ?? ""})`,
+        ];
       case "flag":
         return [`--${option}`, definition.words];
     }

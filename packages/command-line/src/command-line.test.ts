@@ -8,6 +8,8 @@ const COMMAND = {
     from: { kind: "number", default: 0, least: 0, words: "the first" },
     to: { kind: "number", default: 10, least: 1, words: "the last" },
     only: { kind: "text", placeholder: "text", words: "which" },
+    in: { kind: "choice", of: ["tens", "dozens"], words: "in what" },
+    seed: { kind: "seed", words: "of the order" },
     json: { kind: "flag", words: "as JSON" },
   },
   exitCodes: ["counted", "not counted"],
@@ -17,11 +19,11 @@ const COMMAND = {
 test("options have their values, or else their defaults", () => {
   expect(parseCommandLine(COMMAND, [])).toEqual({
     kind: "values",
-    values: { from: 0, to: 10, only: null, json: false },
+    values: { from: 0, to: 10, only: null, in: "tens", seed: expect.any(Number) as unknown, json: false },
   });
-  expect(parseCommandLine(COMMAND, ["--", "--to", "3", "--only=x", "--json"])).toEqual({
+  expect(parseCommandLine(COMMAND, ["--", "--to", "3", "--only=x", "--in", "dozens", "--seed=7", "--json"])).toEqual({
     kind: "values",
-    values: { from: 0, to: 3, only: "x", json: true },
+    values: { from: 0, to: 3, only: "x", in: "dozens", seed: 7, json: true },
   });
 });
 
@@ -29,6 +31,9 @@ test.each([
   [["--to", "many"], "--to is a whole number from 1, not 'many'"],
   [["--to", "0"], "--to is a whole number from 1, not '0'"],
   [["--from", "1e3"], "--from is a whole number from 0, not '1e3'"],
+  [["--seed", "-1"], "Option '--seed' argument is ambiguous"],
+  [["--seed", "soon"], "--seed is a whole number from 0, not 'soon'"],
+  [["--in", "pairs"], "--in is one of tens, dozens, not 'pairs'"],
   [["--too", "3"], "Unknown option '--too'"],
   [["--json=yes"], "Option '--json' does not take an argument"],
   [["3"], "Unexpected argument '3'"],
@@ -49,6 +54,8 @@ Options:
   --from <number>  the first (default: 0)
   --to <number>    the last (default: 10)
   --only <text>    which
+  --in <word>      in what: tens, dozens (default: tens)
+  --seed <number>  of the order (default: any)
   --json           as JSON
   -h, --help       show help
 

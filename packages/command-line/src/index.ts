@@ -1,0 +1,1 @@
+export { type Command, commandLine, type Option, wrongOption } from "./command-line.ts";

@@ -401,7 +401,7 @@ export const truthfulHost: Host = {
       },
       write: (unit) => void writes.add(unit),
     });
-    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? ran : null };
+    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 || guess ? ran : null };
   },
 };
 
@@ -451,7 +451,7 @@ function runProgram({ handler, args, environment, module }: Invocation, storage:
   const outcome = outcomeOf(ended, `${result}|${seen.join(",")}`);
   const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value }));
   sorted.sort((a, b) => (a.unit < b.unit ? -1 : 1));
-  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [] };
+  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel: 0 };
 }
 
 function outcomeOf(ended: { readonly kind: "abort" | "trap"; readonly code: string } | null, told: string): Outcome {

@@ -162,6 +162,7 @@ describe("host functions", () => {
       outcome: { kind: "result", value: Uint8Array.of(9) },
       reads: ["t/a"],
       writes: [],
+      fuel: expect.any(Number) as unknown,
     });
     expect(run("exists", { "t/b": 1 })).toMatchObject({
       outcome: { value: Uint8Array.of(1) },
@@ -176,6 +177,7 @@ describe("host functions", () => {
       outcome: { kind: "result", value: Uint8Array.of(6) },
       reads: [],
       writes: [{ unit: "t/new", value: Uint8Array.of(6) }],
+      fuel: expect.any(Number) as unknown,
     });
   });
 
@@ -204,6 +206,7 @@ describe("host functions", () => {
       outcome: { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" },
       reads: [],
       writes: [],
+      fuel: expect.any(Number) as unknown,
     });
     expect(outcomeOf(run("badStatus"))).toEqual({
       kind: "trap",
@@ -468,10 +471,12 @@ describe("record mode", () => {
 
   test("what is missing is collected in one run, guessing it absent, or ends the run", () => {
     const items = { "t/n": 2 };
-    expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: true })).toEqual({
+    const guessed = recordHandler(module, invoke("fan"), snapshot(items), { guess: true });
+    expect(guessed).toEqual({
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
-      run: null,
+      // What the handler does if they are absent.
+      run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
     });
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),

@@ -86,9 +86,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a guess of absence is not validated",
     within: 25,
     edits: [
-      inCore(
-        `return version === null || !sameVersion(version, current);`,
-        `return version === null || (version.commitId !== "00000000-000000000000" && !sameVersion(version, current));`,
+      inFile(
+        "server/entry-log.ts",
+        `if (hash === null || isAbsent) return hash === null && isAbsent;`,
+        `if (commit === "00000000-000000000000") return true;
+    if (hash === null || isAbsent) return hash === null && isAbsent;`,
       ),
     ],
   },

@@ -207,6 +207,17 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "what another location writes counts as an own write",
+    within: 500,
+    weather: "own writes",
+    edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
+  },
+  {
+    name: "a module goes although an intent names it",
+    within: 2_500,
+    edits: [inCore(`() => this.#namedModules()`, `() => new Set()`)],
+  },
+  {
     name: "a followup is applied before the writes that its execution has read",
     within: 500,
     weather: "own writes",

@@ -87,7 +87,7 @@ export class TestClient {
       module: this.#module.hash,
       handler,
       args: new TextEncoder().encode(argument),
-      environment: { timeMs: Date.now(), seed: randomBytes(16) },
+      environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
       location: "test",
       units,
       retained: false,

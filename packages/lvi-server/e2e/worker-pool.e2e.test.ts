@@ -31,7 +31,7 @@ async function open(
   const absent: Entry = entryOf(NO_COMMIT, null);
   const snapshot = new Map<UnitId, Entry>([[unitId("counters", "a"), absent]]);
   return (handler, location = "va") => {
-    const environment = { timeMs: 0, seed: new Uint8Array(16) };
+    const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
     const task: ExecutionTask = {
       invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
       snapshot,

@@ -39,7 +39,7 @@ const DECODERS: readonly Decoder[] = [
         module: "ab".repeat(32) as ModuleHash,
         handler: "follow",
         args: Uint8Array.of(0xa0),
-        environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9) },
+        environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9), caller: "ann" },
         location: "JP",
         units: [
           { unit: unitId("users", "ann"), mode: "read-write", version: entryOf(commitId(1, 2), value).version },

@@ -49,7 +49,7 @@ export const HOST_FUNCTIONS = {
   result: { parameters: ["pointer", "i32"], result: null, program: "both" },
   /** Reads an item: length of its value in bytes, or −1 if absent. The value is held for `take`. */
   get: { parameters: ["string", "string"], result: "i32", program: "both" },
-  /** Copies the value that the last `get` found to the pointer. */
+  /** Copies what the last `get` or `caller` found to the pointer. */
   take: { parameters: ["pointer"], result: null, program: "both" },
   /** Reads whether an item exists: 1 or 0. */
   has: { parameters: ["string", "string"], result: "i32", program: "both" },
@@ -59,6 +59,11 @@ export const HOST_FUNCTIONS = {
   delete: { parameters: ["string", "string"], result: null, program: "both" },
   /** The execution's time in milliseconds since the epoch, fixed by the location. */
   now: { parameters: [], result: "i64", program: "both" },
+  /**
+   * The execution's caller, fixed by the location: its length in bytes of UTF-8, or −1 if there is none. It is held for
+   * `take`.
+   */
+  caller: { parameters: [], result: "i32", program: "both" },
   /** The next draw of a call site as a number in [0, 1). */
   random: { parameters: ["string"], result: "f64", program: "both" },
   /** Writes the next draw of a call site as a version 4 UUID: 36 ASCII bytes. */

@@ -4,12 +4,10 @@
 import type { ExecutionId, Manifest } from "@radical/protocol";
 import { SEED_BYTES } from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
-import type { Cache } from "./cache/cache.ts";
-import { DurableObjectCache } from "./cache/durable-object-cache.ts";
-import { MemoryCache } from "./cache/memory-cache.ts";
-import { TieredCache } from "./cache/tiered-cache.ts";
+import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
+import { Experience } from "./core/experience.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { readCall, route } from "./http/call.ts";
@@ -37,9 +35,10 @@ export interface RadicalWorker {
 /** What the requests of an isolate share. None of it belongs to a request. */
 interface Isolate {
   readonly settings: Settings;
-  readonly memory: MemoryCache;
+  readonly cache: RequestCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  readonly experience: Experience;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -52,9 +51,10 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
     const settings = readSettings(env);
     return {
       settings,
-      memory: new MemoryCache(settings.memoryCacheBytes),
+      cache: openCache(manifest.cache, { application: manifest.application, location: settings.location }, env),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
+      experience: new Experience(),
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
@@ -68,7 +68,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
           const exchange = new Exchange(manifest, module, log);
           try {
             isolate ??= openIsolate(env);
-            await exchange.serve(request, env, isolate, responding.resolve);
+            await exchange.serve(request, isolate, responding.resolve);
           } catch (error) {
             responding.resolve(exchange.fail(error, isolate?.settings.location ?? "unknown"));
           }
@@ -95,15 +95,15 @@ class Exchange {
   }
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
-  async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, primary, lane, failpoint } = isolate;
+  async serve(request: Request, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
+    const { settings, cache, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
     this.#executionId = executionId;
     const { declaration, args } = await readCall(request, handler, this.#manifest, settings.maxBodyBytes);
 
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)) };
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller: null };
     const execution = new Execution(
       {
         executionId,
@@ -118,11 +118,12 @@ class Exchange {
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,
+      experience,
     );
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: this.#cache(env, isolate),
+      cache: cache((error) => this.#warn("warn", "cache_failed", location, describe(error))),
       primary,
       lane,
       failpoint,
@@ -146,17 +147,6 @@ class Exchange {
     return this.#respond(reply, null, location);
   }
 
-  #cache(env: Env, { memory, settings: { location } }: Isolate): Cache {
-    if (env.RADICAL_CACHE === undefined) return memory;
-    const object = new DurableObjectCache({
-      namespace: env.RADICAL_CACHE,
-      application: this.#manifest.application,
-      location,
-      onError: (error) => this.#warn("warn", "cache_failed", location, describe(error)),
-    });
-    return new TieredCache(memory, object);
-  }
-
   #respond(reply: Reply, answer: Answer | null, location: string): Response {
     this.#log({
       level: "info",
@@ -166,7 +156,7 @@ class Exchange {
       execution: this.#executionId,
       status: reply.status,
       path: reply.path,
-      cause: answer?.kind === "outcome" ? answer.cause : null,
+      reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
     });

@@ -40,6 +40,10 @@ export declare function remove(table: string, key: string): void;
 export declare function now(): i64;
 
 // @ts-ignore: decorator
+@external("radical", "caller")
+export declare function caller(): i32;
+
+// @ts-ignore: decorator
 @external("radical", "random")
 export declare function random(site: string): f64;
 

@@ -80,6 +80,18 @@ export function now(): i64 {
   return host.now();
 }
 
+/**
+ * On whose behalf this execution runs: the id that the application's `authenticate` gave the request, or null. No client
+ * can choose it.
+ */
+export function caller(): string | null {
+  const length = host.caller();
+  if (length < 0) return null;
+  const bytes = new ArrayBuffer(length);
+  host.take(changetype<usize>(bytes));
+  return String.UTF8.decode(bytes);
+}
+
 /** A random number from 0 (inclusive) to 1 (exclusive). */
 export function random(): f64 {
   // A call is compiled as one of `randomAt` with its place: this runs for function values only.

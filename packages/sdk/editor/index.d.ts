@@ -46,6 +46,12 @@ export declare class Table<T> {
 /** The time of this execution in milliseconds since the epoch: the same in every call of one execution. */
 export declare function now(): i64;
 
+/**
+ * On whose behalf this execution runs: the id that the application's `authenticate` gave the request, or null. No client
+ * can choose it.
+ */
+export declare function caller(): string | null;
+
 /** A random number from 0 (inclusive) to 1 (exclusive). */
 export declare function random(): f64;
 

@@ -12,6 +12,7 @@ import {
   type Followup,
   type LviRequest,
   type ModuleHash,
+  NO_COMMIT,
   type Outcome,
   type UnitId,
   type Write,
@@ -30,6 +31,7 @@ export interface Invocation {
   readonly program: ProgramName;
   readonly args: ProgramArguments;
   readonly encodedArgs: Uint8Array;
+  readonly caller: string | null;
   /** The client chose the id and will use it again if it gets no answer. */
   readonly retained: boolean;
 }
@@ -119,7 +121,7 @@ export class ModelLocation implements Location {
       invocation,
       module: this.module,
       args: invocation.encodedArgs,
-      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16) },
+      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller: invocation.caller },
       answers: [answer],
       units: null,
       speculation: null,
@@ -136,10 +138,12 @@ export class ModelLocation implements Location {
     const { clock } = this.#options;
     const { invocation, module, args, environment } = running;
     const call = { module, handler: invocation.program, args, environment };
-    // One captured snapshot: the set and the run see the values whose versions are sent.
+    // One captured snapshot: the set and the run see the values whose versions are sent. Now and then a unit that the
+    // cache lacks is guessed absent.
     const captured = new Map<UnitId, Entry>();
+    const guess = clock.random.chance(0.5) ? entryOf(NO_COMMIT, null) : undefined;
     const snapshot = (unit: UnitId): Entry | undefined => {
-      const entry = captured.get(unit) ?? this.#cache.get(unit);
+      const entry = captured.get(unit) ?? this.#cache.get(unit) ?? guess;
       if (entry !== undefined) captured.set(unit, entry);
       return entry;
     };

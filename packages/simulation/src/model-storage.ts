@@ -1,5 +1,13 @@
 /** Primary storage in the simulation: what the port of the LVI server promises, in memory that survives its servers. */
-import type { CompleteResult, Completion, Intent, IntentRecord, Lease, StoreResult } from "@radical/lvi-server";
+import {
+  type CompleteResult,
+  type Completion,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  type Lease,
+  type StoreResult,
+} from "@radical/lvi-server";
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 
@@ -86,9 +94,8 @@ export class ModelStorage {
     const record = this.intents.get(completion.executionId);
     if (expects === "new" ? record !== undefined : record?.state !== "pending")
       return { kind: "exists", record: record ?? null };
-    const { writes, environment, ...done } = completion;
-    const { executionId, commitId, module, outcome } = completion;
-    this.intents.set(executionId, { state: "done", done });
+    const { executionId, commitId, module, environment, outcome, writes } = completion;
+    this.intents.set(executionId, { state: "done", done: doneIntentOf(completion) });
     this.applied.push({ executionId, commitId, module, environment, outcome, writes });
     for (const { unit, value } of writes) {
       if (value === null) this.items.delete(unit);

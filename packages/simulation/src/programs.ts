@@ -120,11 +120,11 @@ const PROGRAMS = {
     items.put(units[0]!);
     if (value !== null && value.writer.charCodeAt(value.writer.length - 1) % 2 === 0) items.trap();
   },
-  /** Time and draws decide what is written where. */
+  /** Time, draws and the caller decide what is written where. */
   stamp: (items, { units }) => {
-    const { seed, timeMs } = items.environment;
+    const { seed, timeMs, caller } = items.environment;
     items.read(units[0]!);
-    items.put(ITEMS[seed[0]! % ITEMS.length]!, `${timeMs}.${seed[1]}`);
+    items.put(ITEMS[seed[0]! % ITEMS.length]!, `${timeMs}.${seed[1]} for ${caller ?? "nobody"}`);
   },
   /** In record mode: a chain of dependent reads, a write that hangs on it, and one that hangs on nothing. */
   recorded: (items, { units }) => {
@@ -401,7 +401,7 @@ export const truthfulHost: Host = {
       },
       write: (unit) => void writes.add(unit),
     });
-    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? ran : null };
+    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 || guess ? ran : null };
   },
 };
 

@@ -38,7 +38,7 @@ class Steady extends Random {
 const ONE_WAY_MS = 50;
 const STORAGE_MS = 2;
 const TERM_MS = 1_000;
-const [A, B] = ["item/a", "item/b"] as [UnitId, UnitId];
+const [A, B, C] = ["item/a", "item/b", "item/c"] as [UnitId, UnitId, UnitId];
 
 class Stage {
   readonly #trace = new Trace(true);
@@ -99,11 +99,14 @@ class Stage {
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: name, units, amount: 0 };
     const encodedArgs = encodeArgs(args);
-    this.#locations[location]!.invoke({ executionId, program, args, encodedArgs, retained: false }, (outcome) => {
-      this.#trace.write(
-        `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
-      );
-    });
+    this.#locations[location]!.invoke(
+      { executionId, program, args, encodedArgs, caller: null, retained: false },
+      (outcome) => {
+        this.#trace.write(
+          `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
+        );
+      },
+    );
   }
 
   run(ms: number): void {
@@ -167,6 +170,27 @@ const STORIES: readonly Story[] = [
       stage.run(1_000);
       stage.curtain();
       stage.ask(1, "update", A);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Guess",
+    words: "The item is new. The cache lacks it, so the location guesses that it is absent, and is confirmed.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", C);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Wrong guess",
+    words: "The same at a location that does not know what the other one has made: as if its cache had been stale.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", C);
+      stage.run(1_000);
+      stage.curtain();
+      stage.ask(1, "update", C);
       stage.run(400);
     },
   },

@@ -61,7 +61,8 @@ export class Workload {
     const number = this.#begun++;
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: `op${number}`, units, amount };
-    return { executionId, program, args, encodedArgs: encodeArgs(args), retained };
+    const caller = number % 3 === 0 ? null : `caller ${number % 3}`;
+    return { executionId, program, args, encodedArgs: encodeArgs(args), caller, retained };
   }
 
   #next(home: number): void {

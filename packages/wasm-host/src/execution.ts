@@ -80,7 +80,7 @@ export class Execution<Stop> implements HostCalls {
   /** Bytes of the buffered writes. */
   #written = 0;
   #guest!: Guest;
-  /** The value that `take` copies. */
+  /** What `take` copies. */
   #held: Uint8Array | null = null;
   #result: Uint8Array | null = null;
   #ending: Ending<Stop> | null = null;
@@ -156,7 +156,7 @@ export class Execution<Stop> implements HostCalls {
   }
 
   take(destination: number): void {
-    if (this.#held === null) this.#trap("invalid_access", "there is no value to take");
+    if (this.#held === null) this.#trap("invalid_access", "there is nothing to take");
     this.#copyIn(destination, this.#held);
   }
 
@@ -173,6 +173,12 @@ export class Execution<Stop> implements HostCalls {
 
   delete(table: number, key: number): void {
     this.#write(this.#access(table, key), null);
+  }
+
+  caller(): number {
+    const { caller } = this.#invocation.environment;
+    this.#held = caller === null ? null : utf8ToBytes(caller);
+    return this.#held?.length ?? -1;
   }
 
   now(): bigint {

@@ -26,6 +26,7 @@ export interface HostCalls {
   put(table: number, key: number, pointer: number, length: number): void;
   delete(table: number, key: number): void;
   now(): bigint;
+  caller(): number;
   random(site: number): number;
   uuid(site: number, destination: number): void;
   abort(status: number, code: number, message: number): void;
@@ -266,6 +267,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
       service.calls!.put(table, key, pointer, length),
     delete: (table: number, key: number) => service.calls!.delete(table, key),
     now: () => service.calls!.now(),
+    caller: () => service.calls!.caller(),
     random: (site: number) => service.calls!.random(site),
     uuid: (site: number, destination: number) => service.calls!.uuid(site, destination),
     abort: (status: number, code: number, message: number) => service.calls!.abort(status, code, message),

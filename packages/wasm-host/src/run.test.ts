@@ -16,7 +16,11 @@ import { contentOf, programs } from "./testing/programs.ts";
 const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1));
 
 function invoke(handler: string, args: Uint8Array = new Uint8Array(), seed = 7): Invocation {
-  return { handler, args, environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed) } };
+  return {
+    handler,
+    args,
+    environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed), caller: null },
+  };
 }
 
 /** A snapshot of single-byte items; null: captured as absent. */
@@ -56,6 +60,13 @@ describe("host functions", () => {
         export function echo(): void { const n = host_args_size(); const b = new ArrayBuffer(n); host_args_read(changetype<usize>(b)); host_result(changetype<usize>(b), n); }
         export function nothing(): void {}
         export function time(): void { const b = new ArrayBuffer(8); store<i64>(changetype<usize>(b), host_now()); host_result(changetype<usize>(b), 8); }
+        export function who(): void {
+          const length = host_caller();
+          if (length < 0) { host_take(0); return; }
+          const b = new ArrayBuffer(length);
+          host_take(changetype<usize>(b));
+          host_result(changetype<usize>(b), length);
+        }
         export function draws(): void {
           const b = new ArrayBuffer(88);
           const p = changetype<usize>(b);
@@ -127,8 +138,21 @@ describe("host functions", () => {
     expect(outcomeOf(other)).not.toEqual(first);
   });
 
+  test("the caller is the environment's, in UTF-8; without one there is nothing to take", () => {
+    const as = (caller: string | null): Outcome => {
+      const { environment, ...invocation } = invoke("who");
+      return outcomeOf(record(module, { ...invocation, environment: { ...environment, caller } }, everythingAbsent));
+    };
+    expect(as("ann")).toEqual({ kind: "result", value: Uint8Array.from(Buffer.from("ann")) });
+    expect(as("J\u00fcrgen \u{1f600}")).toEqual({
+      kind: "result",
+      value: Uint8Array.from(Buffer.from("J\u00fcrgen \u{1f600}")),
+    });
+    expect(as(null)).toMatchObject({ kind: "trap", code: "invalid_access" });
+  });
+
   test("a seed of another length is refused", () => {
-    const invocation = { ...invoke("draws"), environment: { timeMs: 0, seed: new Uint8Array(15) } };
+    const invocation = { ...invoke("draws"), environment: { timeMs: 0, seed: new Uint8Array(15), caller: null } };
     expect(() => record(module, invocation, everythingAbsent)).toThrow(RangeError);
   });
 
@@ -194,7 +218,7 @@ describe("host functions", () => {
     ["longKey", "invalid key"],
     ["brokenKey", "invalid key"],
     ["badTable", 'invalid table name "no table"'],
-    ["takeNothing", "no value to take"],
+    ["takeNothing", "nothing to take"],
   ])("%s is an invalid access", (handler, words) => {
     expect(outcomeOf(run(handler))).toMatchObject({
       kind: "trap",
@@ -444,10 +468,12 @@ describe("record mode", () => {
 
   test("what is missing is collected in one run, guessing it absent, or ends the run", () => {
     const items = { "t/n": 2 };
-    expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: true })).toEqual({
+    const guessed = recordHandler(module, invoke("fan"), snapshot(items), { guess: true });
+    expect(guessed).toEqual({
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
-      run: null,
+      // What the handler does if they are absent.
+      run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
     });
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),

@@ -137,7 +137,7 @@ function checkImport(
     return diagnostic("sdk_internal", {
       message: `${text} is internal to the SDK`,
       primary,
-      help: `import { Table, abort, now, random, uuid } from "${SDK}"`,
+      help: `import { Table, abort, caller, now, random, uuid } from "${SDK}"`,
     });
   }
   if (!text.startsWith(".")) {

@@ -23,7 +23,7 @@ interface Refusal {
 }
 
 const ENVIRONMENT_HELP =
-  "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk";
+  "a handler sees its arguments, its tables and the recorded environment: now(), caller(), random() and uuid() of @radical/sdk";
 
 const GIVEN_SET_ONLY: Refusal = {
   code: "given_set_only",

@@ -24,7 +24,7 @@ describe("handlers of every parameter and result type", () => {
         scores: f64[] = [];
       }`,
     "handlers/all.ts": `
-      import { Table, abort, now, random, uuid } from "@radical/sdk";
+      import { Table, abort, caller, now, random, uuid } from "@radical/sdk";
       import { Author, Post } from "../lib/models";
       const posts = new Table<Post>("posts");
       const names = new Table<string>("names");
@@ -43,6 +43,7 @@ describe("handlers of every parameter and result type", () => {
       export function name(key: string): string { const name = names.get(key); if (name == null) abort(404, "no_name", "There is no " + key); return name; }
       export function list(key: string): (Author | null)[] { const all = lists.get(key); return all == null ? [] : all; }
       export function remove(key: string): bool { posts.delete(key); return posts.has(key) || names.has(key); }
+      export function who(): string | null { return caller(); }
       export function environment(): string { return now().toString() + " " + random().toString() + " " + uuid(); }
       export function nan(zero: f64): f64 { return zero / zero; }
       class Link { next: Link | null = null; }
@@ -194,6 +195,11 @@ describe("handlers of every parameter and result type", () => {
     expect(call(built, new Map(), "environment", {}, 2).result).not.toBe(first);
   });
 
+  test("the caller is the recorded one, with all of its characters, or null", () => {
+    for (const caller of ["ann", "J\u00fcrgen \u{1f600} \u4e2d", "x".repeat(512), null])
+      expect(call(built, new Map(), "who", {}, 1, caller).result).toBe(caller);
+  });
+
   test("every NaN is the same", () => {
     expect(call(built, new Map(), "nan", { zero: 0 }).outcome).toEqual({
       kind: "result",
@@ -327,10 +333,10 @@ describe("handlers of every parameter and result type", () => {
             "message": "defaults is not analyzed",
             "primary": {
               "column": 23,
-              "end": 925,
+              "end": 933,
               "file": "handlers/all.ts",
               "line": 15,
-              "start": 917,
+              "start": 925,
             },
             "related": [],
             "severity": "warning",

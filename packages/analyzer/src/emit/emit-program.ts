@@ -113,6 +113,7 @@ class Emitter implements Printer {
         this.drawNames.add(DRAW_FUNCTIONS[expression.source]);
         break;
       case "now":
+      case "caller":
       case "abort":
         this.sdkNames.add(expression.kind);
         break;

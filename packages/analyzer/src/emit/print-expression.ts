@@ -173,7 +173,8 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
     case "draw":
       return [`${DRAW_FUNCTIONS[expression.source]}(${JSON.stringify(expression.site.place)})`, PRIMARY];
     case "now":
-      return ["now()", PRIMARY];
+    case "caller":
+      return [`${expression.kind}()`, PRIMARY];
     case "abort":
       return [`abort(${list(expression.arguments)})`, PRIMARY];
   }

@@ -170,6 +170,7 @@ export class PointsTo {
       case "instance-of":
       case "draw":
       case "now":
+      case "caller":
       case "abort":
         return NONE;
       case "local":

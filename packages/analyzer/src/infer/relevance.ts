@@ -605,6 +605,7 @@ class Analysis implements Relevance {
     switch (expression.kind) {
       case "constant":
       case "now":
+      case "caller":
       case "new-table":
         return false;
       case "function-value":

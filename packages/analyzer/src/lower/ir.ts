@@ -435,6 +435,12 @@ export interface Now {
   readonly type: Type;
   readonly span: Span;
 }
+/** On whose behalf the execution runs. Like the time it is the same throughout an execution. */
+export interface Caller {
+  readonly kind: "caller";
+  readonly type: Type;
+  readonly span: Span;
+}
 /** Ends the execution with an answer of its own. */
 export interface Abort {
   readonly kind: "abort";
@@ -467,6 +473,7 @@ export type Expression =
   | Access
   | Draw
   | Now
+  | Caller
   | Abort;
 
 // ------------------------------------------------------------------------------------------------------------ traversal
@@ -504,6 +511,7 @@ export function operands(expression: Expression): readonly Expression[] {
     case "new-table":
     case "draw":
     case "now":
+    case "caller":
       return [];
     case "field":
       return [expression.object];

@@ -242,7 +242,7 @@ export function refusedMember(owner: string, name: string): string | null {
 /** Names of the language that a source file uses without declaring them. */
 export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...CONTAINERS,
-  ..."Table now random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(" "),
+  ..."Table now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(" "),
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
   ...[...members.values()].flatMap(({ owner, name }) => (owner === "" ? [name] : [])),
 ]);

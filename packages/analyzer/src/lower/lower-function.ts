@@ -1614,6 +1614,8 @@ class FunctionLowering {
       }
     } else if (name === "now") {
       return { kind: "now", type: { kind: "number", name: "i64" }, span };
+    } else if (name === "caller") {
+      return { kind: "caller", type: this.lowering.type(callee.signature.returnType, span), span };
     } else if (name === "random") {
       const site = this.lowering.drawSite(span);
       return { kind: "draw", source: "random", site, type: { kind: "number", name: "f64" }, span };
@@ -1782,6 +1784,7 @@ function isQuiet(expression: Expression): boolean {
     case "logical":
     case "conditional":
     case "now":
+    case "caller":
     case "template":
     case "sequence":
     case "function-value":

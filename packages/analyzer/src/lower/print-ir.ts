@@ -237,6 +237,7 @@ class IrPrinter {
       case "conditional":
       case "indirect-call":
       case "now":
+      case "caller":
       case "abort":
         return expression.kind;
     }

@@ -320,6 +320,7 @@ class Verifier {
       case "array":
       case "draw":
       case "now":
+      case "caller":
         break;
     }
   }

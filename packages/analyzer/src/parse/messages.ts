@@ -176,7 +176,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^property '.*' does not exist on type '(crypto|performance|process)'$/,
     code: "nondeterministic",
-    help: "a handler sees its arguments, its tables and the recorded environment: now(), random() and uuid() of @radical/sdk",
+    help: "a handler sees its arguments, its tables and the recorded environment: now(), caller(), random() and uuid() of @radical/sdk",
   },
   {
     pattern: /^property '.*' does not exist on type 'console'$/,

@@ -83,6 +83,7 @@ export class Copier {
       case "new-table":
       case "draw":
       case "now":
+      case "caller":
         return { ...expression };
       case "field":
         return { ...expression, object: copy(expression.object) };

@@ -41,7 +41,7 @@ test("whatever a key is made of, each access has patterns on one line, with clos
 
 describe("the little language", () => {
   const HEAD = `
-    import { Table, now, random, uuid } from "@radical/sdk";
+    import { Table, abort, caller, now, random, uuid } from "@radical/sdk";
     export class User { name: string = ""; friends: string[] = []; n: i32 = 0; }
     export class Query { name: string = ""; names: string[] = []; }
     const users = new Table<User>("users");
@@ -99,6 +99,11 @@ describe("the little language", () => {
       "time and chance",
       "(): void { names.get(uuid()); names.get(now().toString() + random().toString()); }",
       ["names/{now}{random}", "names/{uuid}"],
+    ],
+    [
+      "the caller",
+      '(): void { const me = caller(); if (me == null) abort(401, "no", "no"); names.get("of/" + me); users.get(me!); }',
+      ["names/of/{caller}", "users/{caller}"],
     ],
     ["recursion", "(a: string): void { visit(a, 0); }", ["users/{a}", "users/{each friends of users/{…}}"]],
     [

@@ -6,7 +6,7 @@
  *             | table "/" …                               the item that a read found
  *             | field " of " value                        a field of an item or of a record argument
  *             | "each " value | "each of " value          the elements of a container, one after the other
- *             | "uuid" | "random" | "now"
+ *             | "uuid" | "random" | "now" | "caller"
  *             | "…"                                       the pattern itself again: a recursion
  *             | "= " source                               computed
  *             | "?"                                       not known: there is no rule for it
@@ -265,7 +265,8 @@ export class KeyPatterns {
       case "draw":
         return [valueOf(expression.source)];
       case "now":
-        return [valueOf("now")];
+      case "caller":
+        return [valueOf(expression.kind)];
       case "instance-of":
       case "indirect-call":
       case "function-value":

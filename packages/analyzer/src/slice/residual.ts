@@ -287,6 +287,7 @@ class Builder {
       case "new-table":
       case "draw":
       case "now":
+      case "caller":
         return expression;
       case "global":
         return { ...expression, global: this.global(expression.global) };
@@ -402,6 +403,7 @@ class Builder {
       case "new-table":
       case "function-value":
       case "now":
+      case "caller":
         return [];
       case "field":
         return this.effects(expression.object);

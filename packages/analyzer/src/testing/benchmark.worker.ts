@@ -28,7 +28,7 @@ export function createBenchmarkWorker(
   return {
     async fetch(request) {
       const { handler, args, seed, timeMs, count } = (await request.json()) as BenchmarkRequest;
-      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs } };
+      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs, caller: null } };
       let said = 0;
       for (let run = 0; run < count; run++) {
         const derived = deriveAccessSet(module, invocation, snapshot);

@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   encodeArguments,
   INTEGER_RANGES,
+  isCaller,
   CborWriter,
   unitId,
   type Outcome,
@@ -185,6 +186,7 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
   const known = new Map(handlers.map((handler) => [handler.name, knownOf(handler)]));
   const json = (type: ValueType): fc.Arbitrary<unknown> => arbitraryJson(type, build.records, { strings, integers }, 4);
   const start = arbitraryItems(build, exploration, { strings, integers });
+  const callers = [null, ...strings.filter(isCaller)];
   const call = fc.oneof(
     ...handlers.map(({ name, parameters }) =>
       fc.record({
@@ -213,7 +215,11 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
         const { parameters } = handlers.find(({ name }) => name === handler)!;
         const encoded = encodeArguments(parameters, build.records, args);
         if (encoded.kind === "problem") throw new Error(encoded.problem.message);
-        const environment = { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(draw) };
+        const environment = {
+          timeMs: 1_700_000_000_000,
+          seed: new Uint8Array(16).fill(draw),
+          caller: callers[draw % callers.length]!,
+        };
         const invocation = { handler, args: encoded.bytes, environment };
         const shown = execute(module, known.get(handler)!, invocation, items);
         executed.push({ invocation, items, shown });

@@ -7,7 +7,7 @@
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
 export const TABLES: readonly string[] = ["A", "B", "C", "T"];
 
-export const PRELUDE = `import { Table, abort, now, random, uuid } from "@radical/sdk";
+export const PRELUDE = `import { Table, abort, caller, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
 export class Item {
   n: i32 = 0;
@@ -109,6 +109,7 @@ function few<T>(list: T[]): T[] { return list.length > 5 ? list.slice(0, 5) : li
 function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = few<string>(list); return made; }
 function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
 function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = (h ^ (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1)) * 16777619; return (h >>> 13) & 255; }
+function whoever(): string { const me = caller(); return me == null ? "k0" : me; }
 function textOf(text: string | null): string { return text == null ? "none" : clip(text); }
 function same<T>(value: T): T { return value; }
 function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }

@@ -602,6 +602,8 @@ class FunctionWriter {
           "function-argument": () => `clip(twiceOf(${this.value("(text: string) => string", depth)}, ${text()}))`,
           uuid: () => "uuid()",
           now: () => "now().toString()",
+          caller: () => "whoever()",
+          "asserted-caller": () => '(caller() == null ? "k1" : caller()!)',
           "bytes-to-text": () => this.on("Uint8Array", (name) => `String.UTF8.decode(${name}.buffer)`),
           "stored-text": () => `textOf(T.get(${this.keyOf(depth)}))`,
           "alias-in-map": () => `${this.value("Holder", depth)}.named(${text()}).s`,
@@ -613,6 +615,7 @@ class FunctionWriter {
       case "bool":
         return {
           comparison: () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
+          "no-caller": () => "(caller() == null)",
           "text-comparison": () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
           logical: () => `(${bool()} ${random.pick(["&&", "||"])} ${bool()})`,
           negation: () => `!${bool()}`,

@@ -36,14 +36,20 @@ export function snapshotOf(items: Items): (unit: UnitId) => Entry {
   return (unit) => entryOf(commitId(1, 1), items.get(unit) ?? null);
 }
 
-export function invocation(build: BuildResult, handler: string, json: unknown, seed = 1): Invocation {
+export function invocation(
+  build: BuildResult,
+  handler: string,
+  json: unknown,
+  seed = 1,
+  caller: string | null = null,
+): Invocation {
   const { parameters } = build.handlers.find(({ name }) => name === handler)!;
   const encoded = encodeArguments(parameters, build.records, json);
   if (encoded.kind === "problem") throw new Error(encoded.problem.message);
   return {
     handler,
     args: encoded.bytes,
-    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed) },
+    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed), caller },
   };
 }
 
@@ -55,10 +61,16 @@ export interface Answer {
 }
 
 /** Runs a handler in record mode and applies its writes to the items. */
-export function call(build: BuildResult, items: Items, handler: string, json: unknown = {}, seed = 1): Answer {
-  const { run } = recordHandler(moduleOf(build), invocation(build, handler, json, seed), snapshotOf(items), {
-    guess: false,
-  });
+export function call(
+  build: BuildResult,
+  items: Items,
+  handler: string,
+  json: unknown = {},
+  seed = 1,
+  caller: string | null = null,
+): Answer {
+  const invoked = invocation(build, handler, json, seed, caller);
+  const { run } = recordHandler(moduleOf(build), invoked, snapshotOf(items), { guess: false });
   if (run === null) throw new Error("the handler did not end");
   for (const { unit, value } of run.writes) {
     if (value === null) items.delete(unit);

@@ -72,7 +72,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       module: "a".repeat(64) as ModuleHash,
       handler: "follow",
       args: new CborWriter().array(2).text("ann").text("bob").finish(),
-      environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16) },
+      environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16), caller: null },
       location: "va",
       units: [{ unit: unitId("users", "bob"), mode: "write", version: null }],
       createdAtMs: 1_700_000_000_000,

@@ -30,7 +30,7 @@ function intentOf(number: number, epoch: number): Intent {
     module: "a".repeat(64) as ModuleHash,
     handler: "f",
     args: Uint8Array.of(0x80),
-    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16) },
+    environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16), caller: null },
     location: "va",
     units: [{ unit: X, mode: "write", version: null }],
     createdAtMs: 1_000,

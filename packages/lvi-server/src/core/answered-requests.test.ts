@@ -7,7 +7,7 @@ const id = (sequence: number): CommitId => `00000001-${String(sequence).padStart
 function request(attempt: number, seen: CommitId | null, name = "a"): LviRequest {
   return {
     executionId: name.repeat(32) as ExecutionId,
-    environment: { timeMs: 0, seed: new Uint8Array(16) },
+    environment: { timeMs: 0, seed: new Uint8Array(16), caller: null },
     attempt,
     seen,
   } as LviRequest;

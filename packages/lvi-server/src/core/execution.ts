@@ -13,7 +13,7 @@ import type {
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId, ReExecutionCause } from "./events.ts";
-import type { Completion, Intent, Invocation } from "./intent.ts";
+import type { Completion, DoneIntent, Intent, Invocation } from "./intent.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -169,10 +169,18 @@ export function usageOf(args: Uint8Array, units: readonly { readonly unit: UnitI
   return { units: units.length, bytes };
 }
 
-/** Whether a request asks for what is known under its execution id. */
-export function sameCall(known: { handler: string; args: Uint8Array }, request: LviRequest): boolean {
+/** What an execution id stands for: repeats ask for the same. */
+type Call = Pick<DoneIntent, "handler" | "args" | "caller">;
+
+export function callOf({ handler, args, environment: { caller } }: Invocation): Call {
+  return { handler, args, caller };
+}
+
+/** Whether a request asks for what is known under its execution id. Nobody is told the answer to another caller. */
+export function sameCall(known: Call, request: Call): boolean {
   return (
     known.handler === request.handler &&
+    known.caller === request.caller &&
     known.args.length === request.args.length &&
     known.args.every((byte, index) => byte === request.args[index])
   );

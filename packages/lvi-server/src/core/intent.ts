@@ -59,8 +59,15 @@ export interface Completion extends Invocation {
   readonly doneAtMs: number;
 }
 
-/** What is known of a done execution: everything but the values, which are in the items. */
-export type DoneIntent = Omit<Completion, "writes" | "environment">;
+/** What is known of a done execution: the values are in the items, and it never runs again. */
+export interface DoneIntent extends Omit<Completion, "writes" | "environment"> {
+  readonly caller: string | null;
+}
+
+export function doneIntentOf(completion: Completion): DoneIntent {
+  const { writes: _, environment, ...done } = completion;
+  return { ...done, caller: environment.caller };
+}
 
 export type IntentRecord =
   | { readonly state: "pending"; readonly intent: Intent }

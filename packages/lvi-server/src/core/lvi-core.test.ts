@@ -21,7 +21,7 @@ import {
 import { describe, expect, test } from "vitest";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import { LviCore, type Now } from "./lvi-core.ts";
@@ -152,7 +152,7 @@ class Story {
       module: MODULE,
       handler: "f",
       args: encode("args"),
-      environment: { timeMs: this.#now.wallMs, seed: new Uint8Array(16) },
+      environment: { timeMs: this.#now.wallMs, seed: new Uint8Array(16), caller: null },
       location: "near",
       units: words === null ? null : words.map((word) => this.#accessed(word)),
       retained: false,
@@ -238,9 +238,8 @@ class Story {
   }
 
   apply(completion: Completion): void {
-    const { writes, environment: _, ...done } = completion;
-    this.intents.set(completion.executionId, { state: "done", done });
-    for (const write of writes) {
+    this.intents.set(completion.executionId, { state: "done", done: doneIntentOf(completion) });
+    for (const write of completion.writes) {
       if (write.value === null) this.items.delete(write.unit);
       else this.items.set(write.unit, { commitId: completion.commitId, value: write.value });
     }
@@ -726,7 +725,11 @@ describe("refusals", () => {
   const REFUSED: readonly (readonly [string, Partial<CoreOptions>, (story: Story) => void])[] = [
     ["unknown_module", {}, (story) => story.request("A", "+x=1", { module: "b".repeat(64) as ModuleHash })],
     ["unknown_handler", {}, (story) => story.request("A", "+x=1", { handler: "nobody" })],
-    ["clock_skew", {}, (story) => story.request("A", "+x=1", { environment: { timeMs: 0, seed: new Uint8Array(16) } })],
+    [
+      "clock_skew",
+      {},
+      (story) => story.request("A", "+x=1", { environment: { timeMs: 0, seed: new Uint8Array(16), caller: null } }),
+    ],
     ["too_many_units", { maxUnits: 3 }, (story) => story.request("A", MANY)],
     [
       "too_many_units",
@@ -1367,6 +1370,28 @@ describe("idempotency", () => {
     );
   });
 
+  test("the same id is refused to another caller, whether the first one's execution is under way or done", () => {
+    const as = (caller: string | null) => ({ environment: { timeMs: START_MS, seed: new Uint8Array(16), caller } });
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=1", as("ann"));
+    story.loaded();
+    story.stored();
+    story.request("A", "+x=1", as("bob"), "A of bob");
+    story.request("A", "+x=1", as(null), "A of nobody");
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.request("A", "+x=1", as("bob"), "A of bob");
+    story.request("A", "+x=1", as("ann"), "A again");
+    expect(story.said.filter((line) => line.includes("←"))).toEqual([
+      "A ← valid 2.1",
+      "A of bob ← refused idempotency_key_reused",
+      "A of nobody ← refused idempotency_key_reused",
+      "followup A ← applied",
+      "A of bob ← refused idempotency_key_reused",
+      "A again ← executed stored ok",
+    ]);
+  });
+
   test("a duplicate of a request that was answered without a trace does nothing; the same sent again runs", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1");
@@ -1388,7 +1413,7 @@ describe("idempotency", () => {
     expect(story.said).toEqual(["B ← refused busy"]);
     story.followup("A", C1, "x:=2");
     story.completed();
-    const environment = { timeMs: START_MS, seed: new Uint8Array(16).fill(1) };
+    const environment = { timeMs: START_MS, seed: new Uint8Array(16).fill(1), caller: null };
     story.request("B", "!y", { attempt: 1, environment }, "B elsewhere");
     expect(story.said.at(-1)).toEqual("intent B 2.2 y:write");
   });

@@ -50,9 +50,17 @@ import type {
   StoreResult,
 } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import { adopted, type Caller, type Execution, requested, sameCall, type Step, usageOf } from "./execution.ts";
+import { adopted, callOf, type Caller, type Execution, requested, sameCall, type Step, usageOf } from "./execution.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
-import { type Completion, completionHash, type DoneIntent, type Intent, type IntentRecord, readsOf } from "./intent.ts";
+import {
+  type Completion,
+  completionHash,
+  type DoneIntent,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  readsOf,
+} from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
 import { byUnit, declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
@@ -279,7 +287,7 @@ export class LviCore {
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
-      if (!sameCall(known.invocation, request)) return refuse("idempotency_key_reused", REUSED, null);
+      if (!sameCall(callOf(known.invocation), callOf(request))) return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
     const done = this.#finished.get(executionId);
@@ -914,8 +922,7 @@ export class LviCore {
       }
     }
     this.#versions.applied(completion.commitId, completion.writes);
-    const { writes: _, environment: __, ...done } = completion;
-    this.#finished.add(done);
+    this.#finished.add(doneIntentOf(completion));
     execution.completionHash = completion.writesHash;
     const repairs = this.#repairs(execution, completion);
     const { callers, followups } = execution;
@@ -1254,7 +1261,7 @@ export class LviCore {
   }
 
   #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
-    if (!sameCall(done, caller.request)) {
+    if (!sameCall(done, callOf(caller.request))) {
       this.#reply(
         caller.id,
         { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null },
@@ -1292,4 +1299,4 @@ const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
-const REUSED = "the execution id was used before with another handler or other arguments";
+const REUSED = "the execution id was used before with another handler, with other arguments or by another caller";

@@ -100,12 +100,33 @@ describe("in a file", () => {
       await storage.close();
     }));
 
+  test("a file of the second schema is upgraded: its intents have no caller", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(`
+        CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+        INSERT INTO meta VALUES ('schema', 2), ('epoch', 3), ('beat', 0);
+        CREATE TABLE intents (
+          execution_id TEXT PRIMARY KEY, state TEXT NOT NULL, commit_id TEXT NOT NULL, module TEXT NOT NULL,
+          handler TEXT NOT NULL, args BLOB NOT NULL, time_ms INTEGER NOT NULL, seed BLOB NOT NULL, location TEXT NOT NULL,
+          units TEXT NOT NULL, created_at_ms INTEGER NOT NULL, done_at_ms INTEGER, outcome BLOB, writes_hash TEXT
+        ) STRICT;
+        INSERT INTO intents VALUES ('01', 'pending', '00000003-000000000001', 'aa', 'f', x'a0', 5, x'00', 'va', '[]', 7,
+                                    NULL, NULL, NULL);
+      `);
+      old.close();
+      const storage = new SqliteStorage(file);
+      expect(await storage.recover(3)).toMatchObject([{ handler: "f", environment: { timeMs: 5, caller: null } }]);
+      await storage.close();
+    }));
+
   test("a file of the first schema is upgraded, once, and keeps its modules", () =>
     inFolder(async (file) => {
       const old = new DatabaseSync(file);
       old.exec(`
         CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
         INSERT INTO meta VALUES ('schema', 1), ('epoch', 3), ('beat', 0);
+        CREATE TABLE intents (execution_id TEXT PRIMARY KEY, state TEXT NOT NULL, done_at_ms INTEGER) STRICT;
         CREATE TABLE modules (hash TEXT PRIMARY KEY, plans TEXT NOT NULL, content BLOB NOT NULL) STRICT;
         INSERT INTO modules VALUES ('aa', '{"f":"sliced"}', x'01');
       `);

@@ -24,7 +24,7 @@ import type { Lease } from "../core/lease.ts";
 import { failpoint } from "../failpoints.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage.ts";
 
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS intents (
   args          BLOB NOT NULL,
   time_ms       INTEGER NOT NULL,
   seed          BLOB NOT NULL,
+  caller        TEXT,
   location      TEXT NOT NULL,
   units         TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
@@ -61,6 +62,12 @@ CREATE TABLE IF NOT EXISTS modules (
 ) STRICT;
 `;
 
+/** What makes of a schema the next one. */
+const UPGRADES: Readonly<Record<number, string>> = {
+  1: "ALTER TABLE modules ADD COLUMN used_at_ms INTEGER",
+  2: "ALTER TABLE intents ADD COLUMN caller TEXT",
+};
+
 interface IntentRow {
   readonly execution_id: ExecutionId;
   readonly state: "pending" | "done";
@@ -70,6 +77,7 @@ interface IntentRow {
   readonly args: Uint8Array;
   readonly time_ms: number;
   readonly seed: Uint8Array;
+  readonly caller: string | null;
   readonly location: string;
   readonly units: string;
   readonly created_at_ms: number;
@@ -106,7 +114,7 @@ export class SqliteStorage implements Storage {
       this.#database = new DatabaseSync(file);
       this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;");
       this.#database.exec(SCHEMA);
-      if (this.#number("schema") === 1) this.#upgrade();
+      this.#upgrade();
       const version = this.#number("schema");
       if (version !== null && version !== SCHEMA_VERSION)
         throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
@@ -117,12 +125,16 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  /** From schema 1, whose modules had no time of use. Another server may be about to do the same. */
+  /**
+   * From schema 1, whose modules had no time of use, and 2, whose intents had no caller. Another server may be about to do
+   * the same.
+   */
   #upgrade(): void {
+    if (UPGRADES[this.#number("schema") ?? SCHEMA_VERSION] === undefined) return;
     this.#database.exec("BEGIN IMMEDIATE");
-    if (this.#number("schema") === 1) {
-      this.#database.exec("ALTER TABLE modules ADD COLUMN used_at_ms INTEGER");
-      this.#set("schema", SCHEMA_VERSION);
+    for (let from = this.#number("schema")!; UPGRADES[from] !== undefined; from++) {
+      this.#database.exec(UPGRADES[from]!);
+      this.#set("schema", from + 1);
     }
     this.#database.exec("COMMIT");
   }
@@ -194,8 +206,9 @@ export class SqliteStorage implements Storage {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
       const { executionId, commitId, module, handler, args, environment, location, units, createdAtMs } = intent;
       const inserted = this.#run(
-        `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, location, units, created_at_ms)
-         VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+        `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, caller, location, units,
+                              created_at_ms)
+         VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
         executionId,
         commitId,
         module,
@@ -203,6 +216,7 @@ export class SqliteStorage implements Storage {
         args,
         environment.timeMs,
         environment.seed,
+        environment.caller,
         location,
         JSON.stringify(units),
         createdAtMs,
@@ -239,9 +253,9 @@ export class SqliteStorage implements Storage {
               executionId,
             )
           : this.#run(
-              `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, location, units,
-                                    created_at_ms, outcome, writes_hash, done_at_ms)
-               VALUES (?, 'done', ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+              `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, caller, location,
+                                    units, created_at_ms, outcome, writes_hash, done_at_ms)
+               VALUES (?, 'done', ?, ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
               executionId,
               commitId,
               module,
@@ -249,6 +263,7 @@ export class SqliteStorage implements Storage {
               args,
               environment.timeMs,
               environment.seed,
+              environment.caller,
               location,
               doneAtMs,
               encodeOutcome(outcome),
@@ -441,7 +456,7 @@ function intentOf(row: IntentRow): Intent {
     module: row.module,
     handler: row.handler,
     args: row.args,
-    environment: { timeMs: row.time_ms, seed: row.seed },
+    environment: { timeMs: row.time_ms, seed: row.seed, caller: row.caller },
     location: row.location,
     units: JSON.parse(row.units) as IntentUnit[],
     createdAtMs: row.created_at_ms,
@@ -455,6 +470,7 @@ function doneOf(row: IntentRow): DoneIntent {
     module: row.module,
     handler: row.handler,
     args: row.args,
+    caller: row.caller,
     location: row.location,
     outcome: decodeOutcome(row.outcome!),
     writesHash: row.writes_hash!,

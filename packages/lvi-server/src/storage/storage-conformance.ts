@@ -14,7 +14,7 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
-import { type Completion, completionHash, type Intent } from "../core/intent.ts";
+import { type Completion, completionHash, doneIntentOf, type Intent } from "../core/intent.ts";
 import { type Storage, StorageError } from "./storage.ts";
 
 /** The part of a test runner that the suite needs. */
@@ -102,7 +102,11 @@ function intentOf(number: number, epoch = 1): Intent {
     module: MODULE,
     handler: "f",
     args: encode(`args ${number}`),
-    environment: { timeMs: 1_700_000_000_000 + number, seed: new Uint8Array(16).fill(number) },
+    environment: {
+      timeMs: 1_700_000_000_000 + number,
+      seed: new Uint8Array(16).fill(number),
+      caller: number % 2 === 0 ? null : `caller ${number}`,
+    },
     location: "va",
     units: [
       { unit: X, mode: "read-write", version: entryOf(commitId(0, 1), encode("x")).version },
@@ -212,7 +216,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const completion = completionOf(intent, [{ unit: X, value: encode("1") }]);
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
     const again = completionOf(intent, [{ unit: X, value: encode("2") }]);
-    const { writes: _, environment: __, ...done } = completion;
+    const done = doneIntentOf(completion);
     expect(await storage.complete(epoch, "pending", again)).toEqual({
       kind: "exists",
       record: { state: "done", done },
@@ -370,7 +374,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       expect(items.size).toEqual(240);
       expect(items.get(units[249]!)).toEqual({ commitId: commitId(1, 1), value: encode("value 249") });
       // The same again finds it done.
-      const { writes: _, environment: __, ...done } = completion;
+      const done = doneIntentOf(completion);
       const record = { state: "done", done };
       expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "exists", record });
       expect((await takeOver(storage)).pending).toEqual([]);

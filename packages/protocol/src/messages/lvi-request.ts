@@ -3,7 +3,7 @@
  * intent. Sent again under the same execution id it asks for the outcome of the first.
  */
 import { CborReader, CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
-import { type Environment, SEED_BYTES } from "../environment.ts";
+import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
 import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
 import type { Version } from "../version.ts";
 import {
@@ -58,8 +58,8 @@ export interface LviRequest {
 }
 
 const MODES = ["read", "write", "read-write"] as const;
-const FIELDS = 13;
-/** The first senders knew no attempts. */
+const FIELDS = 14;
+/** The first senders knew no attempts, later ones no callers. */
 const REQUIRED_FIELDS = 11;
 const MAX_DEADLINE_MS = 600_000;
 /** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
@@ -87,6 +87,7 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writer.integer(0);
   writer.integer(request.attempt);
   writeNullable(writer, request.seen, (id) => writer.text(id));
+  writeNullable(writer, request.environment.caller, (caller) => writer.text(caller));
   return writer.finish();
 }
 
@@ -113,9 +114,16 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   reader.integerIn(0, 0);
   const attempt = length > REQUIRED_FIELDS ? reader.integerIn(1, Number.MAX_SAFE_INTEGER) : 1;
   const seen = length > REQUIRED_FIELDS + 1 ? readNullable(reader, () => readCommitId(reader)) : null;
+  const caller = length > REQUIRED_FIELDS + 2 ? readNullable(reader, () => readCaller(reader)) : null;
   closeMessage(reader, Math.max(0, length - FIELDS));
-  const environment = { timeMs, seed };
+  const environment = { timeMs, seed, caller };
   return { executionId, module, handler, args, environment, location, units, retained, deadlineMs, attempt, seen };
+}
+
+function readCaller(reader: CborReader): string {
+  const text = reader.text();
+  if (!isCaller(text)) throw new MalformedError("malformed caller");
+  return text;
 }
 
 function readAccessedUnit(reader: CborReader): AccessedUnit {

@@ -27,7 +27,7 @@ const request: LviRequest = {
   module: "ab".repeat(32) as ModuleHash,
   handler: "follow",
   args: Uint8Array.of(0xa0),
-  environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9) },
+  environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9), caller: "user ann" },
   location: "JP",
   units: [
     { unit: unitId("users", "ann"), mode: "read-write", version: entryOf(commitId(1, 2), value).version },
@@ -82,6 +82,10 @@ const module = {
   rwWasm: Uint8Array.of(1),
 } as const;
 
+/** The request above, as it was sent before there were callers. */
+const REQUEST_WITHOUT_CALLER =
+  "8e017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000027530303030303030332d303030303030303030303463";
+
 /** The request and the replies above, as they were sent before attempts were counted. */
 const FIRST_REQUEST =
   "8c017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000";
@@ -116,10 +120,16 @@ test("golden bytes of version 1", () => {
 });
 
 test("messages of senders that knew neither attempts nor commit ids as a clock", () => {
-  expect(decodeLviRequest(bytesOf(FIRST_REQUEST))).toEqual({ ...request, attempt: 1, seen: null });
+  const environment = { ...request.environment, caller: null };
+  expect(decodeLviRequest(bytesOf(FIRST_REQUEST))).toEqual({ ...request, environment, attempt: 1, seen: null });
   expect(FIRST_REPLIES.map((text) => decodeLviReply(bytesOf(text)))).toEqual(
     replies.map((reply) => ({ ...reply, asOf: null })),
   );
+});
+
+test("a request of a sender that knew no callers has none", () => {
+  const environment = { ...request.environment, caller: null };
+  expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_CALLER))).toEqual({ ...request, environment });
 });
 
 test("golden bytes of a module of ABI version 2", () => {
@@ -149,6 +159,11 @@ describe("a decoder", () => {
     expect(() => decodeFollowupReply(new CborWriter().array(2).integer(2).integer(0).finish())).toThrow(
       /unknown protocol version 2/,
     );
+  });
+
+  test.each(["", "x".repeat(513)])("refuses a caller that could be no key: %j", (caller) => {
+    const bytes = encodeLviRequest({ ...request, environment: { ...request.environment, caller } });
+    expect(() => decodeLviRequest(bytes)).toThrow(/caller/);
   });
 
   test("refuses a unit listed twice", () => {

@@ -28,7 +28,7 @@ function applied(name: string, commit: number, seen: string, keys: string, value
     executionId: name.padStart(32, "0") as ExecutionId,
     commitId: `00000001-00000000000${commit}` as Applied["commitId"],
     module: MODULES[0],
-    environment: { timeMs: 0, seed: new Uint8Array(16) },
+    environment: { timeMs: 0, seed: new Uint8Array(16), caller: null },
     outcome: result(seen),
     writes: Array.from(keys, (key) => ({ unit: unit(key), value: value === null ? null : bytesOf(`${value}:`) })),
   };

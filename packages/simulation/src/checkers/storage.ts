@@ -86,7 +86,7 @@ function checkRuns(
       module: entry?.module ?? MODULES[0],
       handler: program,
       args: encodeArgs({ operation: name, units, amount }),
-      environment: entry?.environment ?? { timeMs: 0, seed: new Uint8Array(16) },
+      environment: entry?.environment ?? { timeMs: 0, seed: new Uint8Array(16), caller: null },
     };
     const { run } = truthfulHost.recordHandler(call, snapshot, { guess: false });
     const writes = entry?.writes ?? [];

@@ -87,6 +87,7 @@ export function pendingRecord(epoch: number, intent: Intent): Stored {
     location: { S: location },
     time_ms: { N: String(environment.timeMs) },
     seed: { B: environment.seed },
+    ...callerAttribute(environment.caller),
     created_at_ms: { N: String(createdAtMs) },
     [OPEN_SINCE]: { S: new Date(createdAtMs).toISOString() },
   };
@@ -114,7 +115,7 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     module: text(item, "module") as ModuleHash,
     handler: text(item, "handler"),
     args,
-    environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed") },
+    environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed"), caller: callerOf(item) },
     location: text(item, "location"),
     units: JSON.parse(units) as IntentUnit[],
     createdAtMs: number(item, "created_at_ms"),
@@ -125,7 +126,8 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
 
 /** `writeParts` over 0: not done yet, but partly applied. */
 export function doneRecord(epoch: number, completion: Completion, writeParts: number, expiresAtMs: number): Stored {
-  const { executionId, commitId, module, handler, args, location, outcome, writesHash, doneAtMs } = completion;
+  const { executionId, commitId, module, handler, args, environment, location, outcome, writesHash, doneAtMs } =
+    completion;
   const common: Item = {
     ...keyOf(executionId),
     status: { S: writeParts > 0 ? PARTLY_APPLIED : doneStatus(doneAtMs) },
@@ -134,6 +136,7 @@ export function doneRecord(epoch: number, completion: Completion, writeParts: nu
     module: { S: module },
     handler: { S: handler },
     location: { S: location },
+    ...callerAttribute(environment.caller),
     writes_hash: { S: writesHash },
     done_at_ms: { N: String(doneAtMs) },
     // Not before all writes are in their items.
@@ -171,11 +174,21 @@ export function doneOf(item: Item, overflow: Uint8Array | null): DoneIntent {
     module: text(item, "module") as ModuleHash,
     handler: text(item, "handler"),
     args,
+    caller: callerOf(item),
     location: text(item, "location"),
     outcome,
     writesHash: text(item, "writes_hash") as ContentHash,
     doneAtMs: number(item, "done_at_ms"),
   };
+}
+
+/** Absent: nobody is known. */
+function callerAttribute(caller: string | null): Item {
+  return caller === null ? {} : { caller: { S: caller } };
+}
+
+function callerOf(item: Item): string | null {
+  return item["caller"]?.S ?? null;
 }
 
 function outcomeAttribute(outcome: Outcome): AttributeValue {

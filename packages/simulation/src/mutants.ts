@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "done executions are forgotten",
-    within: 1_000,
+    within: 2_500,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location guesses under a commit id that was taken",
-    within: 25,
+    within: 500,
     edits: [
       inFile(
         "location/execution.ts",
@@ -104,7 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location answers from a guess without its confirmation",
-    within: 25,
+    within: 100,
     edits: [
       inFile(
         "location/execution.ts",
@@ -241,7 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 500,
+    within: 1_000,
     weather: "own writes",
     edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
   },

@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "done executions are forgotten",
-    within: 1_000,
+    within: 2_500,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location guesses under a commit id that was taken",
-    within: 25,
+    within: 500,
     edits: [
       inFile(
         "location/execution.ts",
@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location answers from a guess without its confirmation",
-    within: 25,
+    within: 100,
     edits: [
       inFile(
         "location/execution.ts",
@@ -239,6 +239,17 @@ export const MUTANTS: readonly Mutant[] = [
         `if (version === null || writer === undefined) return false;`,
       ),
     ],
+  },
+  {
+    name: "what another location writes counts as an own write",
+    within: 1_000,
+    weather: "own writes",
+    edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
+  },
+  {
+    name: "a module goes although an intent names it",
+    within: 2_500,
+    edits: [inCore(`() => this.#namedModules()`, `() => new Set()`)],
   },
   {
     name: "a followup is applied before the writes that its execution has read",

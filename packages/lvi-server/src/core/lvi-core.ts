@@ -462,13 +462,14 @@ export class LviCore {
   }
 
   /**
-   * Whether a location sends, as the version of a unit, the commit id of the intent that is to write it: it holds exactly
-   * what will be applied, since only the location that ran the handler has the commit id before that. So it reads its
-   * own write at once, and its place in the order is behind that intent.
+   * Whether the location that ran an intent's handler sends, as the version of a unit, the commit id of that intent: it
+   * holds exactly what will be applied, and no other location has the commit id before that. So it reads its own write at
+   * once, and its place in the order is behind that intent.
    */
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
     const writer = this.#toldHolder(execution, unit);
     if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;
+    if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
     const { completion } = writer.phase;
     const write = completion.writes.find((candidate) => candidate.unit === unit);

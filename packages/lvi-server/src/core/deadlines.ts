@@ -69,7 +69,7 @@ export class Deadlines<T> {
   #sweep(): void {
     const live = this.#heap.filter(({ what }) => !this.#isMoot(what));
     // What is sorted is a heap.
-    this.#heap = live.sort((a, b) => (before(a, b) ? -1 : 1));
+    this.#heap = live.toSorted((a, b) => (before(a, b) ? -1 : 1));
     this.#sweepAt = Math.max(FEW, 2 * live.length);
   }
 }

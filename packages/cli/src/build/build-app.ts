@@ -32,6 +32,8 @@ export interface BuildOutcome {
 export interface BuildOptions {
   /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Default false; whether all that the read/write-set functions keep is to be explained. */
+  readonly explain?: boolean;
   /** Called with all that is known before there is WebAssembly, unless there are errors. */
   readonly onAnalyzed?: (analysis: AnalysisReport) => void;
 }
@@ -40,13 +42,13 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
     discoverSources(root, config.handlers),
     bundleAppWorker(),
   ]);
-  const report = await compiler.compile({ sources, handlerFiles, optimize }, onAnalyzed);
+  const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
   if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);

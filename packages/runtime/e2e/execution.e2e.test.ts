@@ -476,12 +476,12 @@ describe("the cache is never trusted", () => {
         export default { fetch: (request, ...rest) => builds[request.headers.get("x-build")].fetch(request, ...rest) };`,
       manifest: { cache: { kind: "memory", memoryBytes: 1_000_000 } },
     });
-    const path = async (build: string): Promise<string> =>
+    const pathIn = async (build: string): Promise<string> =>
       (await call(location, "read", { key: "builds" }, { "x-build": build })).path;
-    expect(await path("before")).toBe("near-storage");
-    expect(await path("before")).toBe("speculative");
-    expect(await path("after")).toBe("near-storage");
-    expect(await path("before")).toBe("speculative");
+    expect(await pathIn("before")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
+    expect(await pathIn("after")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
   });
 
   test("rolled back to an older state", async () => {

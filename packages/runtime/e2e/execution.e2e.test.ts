@@ -3,14 +3,26 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type LviReply, type LviRequest, commitId, unitId } from "@radical/protocol";
+import {
+  type CommitId,
+  DEFAULT_CACHE,
+  type LviReply,
+  type LviRequest,
+  type UnitId,
+  commitId,
+  entryOf,
+  unitId,
+  NO_COMMIT,
+} from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";
 import { Location, type LocationOptions } from "./location.ts";
 import { TestPrimary } from "./primary.ts";
 
 const note = (key: string) => unitId("notes", key);
 /** CBOR text of less than 24 bytes, which is how the test application stores a note. */
+const GUESS = { commitId: NO_COMMIT, hash: null };
 const stored = (text: string): Uint8Array => Uint8Array.of(0x60 + text.length, ...Buffer.from(text));
 
 let primary: TestPrimary;
@@ -31,6 +43,7 @@ async function call(location: Location, handler: string, args: unknown, headers:
     status: response.status,
     result,
     path: header("x-radical-path"),
+    reason: header("x-radical-reason"),
     timing: header("server-timing"),
     executionId: header("x-radical-execution"),
   };
@@ -77,14 +90,12 @@ describe("the path of an execution", () => {
     const location = await start();
 
     const first = await call(location, "append", { key: "cold", text: "b" });
-    expect(first).toMatchObject({ result: "ab", path: "near-storage" });
-    // The unit is listed once although it is read and written, and it is named although it is missing.
-    expect(lastUnits()).toEqual([{ unit: note("cold"), mode: "read-write", version: null }]);
-    // f was not run: its phase is not in the timing.
-    expect(first.timing).not.toContain("f;");
+    expect(first).toMatchObject({ result: "ab", path: "near-storage", reason: "missing" });
+    // The unit is listed once although it is read and written, and it is named although it is missing: guessed absent.
+    expect(lastUnits()).toEqual([{ unit: note("cold"), mode: "read-write", version: GUESS }]);
 
     const second = await call(location, "append", { key: "cold", text: "c" });
-    expect(second).toMatchObject({ result: "abc", path: "speculative" });
+    expect(second).toMatchObject({ result: "abc", path: "speculative", reason: "valid" });
     expect(second.timing).toContain("f;");
     const { followup } = await primary.happened("followup");
     expect(followup).toMatchObject({
@@ -104,9 +115,49 @@ describe("the path of an execution", () => {
     expect(await call(location, "read", { key: "stale" })).toMatchObject({ result: "b", path: "speculative" });
   });
 
+  test("a first insert takes no longer than any other execution: what the cache lacks is guessed absent", async () => {
+    const location = await start();
+    const first = await call(location, "append", { key: "insert", text: "a" });
+    expect(first).toMatchObject({ result: "a", path: "speculative", reason: "valid" });
+    const { followup } = await primary.happened("followup");
+    expect(followup.writes).toEqual([{ unit: note("insert"), value: stored("a") }]);
+
+    // One that is there: a run in vain. Then such guesses wait for the reply, and hold if they are right after all.
+    primary.put(note("there"), stored("b"));
+    expect(await call(location, "append", { key: "there", text: "c" })).toMatchObject({
+      result: "bc",
+      reason: "missing",
+    });
+    primary.put(note("also there"), stored("b"));
+    const doubted = await call(location, "append", { key: "also there", text: "c" });
+    expect(doubted).toMatchObject({ result: "bc", reason: "missing" });
+    const late = await call(location, "append", { key: "not there", text: "d" });
+    expect(late).toMatchObject({ result: "d", path: "speculative", reason: "doubted" });
+  });
+
+  test("an item that others write time after time: the handler waits for the primary, which executes it", async () => {
+    const location = await start();
+    primary.put(note("hot"), stored("0"));
+    await call(location, "read", { key: "hot" });
+    const reasons: string[] = [];
+    for (let round = 1; round <= 8; round++) {
+      primary.put(note("hot"), stored(String(round)));
+      const answer = await call(location, "read", { key: "hot" });
+      expect(answer).toMatchObject({ result: String(round), path: "near-storage" });
+      reasons.push(answer.reason);
+      // Not run: its phase is not in the timing.
+      if (answer.reason === "hot") expect(answer.timing).not.toContain("f;");
+    }
+    expect(new Set(reasons)).toEqual(new Set(["stale", "hot"]));
+    expect(reasons.at(-1)).toBe("hot");
+    // Nobody writes it any more: it is doubted, and then not.
+    expect(await call(location, "read", { key: "hot" })).toMatchObject({ path: "speculative", reason: "doubted" });
+    await expect.poll(async () => (await call(location, "read", { key: "hot" })).reason).toBe("valid");
+  });
+
   test("absent items are cached and validated", async () => {
     const location = await start();
-    await call(location, "read", { key: "absent" });
+    expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, reason: "doubted" });
     expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, path: "speculative" });
     primary.put(note("absent"), stored("now"));
     expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: "now", path: "near-storage" });
@@ -126,7 +177,7 @@ describe("the path of an execution", () => {
     primary.put(note("target"), stored("found"));
     const location = await start();
     expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "near-storage" });
-    expect(lastUnits()).toMatchObject([{ unit: "links/home", version: null }]);
+    expect(lastUnits()).toMatchObject([{ unit: "links/home", version: GUESS }]);
     expect(await call(location, "follow", { key: "home" })).toMatchObject({ result: "found", path: "speculative" });
     expect(lastUnits()).toMatchObject([{ unit: "links/home" }, { unit: "notes/target" }]);
 
@@ -158,7 +209,9 @@ describe("the path of an execution", () => {
 
   test("a Durable Object that fails leaves the memory of the isolate", async () => {
     const location = await start();
-    await (await location.cache()).run("DROP TABLE totals_1");
+    await (
+      await location.cache()
+    ).run("CREATE TRIGGER broken BEFORE INSERT ON entries_2 BEGIN SELECT RAISE(FAIL, 'broken by the test'); END");
     await call(location, "append", { key: "memory", text: "x" });
     expect(await call(location, "append", { key: "memory", text: "x" })).toMatchObject({
       result: "xx",
@@ -370,35 +423,42 @@ describe("the same request again", () => {
 
 describe("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
-  const objectOnly = { RADICAL_MEMORY_CACHE_BYTES: "1" };
+  const objectOnly = { cache: { ...DEFAULT_CACHE, memoryBytes: 0 } };
 
-  test.each([
-    ["wiped", "DELETE FROM entries_1"],
-    ["corrupt", "UPDATE entries_1 SET value = x'617a'"],
-    ["of another application", "UPDATE entries_1 SET application = 'another'"],
-    ["from the past", "UPDATE entries_1 SET commit_id = '00000001-000000000000'"],
-    ["from the future", "UPDATE entries_1 SET commit_id = 'ffffffff-000000000000'"],
+  /** Under another commit id, with the seal that it would have. */
+  const stamped = (id: CommitId) => (unit: UnitId) => {
+    const { version } = entryOf(id, stored("a"));
+    return `UPDATE entries_2 SET commit_id = '${id}', seal = '${sealOf("fixture", unit, version)}'`;
+  };
+
+  test.each<[string, (unit: UnitId) => string]>([
+    ["wiped", () => "DELETE FROM entries_2"],
+    ["corrupt", () => "UPDATE entries_2 SET value = x'617a'"],
+    ["of another application", () => "UPDATE entries_2 SET application = 'another'"],
+    ["of another version than its seal", () => "UPDATE entries_2 SET commit_id = 'ffffffff-000000000000'"],
+    ["from the past", stamped(commitId(1, 0))],
+    ["from the future", stamped(commitId(0xffffffff, 0))],
   ])("%s: the answer is right, and the cache is repaired", async (name, damage) => {
     const key = `damaged-${name.replaceAll(" ", "-")}`;
     primary.put(note(key), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key });
     expect(await call(location, "read", { key })).toMatchObject({ result: "a", path: "speculative" });
-    await (await location.cache()).run(damage);
+    await (await location.cache()).run(damage(note(key)));
     expect(await call(location, "append", { key, text: "b" })).toMatchObject({ result: "ab", path: "near-storage" });
     expect(await call(location, "append", { key, text: "c" })).toMatchObject({ result: "abc", path: "speculative" });
   });
 
   test("rolled back to an older state", async () => {
     primary.put(note("rolled"), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key: "rolled" });
     const cache = await location.cache();
-    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_1");
+    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_2");
     await call(location, "append", { key: "rolled", text: "b" });
     await primary.happened("followup");
-    await cache.run("DELETE FROM entries_1");
-    await cache.run("INSERT INTO entries_1 SELECT * FROM backup");
+    await cache.run("DELETE FROM entries_2");
+    await cache.run("INSERT INTO entries_2 SELECT * FROM backup");
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "near-storage" });
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "speculative" });
   });
@@ -418,7 +478,7 @@ describe("the cache is never trusted", () => {
 
   test("a broken object costs latency only", async () => {
     primary.put(note("broken"), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key: "broken" });
     await (await location.cache()).breakDown().catch(() => undefined);
     expect(await call(location, "read", { key: "broken" })).toMatchObject({ status: 200, result: "a" });

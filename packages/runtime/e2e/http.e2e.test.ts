@@ -32,15 +32,16 @@ async function errorOf(response: Response): Promise<ErrorBody["error"] & { reado
 }
 
 describe("a result", () => {
-  test("is 200 with the result and the three headers", async () => {
+  test("is 200 with the result and the headers", async () => {
     const response = await location.call("append", { key: "first", text: "hello" });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ result: "hello" });
     expect(response.headers.get("x-radical-execution")).toMatch(/^[0-9a-f]{32}$/);
     expect(response.headers.get("x-radical-location")).toBe("IE");
-    expect(response.headers.get("x-radical-path")).toBe("near-storage");
+    expect(response.headers.get("x-radical-path")).toBe("speculative");
+    expect(response.headers.get("x-radical-reason")).toBe("valid");
     expect(response.headers.get("server-timing")).toMatch(
-      /^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, total;dur=[\d.]+$/,
+      /^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, f;dur=[\d.]+, total;dur=[\d.]+$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     const again = await location.call("append", { key: "first", text: "!" });
@@ -77,7 +78,7 @@ describe("a result", () => {
       location: "IE",
       status: 200,
       path: "near-storage",
-      cause: "requested",
+      reason: "plan",
       code: null,
     });
   });

@@ -1,7 +1,7 @@
-export { RadicalCache, type RadicalCacheVars } from "./cache/radical-cache.ts";
+export { RadicalCache } from "./cache/radical-cache.ts";
 export type { CacheNamespace } from "./cache/durable-object-cache.ts";
 export { consoleLog, type Log, type LogLine } from "./log.ts";
-export type { Env } from "./settings.ts";
+export type { CacheBindings, Env } from "./settings.ts";
 export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";

@@ -1,5 +1,5 @@
 /** What a location reports: one line per request, and warnings for the operator. */
-import type { Answer, ExecutionPath, WarningCode } from "./core/effects.ts";
+import type { ExecutionPath, PathReason, WarningCode } from "./core/effects.ts";
 
 export type LogLine =
   | {
@@ -14,7 +14,7 @@ export type LogLine =
       readonly status: number;
       readonly path: ExecutionPath | null;
       /** Why the execution took its path; null if it did not come to an outcome. */
-      readonly cause: Extract<Answer, { kind: "outcome" }>["cause"] | null;
+      readonly reason: PathReason | null;
       /** Code of the error, null for a result. */
       readonly code: string | null;
       /** Milliseconds by phase: rw, cache, lvi, f, total. */

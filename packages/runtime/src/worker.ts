@@ -12,12 +12,10 @@ import {
   traceContextOf,
 } from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
-import type { Cache } from "./cache/cache.ts";
-import { DurableObjectCache } from "./cache/durable-object-cache.ts";
-import { MemoryCache } from "./cache/memory-cache.ts";
-import { TieredCache } from "./cache/tiered-cache.ts";
+import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
+import { Experience } from "./core/experience.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { CallError } from "./call-error.ts";
@@ -80,9 +78,10 @@ export interface Radical<Bindings> {
 /** What the requests of an isolate share. None of it belongs to a request. */
 interface Isolate {
   readonly settings: Settings;
-  readonly memory: MemoryCache;
+  readonly cache: RequestCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  readonly experience: Experience;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -101,9 +100,10 @@ export function bindRadical({
     const settings = readSettings(env);
     return {
       settings,
-      memory: new MemoryCache(settings.memoryCacheBytes),
+      cache: openCache(manifest.cache, { application: manifest.application, location: settings.location }, env),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
+      experience: new Experience(),
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
@@ -122,12 +122,11 @@ export function bindRadical({
       // At its start: a client that goes away must not cancel the followup.
       context.waitUntil(
         (async () => {
-          const env = bindings as Env;
           const one = new Exchange(manifest, module, log, trace);
           try {
-            isolate ??= openIsolate(env);
+            isolate ??= openIsolate(bindings as Env);
             one.location = isolate.settings.location;
-            await one.execute(await read(one, isolate.settings), env, isolate, replying.resolve);
+            await one.execute(await read(one, isolate.settings), isolate, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
           }
@@ -221,9 +220,9 @@ class Exchange {
   }
 
   /** Replies as soon as the execution is answered; settles when nothing is left to do. */
-  async execute(input: CallInput, env: Env, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
+  async execute(input: CallInput, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
     const { handler, declaration, args, identity, caller } = input;
-    const { settings, primary, lane, failpoint } = isolate;
+    const { settings, cache, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = new Execution(
@@ -239,11 +238,12 @@ class Exchange {
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,
+      experience,
     );
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: this.#cache(env, isolate),
+      cache: cache((error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,
       lane,
@@ -268,17 +268,6 @@ class Exchange {
     return this.#reply(reply, null);
   }
 
-  #cache(env: Env, { memory, settings: { location } }: Isolate): Cache {
-    if (env.RADICAL_CACHE === undefined) return memory;
-    const object = new DurableObjectCache({
-      namespace: env.RADICAL_CACHE,
-      application: this.#manifest.application,
-      location,
-      onError: (error) => this.#warn("warn", "cache_failed", describe(error)),
-    });
-    return new TieredCache(memory, object);
-  }
-
   #reply(reply: Reply, answer: Answer | null): Reply {
     const execution = this.#executionId;
     this.#log({
@@ -290,7 +279,7 @@ class Exchange {
       trace: this.#trace?.traceId ?? null,
       status: reply.status,
       path: reply.path,
-      cause: answer?.kind === "outcome" ? answer.cause : null,
+      reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
     });

@@ -112,7 +112,7 @@ export function describeLocationEffect(effect: LocationEffect): string {
       return `sends attempt ${effect.request.attempt}, ${effect.request.units?.map(describeAccess).join(", ") ?? "without a set"}`;
     case "answer": {
       const { answer } = effect;
-      return `answers: ${answer.kind === "outcome" ? `${answer.path} ${answer.cause}` : answer.code}`;
+      return `answers: ${answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code}`;
     }
     case "fetch":
       return `fetches ${effect.units.join(" ")}`;

@@ -2,8 +2,21 @@
  * A location whose executions are those of the real edge core, over a modelled cache: the driver of
  * `packages/runtime`, in virtual time. It decides nothing but when it dies.
  */
-import type { CommitId, Entry, ExecutionId, ModuleHash, UnitId } from "@radical/protocol";
-import type { CapturedSnapshot, Effect, Execution, ExecutionEvent } from "@radical/runtime/core";
+import {
+  type CommitId,
+  type Entry,
+  type ExecutionId,
+  type ModuleHash,
+  NO_COMMIT,
+  type UnitId,
+} from "@radical/protocol";
+import {
+  type CapturedSnapshot,
+  type Effect,
+  type Execution,
+  type ExecutionEvent,
+  Experience,
+} from "@radical/runtime/core";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
 import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
@@ -21,6 +34,8 @@ interface Running {
   readonly answers: ((answer: Answer) => void)[];
   /** The sending whose reply is waited for. */
   sending: number | null;
+  /** It has sent an absence that its cache does not know. */
+  guesses: boolean;
   /** False once the location has crashed. */
   lives: boolean;
 }
@@ -34,6 +49,7 @@ export class EdgeLocation implements Location {
   offsetMs = 0;
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
+  #experience = new Experience();
   /** Executions that have not been answered. */
   readonly #running = new Map<ExecutionId, Running>();
   /** Those that have, but may still follow up. */
@@ -83,9 +99,18 @@ export class EdgeLocation implements Location {
         backoffMs: 50,
         followupAttempts: 2,
       },
+      this.#experience,
     );
     const call = { module, handler, args, environment };
-    const running: Running = { invocation, execution, call, answers: [answer], sending: null, lives: true };
+    const running: Running = {
+      invocation,
+      execution,
+      call,
+      answers: [answer],
+      sending: null,
+      guesses: false,
+      lives: true,
+    };
     this.#running.set(executionId, running);
     this.#advance(running, { kind: "started", atMs: this.#nowMs });
   }
@@ -117,7 +142,7 @@ export class EdgeLocation implements Location {
   }
 
   #perform(running: Running, effect: Effect): void {
-    const { clock, send } = this.#options;
+    const { clock, counts, send } = this.#options;
     const { random } = clock;
     switch (effect.kind) {
       case "derive": {
@@ -147,6 +172,11 @@ export class EdgeLocation implements Location {
       case "send": {
         const sending = ++this.#sent;
         running.sending = sending;
+        running.guesses ||=
+          effect.request.units?.some((accessed) => {
+            const version = accessed.mode === "write" ? null : accessed.version;
+            return version?.commitId === NO_COMMIT && this.#cache.get(accessed.unit) === undefined;
+          }) ?? false;
         send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request: effect.request });
         return this.#after(effect.timeoutMs, running, () => {
           if (running.sending !== sending) return null;
@@ -156,6 +186,7 @@ export class EdgeLocation implements Location {
       }
       case "speculate": {
         const { snapshot, set } = effect;
+        if (effect.after === "reply") counts.add("run put off until its confirmation");
         return this.#after(random.between(0, 60), running, () => {
           const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
           const speculation = run.kind === "completed" ? run : { kind: "stopped" as const, reason: run.kind };
@@ -164,6 +195,10 @@ export class EdgeLocation implements Location {
       }
       case "answer": {
         const { answer } = effect;
+        if (running.guesses && answer.kind === "outcome") {
+          if (answer.path === "speculative") counts.add("absence guessed, rightly");
+          else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
+        }
         this.#running.delete(running.invocation.executionId);
         this.#following.push(running);
         for (const tell of running.answers.splice(0)) tell(answer.kind === "outcome" ? answer.outcome : null);
@@ -208,6 +243,7 @@ export class EdgeLocation implements Location {
 
   crash(): void {
     this.#seen = null;
+    this.#experience = new Experience();
     const lost = [...this.#running.values(), ...this.#following];
     this.#running.clear();
     this.#following.length = 0;

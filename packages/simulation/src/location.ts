@@ -12,6 +12,7 @@ import {
   type Followup,
   type LviRequest,
   type ModuleHash,
+  NO_COMMIT,
   type Outcome,
   type UnitId,
   type Write,
@@ -133,10 +134,12 @@ export class ModelLocation implements Location {
     const { clock } = this.#options;
     const { invocation, module, args, environment } = running;
     const call = { module, handler: invocation.program, args, environment };
-    // One captured snapshot: the set and the run see the values whose versions are sent.
+    // One captured snapshot: the set and the run see the values whose versions are sent. Now and then a unit that the
+    // cache lacks is guessed absent.
     const captured = new Map<UnitId, Entry>();
+    const guess = clock.random.chance(0.5) ? entryOf(NO_COMMIT, null) : undefined;
     const snapshot = (unit: UnitId): Entry | undefined => {
-      const entry = captured.get(unit) ?? this.#cache.get(unit);
+      const entry = captured.get(unit) ?? this.#cache.get(unit) ?? guess;
       if (entry !== undefined) captured.set(unit, entry);
       return entry;
     };

@@ -82,6 +82,39 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "a guess of absence is not validated",
+    within: 25,
+    edits: [
+      inCore(
+        `return version === null || !sameVersion(version, current);`,
+        `return version === null || (version.commitId !== "00000000-000000000000" && !sameVersion(version, current));`,
+      ),
+    ],
+  },
+  {
+    name: "a location guesses under a commit id that was taken",
+    within: 25,
+    edits: [
+      inFile(
+        "location/execution.ts",
+        `      this.#snapshot.set(unit, GUESS);`,
+        `      this.#snapshot.set(unit, entryOf(this.#seen ?? NO_COMMIT, null));`,
+      ),
+    ],
+  },
+  {
+    name: "a location answers from a guess without its confirmation",
+    within: 25,
+    edits: [
+      inFile(
+        "location/execution.ts",
+        `    if (this.#confirmation === null) return [];\n    const { commitId } = this.#confirmation;`,
+        `    if (this.#confirmation === null && (this.#guessed.size === 0 || this.#request === null)) return [];
+    const commitId = this.#confirmation?.commitId ?? null;`,
+      ),
+    ],
+  },
+  {
     name: "readers pass writers that were told",
     within: 100,
     edits: [
@@ -615,7 +648,7 @@ const WAITED =`,
         "location/execution.ts",
         `    return [warn("primary_unanswered", reason), ...this.#again(`,
         `    if (this.#speculation.kind === "completed")
-      return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", cause: "valid" })];
+      return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", reason: "valid" })];
     return [warn("primary_unanswered", reason), ...this.#again(`,
       ),
     ],

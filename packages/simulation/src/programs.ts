@@ -401,7 +401,7 @@ export const truthfulHost: Host = {
       },
       write: (unit) => void writes.add(unit),
     });
-    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 ? ran : null };
+    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 || guess ? ran : null };
   },
 };
 

@@ -38,7 +38,7 @@ class Steady extends Random {
 const ONE_WAY_MS = 50;
 const STORAGE_MS = 2;
 const TERM_MS = 1_000;
-const [A, B] = ["item/a", "item/b"] as [UnitId, UnitId];
+const [A, B, C] = ["item/a", "item/b", "item/c"] as [UnitId, UnitId, UnitId];
 
 class Stage {
   readonly #trace = new Trace(true);
@@ -170,6 +170,27 @@ const STORIES: readonly Story[] = [
       stage.run(1_000);
       stage.curtain();
       stage.ask(1, "update", A);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Guess",
+    words: "The item is new. The cache lacks it, so the location guesses that it is absent, and is confirmed.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", C);
+      stage.run(400);
+    },
+  },
+  {
+    title: "Wrong guess",
+    words: "The same at a location that does not know what the other one has made: as if its cache had been stale.",
+    play: (stage) => {
+      stage.warmUp();
+      stage.ask(0, "update", C);
+      stage.run(1_000);
+      stage.curtain();
+      stage.ask(1, "update", C);
       stage.run(400);
     },
   },

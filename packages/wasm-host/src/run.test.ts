@@ -468,10 +468,12 @@ describe("record mode", () => {
 
   test("what is missing is collected in one run, guessing it absent, or ends the run", () => {
     const items = { "t/n": 2 };
-    expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: true })).toEqual({
+    const guessed = recordHandler(module, invoke("fan"), snapshot(items), { guess: true });
+    expect(guessed).toEqual({
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
-      run: null,
+      // What the handler does if they are absent.
+      run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
     });
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),

@@ -54,7 +54,7 @@ export interface RecordedRun {
   readonly set: AccessSet;
   /** Units that the snapshot lacks. If there are any, the set is provisional: capture them, then record again. */
   readonly missing: readonly UnitId[];
-  /** Null while units are missing. */
+  /** With units missing it is the run, and has the set, for the case that they are absent. Null: it was ended early. */
   readonly run: CompletedRun | null;
 }
 
@@ -136,7 +136,7 @@ export function recordHandler(
   };
   const execution = new Execution(invocation, module.limits, items);
   const ending = runOf(module, invocation, execution);
-  const run = missing.size > 0 || ending.kind === "stopped" ? null : completed(ending.outcome, reads, execution.writes);
+  const run = ending.kind === "stopped" ? null : completed(ending.outcome, reads, execution.writes);
   return { set: { reads, writes }, missing: [...missing], run };
 }
 

@@ -16,6 +16,7 @@ const MANIFEST: Manifest = {
   application: "social",
   module: "0".repeat(64) as ModuleHash,
   limits: { memoryPages: 1024, accesses: 10_000 },
+  cache: { kind: "memory", memoryBytes: 0 },
   tables: {},
   records: {
     Post: {

@@ -1,3 +1,4 @@
+import { type CacheChoice, DEFAULT_CACHE } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
 import { PAPER_LOCATIONS, parseLocations, parsePort, resolveConfig } from "./config.ts";
@@ -9,6 +10,7 @@ test("a name is enough; everything else has a default", () => {
     name: "social",
     handlers: "handlers",
     outDir: "dist",
+    cache: DEFAULT_CACHE,
     dev: { port: 8787, locations: PAPER_LOCATIONS },
   });
 });
@@ -25,6 +27,29 @@ test("what is given is kept, locations in their order", () => {
   ]);
 });
 
+const MEBIBYTE = 1024 * 1024;
+
+test.each<[unknown, CacheChoice]>([
+  ["durable-object", DEFAULT_CACHE],
+  [{}, DEFAULT_CACHE],
+  ["kv", { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 500 }],
+  ["memory", { kind: "memory", memoryBytes: 16 * MEBIBYTE }],
+  [
+    { kind: "memory", memoryBytes: 0 },
+    { kind: "memory", memoryBytes: 0 },
+  ],
+  [
+    { kind: "kv", timeoutMs: 50 },
+    { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 50 },
+  ],
+  [
+    { objectBytes: 64 * MEBIBYTE, memoryBytes: MEBIBYTE, timeoutMs: 20 },
+    { kind: "durable-object", memoryBytes: MEBIBYTE, objectBytes: 64 * MEBIBYTE, timeoutMs: 20 },
+  ],
+])("cache %j", (cache, expected) => {
+  expect(resolveConfig({ name: "a", cache }, FILE).cache).toEqual(expected);
+});
+
 test.each([
   [undefined, /must export an object by default/],
   [{}, /name must be/],
@@ -32,6 +57,20 @@ test.each([
   [{ name: "a", port: 3 }, /port is not a field/],
   [{ name: "a", handlers: "../x" }, /handlers must be/],
   [{ name: "a", outDir: "/tmp" }, /outDir must be/],
+  [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", not "redis"/],
+  [{ name: "a", cache: 3 }, /cache must be one of .*, or an object, not 3/],
+  [{ name: "a", cache: { kind: "d1" } }, /cache\.kind must be one of/],
+  [
+    { name: "a", cache: { memoryBytes: "16M" } },
+    /cache\.memoryBytes must be a whole number of bytes from 0 to 67108864/,
+  ],
+  [{ name: "a", cache: { objectBytes: 4 } }, /cache\.objectBytes must be a whole number of bytes/],
+  [{ name: "a", cache: { timeoutMs: 0 } }, /cache\.timeoutMs must be a whole number of milliseconds from 1 to 10000/],
+  [
+    { name: "a", cache: { kind: "kv", objectBytes: 1 } },
+    /cache\.objectBytes is not a field; the fields are kind, memoryBytes, timeoutMs/,
+  ],
+  [{ name: "a", cache: { kind: "memory", timeoutMs: 5 } }, /cache\.timeoutMs is not a field/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],

@@ -2,6 +2,15 @@
  * `radical.config.ts`: its type, its defaults and its validation. The first location of `dev.locations` is the one
  * that serves requests that name none.
  */
+import {
+  CACHE_KINDS,
+  type CacheChoice,
+  type CacheKind,
+  DEFAULT_CACHE,
+  DEFAULT_MEMORY_BYTES,
+  DEFAULT_OBJECT_BYTES,
+  DEFAULT_TIMEOUT_MS,
+} from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 
 export interface RadicalConfig {
@@ -11,12 +20,28 @@ export interface RadicalConfig {
   readonly handlers?: string;
   /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
   readonly outDir?: string;
+  /**
+   * Where locations keep what they have read, behind the memory of their isolates. Default: `durable-object`.
+   * What each costs and survives: docs/caches.md.
+   */
+  readonly cache?: CacheKind | CacheConfig;
   readonly dev?: {
     /** Port of `radical dev`; 0 takes any free one. Default: 8787. */
     readonly port?: number;
     /** Locations by name with their simulated round trip to the primary in ms. Default: the five of the paper. */
     readonly locations?: Readonly<Record<string, number>>;
   };
+}
+
+export interface CacheConfig {
+  /** Default: `durable-object`. */
+  readonly kind?: CacheKind;
+  /** Most bytes in the memory of an isolate. Default: 16 MiB. */
+  readonly memoryBytes?: number;
+  /** `durable-object`: most bytes of the database of a location. Default: 512 MiB. */
+  readonly objectBytes?: number;
+  /** Not `memory`: after how many milliseconds a slow cache is missed. Default: 500. */
+  readonly timeoutMs?: number;
 }
 
 /** Types the config file; returns it unchanged. */
@@ -35,6 +60,7 @@ export interface ResolvedConfig {
   readonly name: string;
   readonly handlers: string;
   readonly outDir: string;
+  readonly cache: CacheChoice;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
 }
 
@@ -73,7 +99,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "outDir", "dev"]);
+  unknownFields("", config, ["name", "handlers", "outDir", "cache", "dev"]);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -87,6 +113,8 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   };
   const handlers = folder("handlers", "handlers");
   const outDir = folder("outDir", "dist");
+
+  const cache = resolveCache(config["cache"], wrong, unknownFields);
 
   const dev = config["dev"] ?? {};
   let port: unknown = DEFAULT_PORT;
@@ -124,7 +152,63 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       },
     );
   }
-  return { name: String(name), handlers, outDir, dev: { port: Number(port), locations } };
+  return { name: String(name), handlers, outDir, cache, dev: { port: Number(port), locations } };
+}
+
+/** Of an isolate's 128 MB, which its requests need as well. */
+const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
+/** What a Durable Object holds. */
+const MAX_OBJECT_BYTES = 10 * 1024 ** 3;
+const MIN_OBJECT_BYTES = 1024 * 1024;
+/** A location answers within 20 s. */
+const MAX_TIMEOUT_MS = 10_000;
+
+function resolveCache(
+  config: unknown,
+  wrong: (field: string, expected: string, value: unknown) => void,
+  unknownFields: (prefix: string, object: Readonly<Record<string, unknown>>, known: readonly string[]) => void,
+): CacheChoice {
+  const kinds = CACHE_KINDS.map((kind) => `"${kind}"`).join(", ");
+  if (config === undefined) return DEFAULT_CACHE;
+  if (typeof config === "string" && !isCacheKind(config)) {
+    wrong("cache", `one of ${kinds}`, config);
+    return DEFAULT_CACHE;
+  }
+  const fields: unknown = typeof config === "string" ? { kind: config } : config;
+  if (!isObject(fields)) {
+    wrong("cache", `one of ${kinds}, or an object`, fields);
+    return DEFAULT_CACHE;
+  }
+  const kind = fields["kind"] ?? DEFAULT_CACHE.kind;
+  if (!isCacheKind(kind)) {
+    wrong("cache.kind", `one of ${kinds}`, kind);
+    return DEFAULT_CACHE;
+  }
+  const number = (field: string, least: number, most: number, unit: string, fallback: number): number => {
+    const value = fields[field] ?? fallback;
+    if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+    wrong(`cache.${field}`, `a whole number of ${unit} from ${least} to ${most}`, value);
+    return fallback;
+  };
+  const memoryBytes = (): number => number("memoryBytes", 0, MAX_MEMORY_BYTES, "bytes", DEFAULT_MEMORY_BYTES);
+  const timeoutMs = (): number => number("timeoutMs", 1, MAX_TIMEOUT_MS, "milliseconds", DEFAULT_TIMEOUT_MS);
+  switch (kind) {
+    case "memory":
+      unknownFields("cache.", fields, ["kind", "memoryBytes"]);
+      return { kind, memoryBytes: memoryBytes() };
+    case "durable-object": {
+      unknownFields("cache.", fields, ["kind", "memoryBytes", "objectBytes", "timeoutMs"]);
+      const objectBytes = number("objectBytes", MIN_OBJECT_BYTES, MAX_OBJECT_BYTES, "bytes", DEFAULT_OBJECT_BYTES);
+      return { kind, memoryBytes: memoryBytes(), objectBytes, timeoutMs: timeoutMs() };
+    }
+    case "kv":
+      unknownFields("cache.", fields, ["kind", "memoryBytes", "timeoutMs"]);
+      return { kind, memoryBytes: memoryBytes(), timeoutMs: timeoutMs() };
+  }
+}
+
+function isCacheKind(value: unknown): value is CacheKind {
+  return CACHE_KINDS.some((kind) => kind === value);
 }
 
 /** `VA=7,CA=74` as `--locations` takes it. Throws a CommandError. */

@@ -1,7 +1,8 @@
 /**
  * The one place that speaks to miniflare, whose options change between versions (here: 5.20261117). It runs workerd
- * with one Worker and one Durable Object for each location, and the router in front.
+ * with one Worker and its cache for each location, and the router in front.
  */
+import type { CacheKind } from "@radical/protocol";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
@@ -17,6 +18,8 @@ export interface WorkerFiles {
   readonly rwWasm: Uint8Array;
   /** `manifest.json`. */
   readonly manifest: string;
+  /** What the manifest says of the cache. */
+  readonly cache: CacheKind;
 }
 
 export interface EdgeLocation {
@@ -34,7 +37,7 @@ export interface EdgeOptions {
   readonly locations: readonly EdgeLocation[];
   readonly key: DeploymentKey;
   readonly routerWorker: string;
-  /** Where the Durable Objects keep their caches. */
+  /** Where Durable Objects and KV keep the caches. */
   readonly cacheFolder: string;
   /** Called with each line that a Worker logs. */
   readonly onLog: (level: string, message: string) => void;
@@ -120,11 +123,7 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
-        RADICAL_CACHE: {
-          type: "durable-object",
-          worker: workerName(location.name),
-          exportName: "RadicalCache",
-        } as const,
+        ...cacheBinding(files.cache, workerName(location.name)),
       },
     },
   }));
@@ -138,6 +137,18 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],
   };
+}
+
+/** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */
+function cacheBinding(cache: CacheKind, worker: string) {
+  switch (cache) {
+    case "memory":
+      return {};
+    case "durable-object":
+      return { RADICAL_CACHE: { type: "durable-object", worker, exportName: "RadicalCache" } as const };
+    case "kv":
+      return { RADICAL_CACHE_KV: { type: "kv", id: "radical-cache" } as const };
+  }
 }
 
 function workerName(location: string): string {

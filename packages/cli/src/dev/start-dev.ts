@@ -1,6 +1,6 @@
 /**
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
- * for each location, and workerd with a Worker and a Durable Object cache for each location behind one port.
+ * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -284,7 +284,13 @@ async function buildAndTell(
 
 function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): WorkerFiles {
   const manifest: Manifest = testHooks === undefined ? app.manifest : { ...app.manifest, testHooks };
-  return { worker: app.worker, wasm: app.content.wasm, rwWasm: app.content.rwWasm, manifest: JSON.stringify(manifest) };
+  return {
+    worker: app.worker,
+    wasm: app.content.wasm,
+    rwWasm: app.content.rwWasm,
+    manifest: JSON.stringify(manifest),
+    cache: manifest.cache.kind,
+  };
 }
 
 function eventOfWorkerLog(level: string, message: string): DevEvent {

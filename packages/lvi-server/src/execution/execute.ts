@@ -52,7 +52,7 @@ export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set));
     case "record": {
       const { run, missing } = host.recordHandler(invocation, snapshot, access);
-      return run ?? { kind: "missing", units: missing };
+      return run === null || missing.length > 0 ? { kind: "missing", units: missing } : run;
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);

@@ -6,7 +6,6 @@
 import type {
   Entry,
   ErrorCode,
-  ExecutedCause,
   Followup,
   FollowupResult,
   LviReply,
@@ -30,7 +29,7 @@ export type Derivation =
       readonly missing: readonly UnitId[];
       /** Entries that the run took from memory, beyond the snapshot that it was given. */
       readonly captured: CapturedSnapshot;
-      /** Record mode, with nothing missing: the run of f that found the set. */
+      /** Record mode: the run of f that found the set. With units missing it is what f does if they are absent. */
       readonly run: CompletedSpeculation | null;
     }
   | { readonly kind: "failed"; readonly reason: string };
@@ -71,8 +70,13 @@ export type Effect =
   /** Read the units from the cache in one batch. */
   | { readonly kind: "fetch"; readonly units: readonly UnitId[] }
   | { readonly kind: "send"; readonly request: LviRequest; readonly timeoutMs: number }
-  /** Run f on the snapshot, once the LVI request is on the wire. */
-  | { readonly kind: "speculate"; readonly after: "send"; readonly snapshot: CapturedSnapshot; readonly set: AccessSet }
+  /** Run f on the snapshot: once the LVI request is on the wire, or, in doubt, once its reply has confirmed the snapshot. */
+  | {
+      readonly kind: "speculate";
+      readonly after: "send" | "reply";
+      readonly snapshot: CapturedSnapshot;
+      readonly set: AccessSet;
+    }
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "put"; readonly entries: readonly CachePut[] }
   | { readonly kind: "follow"; readonly followup: Followup; readonly timeoutMs: number }
@@ -107,12 +111,39 @@ export type WarningCode =
 
 export type ExecutionPath = "speculative" | "near-storage";
 
+/** Why an execution took its path. docs/http.md lists them for users. */
+export type PathReason =
+  // Speculative:
+  /** f ran beside the LVI request, and the primary confirmed what it ran on. */
+  | "valid"
+  /** f waited for the confirmation, because it was not likely to come. */
+  | "doubted"
+  // Near storage:
+  /** The handler's plan, or the location's settings: no read/write set was looked for. */
+  | "plan"
+  /** No read/write set was found: f^rw failed, or record mode was at its bounds. */
+  | "no-set"
+  /** f accessed a unit outside of the set. */
+  | "undeclared"
+  /** The cache lacked a unit that is there. */
+  | "missing"
+  /** The cache had another version of a unit. */
+  | "stale"
+  /** Likewise; and as a unit was stale here time after time, f was not run. */
+  | "hot"
+  /** The outcome of an earlier sending of the execution, here or at another location. */
+  | "stored"
+  /** The primary does not let this module speculate: its runs have differed. */
+  | "suspended"
+  /** The primary confirmed what it can't have validated. */
+  | "impossible-reply";
+
 export type Answer =
   | {
       readonly kind: "outcome";
       readonly outcome: Outcome;
       readonly path: ExecutionPath;
-      readonly cause: "valid" | ExecutedCause;
+      readonly reason: PathReason;
     }
   | {
       readonly kind: "failed";

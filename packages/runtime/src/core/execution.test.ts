@@ -8,6 +8,7 @@ import {
   type ModuleHash,
   type Outcome,
   type UnitId,
+  NO_COMMIT,
   commitId,
   entryOf,
   unitId,
@@ -17,6 +18,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
+import { Experience } from "./experience.ts";
 
 const ann = unitId("users", "ann");
 const bob = unitId("users", "bob");
@@ -40,6 +42,8 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const item = (sequence: number, text: string): Entry => entryOf(commit(sequence), bytes(text));
 const result = (text: string): Outcome => ({ kind: "result", value: bytes(text) });
 const times = { receivedAtMs: 0, sentAtMs: 0 };
+/** What a location takes a unit for that its cache lacks. */
+const GUESS: Entry = { version: { commitId: NO_COMMIT, hash: null }, value: null };
 
 const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({
   reads: new Set(reads),
@@ -135,7 +139,7 @@ describe("the common case: everything cached and current", () => {
       kind: "outcome",
       outcome: result("done"),
       path: "speculative",
-      cause: "valid",
+      reason: "valid",
     });
     expect(only(end, "follow").followup).toEqual({
       executionId: INPUT.executionId,
@@ -232,22 +236,12 @@ describe("the read/write set", () => {
     expect(snapshot.get(ann)).toEqual(item(5, "Ann"));
   });
 
-  test("a unit that the cache lacks is sent with version null, and f is not run", () => {
-    const execution = new Execution(INPUT);
-    const effects = play(execution, started(), derived(set([ann, bob], [bob])), fetched({ [ann]: item(5, "Ann") }));
-    expect(kinds(effects)).toEqual(["send"]);
-    expect(only(effects, "send").request.units).toEqual([
-      { unit: ann, mode: "read", version: item(5, "Ann").version },
-      { unit: bob, mode: "read-write", version: null },
-    ]);
-  });
-
-  test("a needed value that the cache lacks: the provisional set is sent, with null", () => {
+  test("a needed value that the cache lacks: the set for its absence is sent, with the guess", () => {
     const execution = new Execution(INPUT);
     const effects = play(execution, started(), derived(set([ann, bob], []), [ann]), fetched({ [bob]: item(6, "Bob") }));
     expect(kinds(effects)).toEqual(["send"]);
     expect(only(effects, "send").request.units).toEqual([
-      { unit: ann, mode: "read", version: null },
+      { unit: ann, mode: "read", version: GUESS.version },
       { unit: bob, mode: "read", version: item(6, "Bob").version },
     ]);
   });
@@ -292,6 +286,128 @@ describe("the read/write set", () => {
   });
 });
 
+describe("a unit that the cache lacks is guessed absent", () => {
+  const inserting = (experience = new Experience()): readonly [Execution, readonly Effect[]] => {
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+    const access = set([ann, bob], [bob]);
+    return [execution, play(execution, started(), derived(access), fetched({ [ann]: item(5, "Ann") }))];
+  };
+
+  test("one that f writes: an insertion runs at the location, under a version of no execution", () => {
+    const [execution, effects] = inserting();
+    expect(kinds(effects)).toEqual(["send", "speculate"]);
+    expect(only(effects, "send").request.units).toEqual([
+      { unit: ann, mode: "read", version: item(5, "Ann").version },
+      { unit: bob, mode: "read-write", version: { commitId: NO_COMMIT, hash: null } },
+    ]);
+    expect(only(effects, "speculate")).toMatchObject({ after: "send" });
+    expect(only(effects, "speculate").snapshot.get(bob)).toEqual(GUESS);
+    const end = play(execution, completed(result("made"), { [bob]: bytes("Bob") }), valid(commit(9)));
+    expect(only(end, "answer").answer).toMatchObject({ path: "speculative", reason: "valid" });
+    expect(only(end, "put").entries).toEqual([{ unit: bob, entry: item(9, "Bob") }]);
+  });
+
+  test("wrong: one run in vain, and the primary's outcome", () => {
+    const [execution] = inserting();
+    const theirs = executed(result("theirs"), { [bob]: item(7, "Bob") });
+    const end = play(execution, completed(result("mine"), { [bob]: bytes("Bob") }), theirs);
+    expect(only(end, "answer").answer).toMatchObject({ outcome: result("theirs"), reason: "missing" });
+    expect(only(end, "put").entries).toEqual([{ unit: bob, entry: item(7, "Bob") }]);
+  });
+
+  test("after a wrong guess f waits for the reply, and runs if the guess was right after all", () => {
+    const experience = new Experience();
+    const [first] = inserting(experience);
+    play(first, completed(result("mine")), executed(result("theirs"), { [bob]: item(7, "Bob") }));
+
+    const [second, effects] = inserting(experience);
+    expect(kinds(effects)).toEqual(["send"]);
+    const late = second.step(valid(commit(9)));
+    expect(late).toMatchObject([{ kind: "speculate", after: "reply" }]);
+    const end = second.step(completed(result("made"), { [bob]: bytes("Bob") }));
+    expect(kinds(end)).toEqual(["answer", "follow", "put"]);
+    expect(only(end, "answer").answer).toMatchObject({ path: "speculative", reason: "doubted" });
+
+    // And so that is likely again.
+    expect(kinds(inserting(experience)[1])).toEqual(["send", "speculate"]);
+  });
+
+  test("one that f only reads: it waits, until such guesses came true", () => {
+    const experience = new Experience();
+    const look = (): readonly [Execution, readonly Effect[]] => {
+      const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+      return [execution, play(execution, started(), derived(set([ann], [])), fetched())];
+    };
+    let waits = 0;
+    let [execution, effects] = look();
+    while (!effects.some(({ kind }) => kind === "speculate")) {
+      expect(++waits).toBeLessThan(5);
+      expect(kinds(execution.step(valid(null)))).toEqual(["speculate"]);
+      const end = execution.step(completed(result("nobody")));
+      // From here on the absence is known.
+      expect(end).toMatchObject([{ kind: "answer" }, { kind: "put", entries: [{ unit: ann, entry: GUESS }] }]);
+      [execution, effects] = look();
+    }
+    expect(waits).toBeGreaterThan(0);
+  });
+
+  test("what the bound on fetches left out is not guessed: it goes with null, and f is not run", () => {
+    const execution = new Execution(INPUT, { ...DEFAULT_BOUNDS, fetchRounds: 1 });
+    play(execution, started(), derived(set([ann], []), [ann]), fetched({ [ann]: item(5, "Ann") }));
+    const effects = execution.step(derived(set([ann, bob], [])));
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units?.at(-1)).toEqual({ unit: bob, mode: "read", version: null });
+    const end = execution.step(executed(result("theirs"), { [bob]: item(7, "Bob") }));
+    expect(only(end, "answer").answer).toMatchObject({ reason: "missing" });
+  });
+});
+
+describe("a unit that is hot: stale here time after time", () => {
+  const reading = (experience: Experience): readonly [Execution, readonly Effect[]] => {
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+    const effects = play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+    return [execution, effects];
+  };
+  const stale = executed(result("theirs"), { [ann]: item(7, "Ann II") });
+
+  test("f waits for the reply; validity lets it run, and cools the unit down", () => {
+    const experience = new Experience();
+    let staleInARow = 0;
+    let [execution, effects] = reading(experience);
+    while (effects.some(({ kind }) => kind === "speculate")) {
+      expect(++staleInARow).toBeLessThan(10);
+      expect(only(execution.step(stale), "answer").answer).toMatchObject({ reason: "stale" });
+      [execution, effects] = reading(experience);
+    }
+    // A unit that is stale now and then is not hot.
+    expect(staleInARow).toBeGreaterThan(2);
+    expect(only(execution.step(stale), "answer").answer).toMatchObject({ path: "near-storage", reason: "hot" });
+
+    let [again] = reading(experience);
+    for (let valids = 0; ; valids++) {
+      expect(valids).toBeLessThan(10);
+      expect(kinds(again.step(valid(commit(9))))).toEqual(["speculate"]);
+      const end = again.step(completed(result("mine"), { [feed]: bytes("post") }));
+      expect(only(end, "answer").answer).toMatchObject({ path: "speculative", reason: "doubted" });
+      [again, effects] = reading(experience);
+      if (effects.some(({ kind }) => kind === "speculate")) break;
+    }
+  });
+
+  test("a unit that f writes is held stale only if nothing else explains the reply", () => {
+    const experience = new Experience();
+    for (let repeat = 0; repeat < 20; repeat++) {
+      const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+      const cached = fetched({ [ann]: item(5, "Ann"), [feed]: item(6, "feed") });
+      play(execution, started(), derived(set([ann, feed], [feed])), cached);
+      // The primary has written the feed: that it comes as a repair says nothing of what was there before.
+      execution.step(executed(result("theirs"), { [ann]: item(7, "Ann II"), [feed]: item(9, "post") }));
+    }
+    expect(experience.doubt(INPUT.handler, [], [ann], 0)).toBe("hot");
+    expect(experience.doubt(INPUT.handler, [], [feed], 0)).toBeNull();
+  });
+});
+
 describe("record mode", () => {
   const RECORDED: ExecutionInput = { ...INPUT, plan: "recorded" };
   const found = (
@@ -312,7 +428,7 @@ describe("record mode", () => {
       set: access,
       missing,
       captured: new Map(Object.entries(captured) as [UnitId, Entry][]),
-      run: missing.length > 0 ? null : { kind: "completed", outcome, writes: [{ unit: feed, value: bytes("post") }] },
+      run: { kind: "completed", outcome, writes: [{ unit: feed, value: bytes("post") }] },
     },
     atMs: 0,
   });
@@ -350,11 +466,34 @@ describe("record mode", () => {
     expect(kinds(execution.step(found(set([ann, bob], [feed]))))).toEqual(["send"]);
   });
 
-  test("a value that the cache lacks: the provisional set is sent, with null, and nothing was speculated", () => {
+  test("a value that the cache lacks is guessed absent, as the run has done: that run is the speculation", () => {
+    const recording = (): Execution => {
+      const execution = new Execution(RECORDED);
+      const effects = play(execution, started(), found(set([ann], [feed]), { missing: [ann] }), fetched());
+      expect(kinds(effects)).toEqual(["send"]);
+      expect(only(effects, "send").request.units?.at(-1)).toEqual({ unit: ann, mode: "read", version: GUESS.version });
+      return execution;
+    };
+    const right = recording().step(valid(commit(9)));
+    expect(only(right, "answer").answer).toMatchObject({ outcome: result("done"), path: "speculative" });
+    expect(only(right, "put").entries).toEqual([
+      { unit: feed, entry: item(9, "post") },
+      { unit: ann, entry: GUESS },
+    ]);
+    const wrong = recording().step(executed(result("right"), { [ann]: item(7, "Ann") }));
+    expect(only(wrong, "answer").answer).toMatchObject({ outcome: result("right"), reason: "missing" });
+  });
+
+  test("a run that was ended early guesses nothing: the set goes with null", () => {
     const execution = new Execution(RECORDED);
-    const effects = play(execution, started(), found(set([ann], [feed]), { missing: [ann] }), fetched());
+    play(execution, started(), {
+      kind: "derived",
+      derivation: { kind: "derived", set: set([ann], []), missing: [ann], captured: new Map(), run: null },
+      atMs: 0,
+    });
+    const effects = execution.step(fetched());
     expect(kinds(effects)).toEqual(["send"]);
-    expect(only(effects, "send").request.units?.at(-1)).toEqual({ unit: ann, mode: "read", version: null });
+    expect(only(effects, "send").request.units).toEqual([{ unit: ann, mode: "read", version: null }]);
     expect(kinds(execution.step(executed(result("right"), { [ann]: item(7, "Ann") })))).toEqual(["answer", "put"]);
   });
 
@@ -370,7 +509,8 @@ describe("record mode", () => {
     const execution = new Execution(RECORDED, { ...DEFAULT_BOUNDS, recordRuns: 2 });
     play(execution, started(), found(set(chain.slice(0, 1), []), { missing: [chain[0]!] }));
     play(execution, fetched({ [chain[0]!]: item(1, "next") }));
-    const effects = execution.step(found(set(chain.slice(0, 2), []), { missing: [chain[1]!] }));
+    play(execution, found(set(chain.slice(0, 2), []), { missing: [chain[1]!] }));
+    const effects = execution.step(fetched({ [chain[1]!]: item(1, "next") }));
     expect(kinds(effects)).toEqual(["warn", "send"]);
     expect(only(effects, "warn").code).toBe("record_mode_failed");
     expect(only(effects, "send").request.units).toBeNull();
@@ -396,7 +536,7 @@ describe("the speculation is not confirmed", () => {
     play(execution, completed(result("wrong"), { [feed]: bytes("wrong") }));
     const end = execution.step(executed(result("right"), { [ann]: item(8, "Ann II") }));
     expect(end).toEqual([
-      { kind: "answer", answer: { kind: "outcome", outcome: result("right"), path: "near-storage", cause: "stale" } },
+      { kind: "answer", answer: { kind: "outcome", outcome: result("right"), path: "near-storage", reason: "stale" } },
       { kind: "put", entries: [{ unit: ann, entry: item(8, "Ann II") }] },
     ]);
   });
@@ -551,8 +691,8 @@ describe("the primary does not answer", () => {
 
 describe("a primary that is wrong", () => {
   test("valid for a unit that was sent without a version: never believed", () => {
-    const execution = new Execution(INPUT);
-    play(execution, started(), derived(set([ann], [])), fetched());
+    const execution = new Execution(INPUT, { ...DEFAULT_BOUNDS, fetchRounds: 0 });
+    play(execution, started(), derived(set([ann], [])));
     const again = execution.step(valid(null));
     expect(kinds(again)).toEqual(["warn", "send"]);
     expect(only(again, "send").request.units).toBeNull();
@@ -676,8 +816,7 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
   const captured = new Map(reads.filter((unit) => memory.includes(unit)).map((unit) => [unit, item(5, unit)]));
   const missing = reads.filter((unit) => !captured.has(unit));
   const writes = [...found.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
-  const run = { kind: "completed", outcome: result("mine"), writes } as const;
-  return { ...found, captured, missing, run: missing.length === 0 ? run : null };
+  return { ...found, captured, missing, run: { kind: "completed", outcome: result("mine"), writes } };
 }
 
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
@@ -689,6 +828,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
       const answers: Answer[] = [];
       let openSends = 0;
       let confirmed: CommitId | null = null;
+      let isConfirmed = false;
       let lastReply: LviAnswer | null = null;
       let steps = 0;
       let records = 0;
@@ -727,12 +867,14 @@ test("property: whatever happens, one answer, and nothing speculative before its
               openSends--;
               lastReply = next(replies, taken.replies++);
               if (lastReply === null) return unanswered();
+              isConfirmed ||= lastReply.kind === "valid";
               if (lastReply.kind === "valid") confirmed = lastReply.commitId;
               return replied(lastReply);
             });
             break;
           case "speculate": {
             expect(plan).toBe("sliced");
+            if (effect.after === "reply") expect(isConfirmed).toBe(true);
             // f sees the very values whose versions were sent, and every value it may read.
             const units = sends.at(-1)?.units ?? [];
             for (const unit of effect.set.reads) expect(effect.snapshot.has(unit)).toBe(true);
@@ -762,7 +904,10 @@ test("property: whatever happens, one answer, and nothing speculative before its
             break;
           case "put":
             expect(answers).toHaveLength(1);
-            for (const { entry } of effect.entries) expect([confirmed, commit(4)]).toContain(entry.version.commitId);
+            for (const { entry } of effect.entries) {
+              if (entry.version.commitId === NO_COMMIT) expect([isConfirmed, entry.value]).toEqual([true, null]);
+              else expect([confirmed, commit(4)]).toContain(entry.version.commitId);
+            }
             break;
           case "follow":
             expect(effect.followup.commitId).toBe(confirmed);

@@ -17,6 +17,7 @@ import type {
   Entry,
   Environment,
   ErrorCode,
+  ExecutedCause,
   ExecutionId,
   Followup,
   FollowupResult,
@@ -27,8 +28,9 @@ import type {
   RefusalCode,
   Repair,
   UnitId,
+  Write,
 } from "@radical/protocol";
-import { entryOf, isExhaustion, sameVersion, splitUnit } from "@radical/protocol";
+import { entryOf, isExhaustion, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -37,9 +39,11 @@ import type {
   Derivation,
   Effect,
   ExecutionEvent,
+  PathReason,
   Speculation,
   WarningCode,
 } from "./effects.ts";
+import { type Doubt, Experience, type Read } from "./experience.ts";
 
 export interface ExecutionInput {
   readonly executionId: ExecutionId;
@@ -85,7 +89,18 @@ export const DEFAULT_BOUNDS: ExecutionBounds = {
 
 type Found = Extract<Derivation, { kind: "derived" }>;
 
-type SpeculationState = { readonly kind: "none" } | { readonly kind: "running" } | Speculation;
+type SpeculationState =
+  | { readonly kind: "none" }
+  /** For the confirmation. */
+  | { readonly kind: "waiting"; readonly snapshot: CapturedSnapshot; readonly set: AccessSet }
+  | { readonly kind: "running" }
+  | Speculation;
+
+/**
+ * What is guessed of a unit that the cache lacks: that it is absent. The commit id is that of no execution, so the
+ * version can't be taken for an own write; as an absence it is validated like any other.
+ */
+const GUESS: Entry = entryOf(NO_COMMIT, null);
 
 interface Confirmation {
   readonly commitId: CommitId | null;
@@ -94,16 +109,22 @@ interface Confirmation {
 export class Execution {
   readonly #input: ExecutionInput;
   readonly #bounds: ExecutionBounds;
+  readonly #experience: Experience;
 
   readonly #snapshot = new Map<UnitId, Entry>();
   /** Asked of the cache, found or not: never asked for again. */
   readonly #fetched = new Set<UnitId>();
+  /** Of the snapshot. */
+  readonly #guessed = new Set<UnitId>();
+  #doubt: Doubt | null = null;
   #fetchRounds = 0;
   #recordRuns = 0;
   #derivation: Found | null = null;
 
   #startedAtMs = 0;
   #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
+  /** Why the request names no set. */
+  #nearStorageReason: PathReason | null = null;
   /** How often this question, and how often anything, was sent: the primary tells repeats from duplicates by the latter. */
   #attempts = 0;
   #sendings = 0;
@@ -115,10 +136,16 @@ export class Execution {
   #followup: Followup | null = null;
   #followupAttempts = 0;
 
-  constructor(input: ExecutionInput, bounds: ExecutionBounds = DEFAULT_BOUNDS) {
+  constructor(
+    input: ExecutionInput,
+    bounds: ExecutionBounds = DEFAULT_BOUNDS,
+    /** Of the location: what its executions teach and ask. */
+    experience: Experience = new Experience(),
+  ) {
     this.#input = input;
     this.#seen = input.seen;
     this.#bounds = bounds;
+    this.#experience = experience;
   }
 
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
@@ -130,7 +157,7 @@ export class Execution {
     switch (event.kind) {
       case "started":
         this.#startedAtMs = event.atMs;
-        return this.#input.plan === "near-storage" ? this.#askNearStorage(event.atMs) : [this.#find()];
+        return this.#input.plan === "near-storage" ? this.#askNearStorage("plan", event.atMs) : [this.#find()];
       case "derived":
         return this.#onDerived(event.derivation, event.atMs);
       case "fetched":
@@ -153,7 +180,9 @@ export class Execution {
       case "waited":
         if (event.before === "followup") return this.#follow();
         // A speculation that has stopped in the meantime makes the first request pointless.
-        return this.#speculation.kind === "stopped" ? this.#askNearStorage(event.atMs) : this.#send(event.atMs);
+        return this.#speculation.kind === "stopped"
+          ? this.#askNearStorage("undeclared", event.atMs)
+          : this.#send(event.atMs);
     }
   }
 
@@ -178,14 +207,8 @@ export class Execution {
     if (derivation.kind === "failed") return this.#notFound(derivation.reason, atMs);
     this.#derivation = derivation;
     for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
-    const { set, run, missing } = derivation;
-    // How much memory and stack there is, only the primary says with consequences.
-    if (run?.outcome.kind === "trap" && isExhaustion(run.outcome.code))
-      return this.#notFound(run.outcome.message, atMs);
+    const { set } = derivation;
     const units = [...set.reads].filter((unit) => !this.#snapshot.has(unit) && !this.#fetched.has(unit)).toSorted();
-    if (this.#records && missing.length > 0 && this.#recordRuns === this.#bounds.recordRuns) {
-      return this.#notFound(`${this.#recordRuns} runs did not find all that it reads`, atMs);
-    }
     if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, atMs);
     this.#fetchRounds++;
     for (const unit of units) this.#fetched.add(unit);
@@ -200,7 +223,10 @@ export class Execution {
       if (entry !== undefined) this.#capture(unit, entry);
     }
     // Another run sees more only if a value came that this one had missed.
-    return missing.some((unit) => this.#snapshot.has(unit)) ? [this.#find()] : this.#ask(this.#derivation, atMs);
+    if (!missing.some((unit) => this.#snapshot.has(unit))) return this.#ask(this.#derivation, atMs);
+    if (this.#recordRuns === this.#bounds.recordRuns)
+      return this.#notFound(`${this.#recordRuns} runs did not find all that it reads`, atMs);
+    return [this.#find()];
   }
 
   /** Once: a second look at the cache could show another version than the one executed on. */
@@ -210,26 +236,63 @@ export class Execution {
 
   #notFound(reason: string, atMs: number): readonly Effect[] {
     const code = this.#records ? "record_mode_failed" : "derivation_failed";
-    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage(atMs)];
+    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage("no-set", atMs)];
   }
 
   // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
 
   #ask(derived: Found, atMs: number): readonly Effect[] {
+    const { run } = derived;
+    // How much memory and stack there is, only the primary says with consequences.
+    if (run?.outcome.kind === "trap" && isExhaustion(run.outcome.code))
+      return this.#notFound(run.outcome.message, atMs);
     const set = this.#withoutUndeclared(derived.set);
-    const outside = derived.run === null ? null : firstOutside(derived.set, set);
-    if (outside !== null)
-      return [this.#stopped(`access of ${outside}, which is not in the read/write set`), ...this.#askNearStorage(atMs)];
+    const outside = run === null ? null : firstOutside(derived.set, set);
+    if (outside !== null) {
+      const warning = this.#stopped(`access of ${outside}, which is not in the read/write set`);
+      return [warning, ...this.#askNearStorage("undeclared", atMs)];
+    }
+    // A run in record mode that was ended early has guessed nothing to its end.
+    if (!this.#records || run !== null) this.#guess(set);
     this.#request = this.#requestFor(accessedUnits(set, this.#snapshot));
     const effects = this.#send(atMs);
-    // A unit that the cache lacks makes validation fail, so f is not run: it would see a value that never was.
+    // A unit that goes with version null makes validation fail, so f is not run.
     if ([...set.reads].some((unit) => !this.#snapshot.has(unit))) return effects;
-    if (this.#records) {
-      if (derived.run !== null) this.#speculation = derived.run;
+    if (run !== null) {
+      this.#speculation = run;
+      return effects;
+    }
+    const snapshot = this.#captured();
+    this.#doubt = this.#doubtOf(set, atMs);
+    if (this.#doubt !== null) {
+      this.#speculation = { kind: "waiting", snapshot, set };
       return effects;
     }
     this.#speculation = { kind: "running" };
-    return [...effects, { kind: "speculate", after: "send", snapshot: this.#captured(), set }];
+    return [...effects, { kind: "speculate", after: "send", snapshot, set }];
+  }
+
+  /**
+   * Departure from the paper, where a unit that the cache lacks makes validation fail (section 3.2): absence is a value,
+   * and a location that has no other guesses it. f^rw, and f in record mode, have run on the same guess.
+   */
+  #guess(set: AccessSet): void {
+    for (const unit of set.reads) {
+      // What the cache was not asked for is not said to be absent.
+      if (this.#snapshot.has(unit) || !this.#fetched.has(unit)) continue;
+      this.#guessed.add(unit);
+      this.#snapshot.set(unit, GUESS);
+    }
+  }
+
+  #doubtOf(set: AccessSet, atMs: number): Doubt | null {
+    const guessed: Read[] = [];
+    const known: UnitId[] = [];
+    for (const unit of set.reads) {
+      if (this.#guessed.has(unit)) guessed.push({ unit, written: set.writes.has(unit) });
+      else known.push(unit);
+    }
+    return this.#experience.doubt(this.#input.handler, guessed, known, atMs);
   }
 
   #stopped(reason: string): Effect {
@@ -237,7 +300,8 @@ export class Execution {
   }
 
   /** The primary finds the set itself. Also after a speculation that left its set, under the same execution id. */
-  #askNearStorage(atMs: number): readonly Effect[] {
+  #askNearStorage(reason: PathReason, atMs: number): readonly Effect[] {
+    this.#nearStorageReason = reason;
     this.#request = this.#requestFor(null);
     this.#speculation = { kind: "none" };
     this.#confirmation = null;
@@ -291,10 +355,17 @@ export class Execution {
       case "valid":
         if (!this.#canBeValid()) return this.#onImpossible("it confirmed a request that named no versions", atMs);
         this.#confirmation = reply;
+        this.#learn([], atMs);
         return this.#join(atMs);
       case "executed":
+        if (reply.cause === "stale") this.#learn(reply.repairs, atMs);
         return [
-          this.#answer({ kind: "outcome", outcome: reply.outcome, path: "near-storage", cause: reply.cause }),
+          this.#answer({
+            kind: "outcome",
+            outcome: reply.outcome,
+            path: "near-storage",
+            reason: this.#reasonOf(reply.cause, reply.repairs),
+          }),
           ...put(reply.repairs.map((repair) => this.#repair(repair))),
         ];
       case "refused":
@@ -310,20 +381,70 @@ export class Execution {
       case "none":
       case "running":
         return [];
+      case "waiting": {
+        const { snapshot, set } = this.#speculation;
+        this.#speculation = { kind: "running" };
+        return [{ kind: "speculate", after: "reply", snapshot, set }];
+      }
       case "stopped":
-        return this.#askNearStorage(atMs);
+        return this.#askNearStorage("undeclared", atMs);
       case "completed": {
         const { outcome, writes } = this.#speculation;
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", atMs);
-        const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", cause: "valid" });
-        if (commitId === null) return [answer];
+        const reason = this.#doubt === null ? "valid" : "doubted";
+        const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
+        const absences = this.#confirmedAbsences(writes);
+        if (commitId === null) return [answer, ...put(absences)];
         // Only now is there a commit id, so nothing speculative was ever in the cache.
         const entries = writes.map(({ unit, value }) => ({ unit, entry: entryOf(commitId, value) }));
         this.#followup = { executionId: this.#input.executionId, commitId, outcome, writes };
-        return [answer, ...this.#follow(), ...put(entries)];
+        return [answer, ...this.#follow(), ...put([...entries, ...absences])];
       }
     }
+  }
+
+  /** What was guessed and is not written is known from here on. */
+  #confirmedAbsences(writes: readonly Write[]): readonly CachePut[] {
+    const written = new Set(writes.map(({ unit }) => unit));
+    return [...this.#guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
+  }
+
+  /**
+   * What a validation says of guesses and versions. Repairs show what was wrong, but for units that the handler may have
+   * written since: those are held wrong only if nothing else explains that validation failed.
+   */
+  #learn(repairs: readonly Repair[], atMs: number): void {
+    const repaired = new Map(repairs.map(({ unit, entry }) => [unit, entry]));
+    const units = this.#request?.units ?? [];
+    const explained = units.some(({ unit, mode }) => mode === "read" && repaired.has(unit));
+    for (const accessed of units) {
+      if (accessed.mode === "write" || accessed.version === null) continue;
+      const { unit } = accessed;
+      const written = accessed.mode === "read-write";
+      const wrong = repaired.has(unit);
+      if (wrong && written && explained) continue;
+      if (this.#guessed.has(unit)) this.#experience.guessed(this.#input.handler, { unit, written }, !wrong);
+      else this.#experience.compared(unit, wrong, atMs);
+    }
+  }
+
+  #reasonOf(cause: ExecutedCause, repairs: readonly Repair[]): PathReason {
+    switch (cause) {
+      case "stored":
+        return "stored";
+      case "requested":
+        return this.#nearStorageReason ?? "suspended";
+      case "stale": {
+        if (this.#doubt === "hot") return "hot";
+        const lacked = (unit: UnitId): boolean => this.#guessed.has(unit) || !this.#snapshot.has(unit);
+        return repairs.some(({ unit }) => this.#isRead(unit) && lacked(unit)) ? "missing" : "stale";
+      }
+    }
+  }
+
+  #isRead(unit: UnitId): boolean {
+    return this.#request?.units?.some((accessed) => accessed.unit === unit && accessed.mode !== "write") === true;
   }
 
   #canBeValid(): boolean {
@@ -368,7 +489,7 @@ export class Execution {
       }
       case "in_doubt":
         // Now that it is known what the primary knows, the next sending is not in doubt.
-        if (this.#speculation.kind === "stopped") return this.#askNearStorage(atMs);
+        if (this.#speculation.kind === "stopped") return this.#askNearStorage("undeclared", atMs);
         if (this.#attempts < this.#bounds.attempts) return this.#send(atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
@@ -401,7 +522,7 @@ export class Execution {
     const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
     if (this.#request?.units === null)
       return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
-    return [warning, ...this.#askNearStorage(atMs)];
+    return [warning, ...this.#askNearStorage("impossible-reply", atMs)];
   }
 
   /** The same request under the same execution id after a wait, or the failure when attempts or time are used up. */
@@ -467,7 +588,7 @@ function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {
   return outside(touched.reads, asked.reads) ?? outside(touched.writes, asked.writes) ?? null;
 }
 
-/** Each unit once, sorted; a unit that the cache lacks goes with version null, so that it is locked and repaired. */
+/** Each unit once, sorted; one that nothing is known of goes with version null, so that it is locked and repaired. */
 function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {
   return [...new Set([...set.reads, ...set.writes])].toSorted().map((unit) => {
     if (!set.reads.has(unit)) return { unit, mode: "write" };

@@ -22,8 +22,8 @@ export function replyOf(answer: Answer): Reply {
     const { code, message, hint } = answer;
     return { status: ERROR_KINDS[code].status, body: errorBody(code, message, hint), headers, code, path: null };
   }
-  const { outcome, path } = answer;
-  const headers = { "x-radical-path": path };
+  const { outcome, path, reason } = answer;
+  const headers = { "x-radical-path": path, "x-radical-reason": reason };
   switch (outcome.kind) {
     case "result":
       return { status: 200, body: `{"result":${valueToJson(outcome.value)}}`, headers, code: null, path };

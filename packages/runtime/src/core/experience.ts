@@ -1,0 +1,113 @@
+/**
+ * What a location has learned from the replies of its primary: which units tend to be absent when its cache lacks them,
+ * and which are hot, that is stale here time after time. Nothing of it decides what is right; it decides whether f is
+ * worth running before the primary has confirmed what it would run on.
+ *
+ * Of an isolate, bounded, and forgotten with it.
+ */
+import { splitUnit, type UnitId } from "@radical/protocol";
+
+/** Why f waits for the primary's confirmation. */
+export type Doubt =
+  /** A unit that the cache lacks is rather there than absent. */
+  | "guess"
+  /** A unit was stale here time after time. */
+  | "hot";
+
+export interface ExperienceBounds {
+  /** Most tables of handlers, and most units, that something is known of; what was of no use for longest goes first. */
+  readonly tables: number;
+  readonly units: number;
+  /** How much one reply says, beside what was known: 1 is all. */
+  readonly guessWeight: number;
+  readonly staleWeight: number;
+  /** Staleness from which a unit is hot. */
+  readonly hot: number;
+  /** Time in which half of a unit's staleness is forgotten. */
+  readonly halfLifeMs: number;
+}
+
+const DEFAULT_EXPERIENCE: ExperienceBounds = {
+  tables: 1_000,
+  units: 1_000,
+  guessWeight: 0.25,
+  staleWeight: 0.25,
+  hot: 0.75,
+  halfLifeMs: 60_000,
+};
+
+/** A unit that a handler read, and whether it may write it. */
+export interface Read {
+  readonly unit: UnitId;
+  readonly written: boolean;
+}
+
+/** Of something that nothing is known of: a unit that its handler writes is often one that it inserts. */
+const INSERTED = 0.5;
+const ONLY_READ = 0.25;
+const LIKELY = 0.5;
+
+interface Staleness {
+  readonly level: number;
+  readonly atMs: number;
+}
+
+export class Experience {
+  readonly #bounds: ExperienceBounds;
+  /** Share of guesses that came true, by handler, table and whether the handler writes it. In order of use. */
+  readonly #guesses = new Map<string, number>();
+  readonly #staleness = new Map<UnitId, Staleness>();
+
+  constructor(bounds: ExperienceBounds = DEFAULT_EXPERIENCE) {
+    this.#bounds = bounds;
+  }
+
+  /** Whether f should wait, given the units that are guessed absent and those that the cache has a version of. */
+  doubt(handler: string, guessed: readonly Read[], known: readonly UnitId[], atMs: number): Doubt | null {
+    if (guessed.some((read) => this.#likelihood(handler, read) < LIKELY)) return "guess";
+    return known.some((unit) => this.#level(unit, atMs) >= this.#bounds.hot) ? "hot" : null;
+  }
+
+  guessed(handler: string, read: Read, right: boolean): void {
+    const before = this.#likelihood(handler, read);
+    const after = before + (Number(right) - before) * this.#bounds.guessWeight;
+    keep(this.#guesses, guessKey(handler, read), after, this.#bounds.tables);
+  }
+
+  /** The version that the cache had of the unit was compared with the primary's. */
+  compared(unit: UnitId, stale: boolean, atMs: number): void {
+    const before = this.#level(unit, atMs);
+    // Most units are never stale: nothing is kept of them.
+    if (!stale && before === 0) return;
+    const level = before + (Number(stale) - before) * this.#bounds.staleWeight;
+    if (level < NEGLIGIBLE) this.#staleness.delete(unit);
+    else keep(this.#staleness, unit, { level, atMs }, this.#bounds.units);
+  }
+
+  #likelihood(handler: string, read: Read): number {
+    return this.#guesses.get(guessKey(handler, read)) ?? (read.written ? INSERTED : ONLY_READ);
+  }
+
+  #level(unit: UnitId, atMs: number): number {
+    const known = this.#staleness.get(unit);
+    if (known === undefined) return 0;
+    return known.level * 2 ** (-Math.max(0, atMs - known.atMs) / this.#bounds.halfLifeMs);
+  }
+}
+
+const NEGLIGIBLE = 0.05;
+
+function guessKey(handler: string, { unit, written }: Read): string {
+  return `${handler} ${written ? "writes" : "reads"} ${splitUnit(unit).table}`;
+}
+
+/** Sets and moves to the end; the first, used longest ago, goes when there are too many. */
+function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  for (const first of map.keys()) {
+    map.delete(first);
+    return;
+  }
+}

@@ -179,7 +179,9 @@ export function createWorker(parts: WorkerParts): RadicalWorker {
 export function entryOf(entry: unknown): unknown {
   if (typeof entry === "function" && Object.hasOwn(entry, "fetch")) return { fetch: (entry as Radical<Env>).fetch };
   if ((typeof entry === "object" && entry !== null) || typeof entry === "function") return entry;
-  throw new TypeError("the Worker's entry must export by default a createRadical(), or an object with the method fetch");
+  throw new TypeError(
+    "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
+  );
 }
 
 interface CallInput {

@@ -39,6 +39,8 @@ export interface BuildOptions {
   readonly optimize?: boolean;
   /** Whether code frames of the Worker's entry have ANSI colours. */
   readonly colours?: boolean;
+  /** Default false; whether all that the read/write-set functions keep is to be explained. */
+  readonly explain?: boolean;
   /** Called with all that is known before there is WebAssembly, unless there are errors. */
   readonly onAnalyzed?: (analysis: AnalysisReport) => void;
 }
@@ -47,13 +49,13 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, colours = false, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, colours = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
   const bundling = bundleEntry(root, config.worker, colours);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
-  const report = await compiler.compile({ sources, handlerFiles, optimize }, onAnalyzed);
+  const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
   if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders) };
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);

@@ -1,9 +1,17 @@
 import { type CacheChoice, DEFAULT_CACHE } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
-import { PAPER_LOCATIONS, parseLocations, parsePort, resolveConfig } from "./config.ts";
+import {
+  PAPER_LOCATIONS,
+  parseCommonDistance,
+  parseLocations,
+  parsePort,
+  resolveConfig,
+  withCommonDistance,
+} from "./config.ts";
 
 const FILE = "radical.config.ts";
+const FAR = { roundTripMs: 70, jitterMs: 4, lossPercent: 0.1 };
 
 test("a name is enough; everything else has a default", () => {
   expect(resolveConfig({ name: "social" }, FILE)).toEqual({
@@ -17,13 +25,14 @@ test("a name is enough; everything else has a default", () => {
 
 test("what is given is kept, locations in their order", () => {
   const config = resolveConfig(
-    { name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5 } } },
+    { name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5, IE: FAR } } },
     FILE,
   );
   expect(config.handlers).toBe("src/h");
   expect(config.dev.locations).toEqual([
     { name: "JP", roundTripMs: 146 },
     { name: "VA", roundTripMs: 7.5 },
+    { name: "IE", ...FAR },
   ]);
 });
 
@@ -76,6 +85,19 @@ test.each([
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],
   [{ name: "a", dev: { locations: { VA: "7" } } }, /dev\.locations\.VA must be a round trip/],
   [{ name: "a", dev: { locations: { "V A": 7 } } }, /dev\.locations\.V A must be named by/],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: -1 } } } },
+    /dev\.locations\.VA\.roundTripMs must be a round trip/,
+  ],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: 7, jitterMs: 8 } } } },
+    /VA\.jitterMs must be 0 ms to the round trip/,
+  ],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: 7, lossPercent: 51 } } } },
+    /VA\.lossPercent must be 0 to 50 percent/,
+  ],
+  [{ name: "a", dev: { locations: { VA: { roundTripMs: 7, loss: 1 } } } }, /dev\.locations\.VA\.loss is not a field/],
 ])("%j is refused, the field named, with the exit code of wrong usage", (config, message) => {
   const error = thrownBy(() => resolveConfig(config, FILE));
   expect(error.message).toMatch(message);
@@ -93,9 +115,25 @@ test("--locations", () => {
     { name: "VA", roundTripMs: 7 },
     { name: "CA", roundTripMs: 74.5 },
   ]);
-  for (const text of ["", "VA", "VA=", "VA=-1", "VA=7,VA=8", "VA=99999", "=7"]) {
-    expect(thrownBy(() => parseLocations(text)).message).toContain("--locations");
-  }
+  expect(parseLocations("VA=7/0.5%,JP=146±5/1%,IE=70+-2.5")).toEqual([
+    { name: "VA", roundTripMs: 7, lossPercent: 0.5 },
+    { name: "JP", roundTripMs: 146, jitterMs: 5, lossPercent: 1 },
+    { name: "IE", roundTripMs: 70, jitterMs: 2.5 },
+  ]);
+  const wrong = ["", "VA", "VA=", "VA=-1", "VA=7,VA=8", "VA=99999", "=7", "VA=7=8", "VA=7±8", "VA=7/51%", "VA=7/1"];
+  for (const text of wrong) expect(thrownBy(() => parseLocations(text)).message).toContain("--locations");
+});
+
+test("--jitter and --loss are for the locations that say nothing themselves", () => {
+  const common = parseCommonDistance({ jitter: "20", loss: "1%" });
+  expect(withCommonDistance(parseLocations("VA=7,JP=146±5,IE=70/0%"), common)).toEqual([
+    { name: "VA", roundTripMs: 7, jitterMs: 7, lossPercent: 1 },
+    { name: "JP", roundTripMs: 146, jitterMs: 5, lossPercent: 1 },
+    { name: "IE", roundTripMs: 70, jitterMs: 20, lossPercent: 0 },
+  ]);
+  expect(withCommonDistance(PAPER_LOCATIONS, parseCommonDistance({}))).toEqual(PAPER_LOCATIONS);
+  for (const options of [{ jitter: "5%" }, { jitter: "-1" }, { loss: "51" }, { loss: "a" }])
+    expect(thrownBy(() => parseCommonDistance(options)).exitCode).toBe(2);
 });
 
 test("--port", () => {

@@ -1,9 +1,10 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import { posix } from "node:path";
+import { stat } from "node:fs/promises";
+import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
 import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry } from "./bundle-entry.ts";
 import { bundleAppWorker } from "./bundle.ts";
@@ -18,12 +19,21 @@ export interface AppBuild {
   readonly content: ModuleContent;
   /** The bundle that a location runs. */
   readonly worker: string;
+  /** Null: there is no folder with static files. */
+  readonly assets: Assets | null;
   /** Null: there is no entry of the application's own, and the bundle is the same for all such applications. */
   readonly workerTypes: string | null;
   /** `handlers.d.ts`. */
   readonly types: string;
   /** `client.ts`. */
   readonly client: string;
+}
+
+/** Static files, served where no path of the handlers is meant. */
+export interface Assets {
+  /** Absolute. */
+  readonly folder: string;
+  readonly notFound: NotFound;
 }
 
 export interface BuildOutcome {
@@ -66,11 +76,21 @@ export async function buildApp(
     manifest,
     content,
     worker: entry?.worker ?? (await bundleAppWorker()),
+    assets: await assetsOf(root, config),
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
   };
   return { app, report, folders };
+}
+
+async function assetsOf(root: string, { assets }: ResolvedConfig): Promise<Assets | null> {
+  const folder = join(root, assets.folder);
+  const isThere = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere ? { folder, notFound: assets.notFound } : null;
 }
 
 /** An entry may still be written, or be wrong: its folder is looked at in any case. */

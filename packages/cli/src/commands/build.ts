@@ -49,7 +49,7 @@ async function build(options: BuildCommandOptions): Promise<void> {
   const startedAtMs = performance.now();
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const outcome = await terminal.during("Building", buildApp(project, compiler));
+    const outcome = await terminal.during("Building", buildApp(project, compiler, { colours: terminal.colours }));
     const written = outcome.app === null ? [] : await writeBuild(project, outcome.app);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, written)));

@@ -31,6 +31,7 @@ async function serve(): Promise<void> {
       worker: await readFile(path(WORKER_FILES.worker), "utf8"),
       wasm: await readFile(path(WORKER_FILES.wasm)),
       rwWasm: await readFile(path(WORKER_FILES.rwWasm)),
+      assets: null,
       manifest: JSON.stringify(
         input.failpoint === null ? manifest : { ...manifest, testHooks: { failpoint: input.failpoint } },
       ),

@@ -12,6 +12,7 @@ import { generateClient } from "./client.ts";
 import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
+import { generateOpenApi } from "./openapi.ts";
 import { generateWorkerTypes } from "./worker-types.ts";
 
 export interface AppBuild {
@@ -27,6 +28,8 @@ export interface AppBuild {
   readonly types: string;
   /** `client.ts`. */
   readonly client: string;
+  /** `openapi.json`. */
+  readonly openApi: string;
 }
 
 /** Static files, served where no path of the handlers is meant. */
@@ -34,6 +37,8 @@ export interface Assets {
   /** Absolute. */
   readonly folder: string;
   readonly notFound: NotFound;
+  /** Paths that files never answer. */
+  readonly workerFirst: readonly string[];
 }
 
 export interface BuildOutcome {
@@ -80,6 +85,7 @@ export async function buildApp(
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
+    openApi: generateOpenApi(manifest),
   };
   return { app, report, folders };
 }
@@ -90,7 +96,7 @@ async function assetsOf(root: string, { assets }: ResolvedConfig): Promise<Asset
     (found) => found.isDirectory(),
     () => false,
   );
-  return isThere ? { folder, notFound: assets.notFound } : null;
+  return isThere ? { ...assets, folder, workerFirst: ["/api/*", ...assets.workerFirst] } : null;
 }
 
 /** An entry may still be written, or be wrong: its folder is looked at in any case. */

@@ -34,6 +34,7 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     ["worker.js", app.worker],
     ["handlers.d.ts", app.types],
     ["client.ts", app.client],
+    ["openapi.json", app.openApi],
     ["manifest.json", manifestText(app)],
   ];
   const written: WrittenFile[] = [];

@@ -17,6 +17,7 @@ Writes to the output folder (dist/ unless radical.config.ts names another):
   manifest.json      handlers, types, plans, module hash
   handlers.d.ts      TypeScript types of the handlers
   client.ts          a typed client that needs only fetch
+  openapi.json       the HTTP interface as an OpenAPI 3.1 document
 
 Examples:
   $ radical build

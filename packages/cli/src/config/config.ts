@@ -59,6 +59,8 @@ export interface AssetsConfig {
    * (`404-page`), or `index.html` with status 200 (`single-page-application`). Default: `none`.
    */
   readonly notFound?: NotFound;
+  /** Paths that the Worker answers and files never do, like `/login` and `/pages/*`. `/api/*` always is one. */
+  readonly workerFirst?: readonly string[];
 }
 
 const NOT_FOUND = ["none", "404-page", "single-page-application"] as const;
@@ -151,15 +153,20 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   const assets = config["assets"] ?? {};
   let assetsFolder = "public";
   let notFound: NotFound = "none";
+  let workerFirst: readonly string[] = [];
   if (!isObject(assets)) wrong("assets", "an object", assets);
   else {
-    unknownFields("assets.", assets, ["folder", "notFound"]);
+    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst"]);
     assetsFolder = folder("assets.folder", assets["folder"], assetsFolder);
     const wanted = assets["notFound"] ?? notFound;
     const known = NOT_FOUND.find((candidate) => candidate === wanted);
     if (known === undefined)
       wrong("assets.notFound", `one of ${NOT_FOUND.map((name) => `"${name}"`).join(", ")}`, wanted);
     else notFound = known;
+    const paths = assets["workerFirst"] ?? [];
+    if (!Array.isArray(paths) || !paths.every((path) => typeof path === "string" && /^!?\//.test(path)))
+      wrong("assets.workerFirst", 'a list of paths like "/login" and "/pages/*"', paths);
+    else workerFirst = paths as readonly string[];
   }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
@@ -210,7 +217,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     name: String(name),
     handlers,
     worker: String(worker),
-    assets: { folder: assetsFolder, notFound },
+    assets: { folder: assetsFolder, notFound, workerFirst },
     outDir,
     cache,
     dev: { port: Number(port), locations },

@@ -259,8 +259,8 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
 /** Files come before the Worker, but for the handlers' paths. */
 function assetsOption(assets: Assets | null) {
   if (assets === null) return {};
-  const { folder: directory, notFound: notFoundHandling } = assets;
-  return { assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: ["/api/*"] } };
+  const { folder: directory, notFound: notFoundHandling, workerFirst } = assets;
+  return { assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [...workerFirst] } };
 }
 
 /** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */

@@ -4,7 +4,8 @@
  * Arguments are checked against the handler's declared types before anything is sent anywhere; every problem names
  * the parameter. Integers of 64 bits that JSON numbers can't carry exactly are taken as decimal strings.
  */
-import { CborReader, CborWriter, MAX_DEPTH, MalformedError } from "./cbor.ts";
+import { CborReader, CborWriter, MAX_DEPTH } from "./cbor.ts";
+import { MalformedError } from "./malformed-error.ts";
 import {
   INTEGER_RANGES,
   formatValueType,

@@ -1,10 +1,11 @@
 export * from "./arguments.ts";
 export * from "./cache-choice.ts";
-export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, MalformedError, TooLargeError, type CborKind } from "./cbor.ts";
+export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, isContentHash, type ContentHash } from "./content-hash.ts";
 export * from "./environment.ts";
 export * from "./host-functions.ts";
 export * from "./ids.ts";
+export { MalformedError, TooLargeError } from "./malformed-error.ts";
 export * from "./manifest.ts";
 export * from "./messages/followup.ts";
 export * from "./messages/lvi-reply.ts";

@@ -223,7 +223,7 @@ describe("what is made for others", () => {
     const file = join(app.stateFolder, "client.ts");
     await writeFile(file, generateClient(app.manifest()));
     const { createClient } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
-      createClient(options: object): Readonly<Record<string, (args?: unknown) => Promise<unknown>>>;
+      readonly createClient: (options: object) => Readonly<Record<string, (args?: unknown) => Promise<unknown>>>;
     };
     const client = createClient({ baseUrl: app.url, headers: await as("finn") });
     expect(await client["sign"]!({ page: "client", text: "typed", tags: ["a"] })).toBe(1);

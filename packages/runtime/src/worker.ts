@@ -40,7 +40,7 @@ export interface WorkerParts {
 }
 
 export interface RadicalWorker {
-  fetch(request: Request, env: Env, context: Context): Promise<Response>;
+  readonly fetch: (request: Request, env: Env, context: Context) => Promise<Response>;
 }
 
 export interface RadicalOptions<Bindings> {
@@ -72,7 +72,7 @@ export interface Radical<Bindings> {
   /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
   (env: Bindings, context?: Context): { readonly call: Call };
   /** Answers `/api/<handler>`. */
-  fetch(request: Request, env: Bindings, context: Context): Promise<Response>;
+  readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }
 
 /** What the requests of an isolate share. None of it belongs to a request. */

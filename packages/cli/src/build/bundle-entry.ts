@@ -30,9 +30,12 @@ export const createRadical = bindRadical({ manifest, f, rw });
 
 const boundRuntime: Plugin = {
   name: WORKER_MODULE,
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^radical:worker$/ }, ({ path }) => ({ path, namespace: WORKER_MODULE }));
-    onLoad({ filter: /.*/, namespace: WORKER_MODULE }, () => ({ contents: BOUND_RUNTIME, resolveDir: OWN_FOLDER }));
+  setup(bundle) {
+    bundle.onResolve({ filter: /^radical:worker$/ }, ({ path }) => ({ path, namespace: WORKER_MODULE }));
+    bundle.onLoad({ filter: /.*/, namespace: WORKER_MODULE }, () => ({
+      contents: BOUND_RUNTIME,
+      resolveDir: OWN_FOLDER,
+    }));
   },
 };
 

@@ -64,17 +64,17 @@ type Arguments<T> = Record<string, never> extends T
 
 export interface Calls {
   /** Calls a handler; gives its result, or throws a {@link CallError}. */
-  call<Name extends keyof Handlers>(
+  readonly call: <Name extends keyof Handlers>(
     handler: Name,
     ...rest: Arguments<Handlers[Name]["arguments"]>
-  ): Promise<Handlers[Name]["result"]>;
+  ) => Promise<Handlers[Name]["result"]>;
 }
 
 export interface Radical<Bindings = unknown> {
   /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
   (env: Bindings, context?: Context): Calls;
   /** Answers \`/api/<handler>\`. */
-  fetch(request: Request, env: Bindings, context: Context): Promise<Response>;
+  readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }
 
 /** The handlers of this application at a location. */

@@ -49,7 +49,7 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
 }
 
 /** Relative to the project: where editors and `tsc` find the types of `radical:worker`. */
-export const WORKER_TYPES_FILE = ".radical/worker.d.ts";
+const WORKER_TYPES_FILE = ".radical/worker.d.ts";
 
 /** Writes the types for the application's own Worker, if it has one and they have changed. Throws what the file system does. */
 export async function writeWorkerTypes({ root }: Project, { workerTypes }: AppBuild): Promise<void> {

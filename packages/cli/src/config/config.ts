@@ -161,7 +161,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     const wanted = assets["notFound"] ?? notFound;
     const known = NOT_FOUND.find((candidate) => candidate === wanted);
     if (known === undefined)
-      wrong("assets.notFound", `one of ${NOT_FOUND.map((name) => `"${name}"`).join(", ")}`, wanted);
+      wrong("assets.notFound", `one of ${NOT_FOUND.map((word) => `"${word}"`).join(", ")}`, wanted);
     else notFound = known;
     const paths = assets["workerFirst"] ?? [];
     if (!Array.isArray(paths) || !paths.every((path) => typeof path === "string" && /^!?\//.test(path)))

@@ -115,9 +115,9 @@ async function handle(options: Surroundings, request: IncomingMessage, response:
   const tookMs = performance.now() - startedAtMs;
   metrics.requested(route.kind, answer.status, tookMs);
   if (log.writes("debug")) {
-    const { method, url: path, headers } = request;
+    const { method, url: path } = request;
     // The location's line of the same trace names handler and execution.
-    const trace = traceContextOf(headers["traceparent"]?.toString() ?? null, null)?.traceId;
+    const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
     log.debug("request", { method, path, status: answer.status, ms: tookMs, trace });
   }
 }

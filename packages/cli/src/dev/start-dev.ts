@@ -304,17 +304,20 @@ async function startAll(
 
   rebuild = async (changed) => {
     const startedAtMs = performance.now();
-    const outcome = await build(changed);
-    if (outcome.app !== null && !isServed(outcome.app, current)) {
-      await register(server.address(), outcome.app);
-      app = current = outcome.app;
-      await edge.reload(await workerFiles(current, options.testHooks));
-      const { module } = current.manifest;
-      onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
-      void record.update();
+    try {
+      const outcome = await build(changed);
+      if (outcome.app !== null && !isServed(outcome.app, current)) {
+        await register(server.address(), outcome.app);
+        app = current = outcome.app;
+        await edge.reload(await workerFiles(current, options.testHooks));
+        const { module } = current.manifest;
+        onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
+        void record.update();
+      }
+      return outcome;
+    } finally {
+      await edge.setNotice(noticeOf(state));
     }
-    await edge.setNotice(noticeOf(state));
-    return outcome;
   };
   if (options.watch === true && watcher === null) watch(first);
 

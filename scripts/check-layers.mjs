@@ -24,7 +24,7 @@ const LAYERS = {
   protocol: { workspace: [], tests: [], libraries: [], pure: true },
   sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
   "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
-  analyzer: { workspace: ["protocol"], tests: ["sdk", "wasm-host", "command-line"], libraries: ["assemblyscript"] },
+  analyzer: { workspace: ["protocol", "wasm-host"], tests: ["sdk", "command-line"], libraries: ["assemblyscript"] },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
   "lvi-server": { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
   cli: {

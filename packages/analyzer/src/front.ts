@@ -33,6 +33,8 @@ export interface FrontEnd {
   readonly facts: Facts;
   readonly handlers: readonly HandlerDeclaration[];
   readonly tables: readonly TableDeclaration[];
+  /** Whether all that a read/write-set function keeps is to be explained, or only what is expensive. */
+  readonly explain: boolean;
 }
 
 /** One access of a handler. */

@@ -43,6 +43,8 @@ export interface BuildInput {
   readonly stdlib: ReadonlyMap<string, string>;
   /** Default true; without, the build is several times faster and its modules slower. */
   readonly optimize?: boolean;
+  /** Default false: the explanations are those of what is expensive, and the analysis is faster. */
+  readonly explain?: boolean;
 }
 
 /** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
@@ -151,7 +153,7 @@ export function buildWith(
   );
   if (hasErrors()) return failed();
 
-  const derived = derive(slicer, resolved, { sources: input.sources, ...declarations(schema, directions) }, schema);
+  const derived = derive(slicer, resolved, frontEnd(input, schema, directions), schema);
   const known = new Map([
     ...nearStorageAccesses(resolved, input.sources, schema, directions),
     ...givenAccesses(request, input.sources, schema, directions),
@@ -278,11 +280,14 @@ function refused(handler: HandlerSchema, words: string, { steps, ...known }: Kno
 }
 
 /** What the slicer gets to see: no handlers whose sets come from elsewhere. */
-function declarations(
+function frontEnd(
+  { sources, explain = false }: BuildInput,
   schema: Schema,
   { given, nearStorage, refused: transformations }: Directions,
-): Pick<FrontEnd, "handlers" | "tables"> {
+): Omit<FrontEnd, "program" | "facts"> {
   return {
+    sources,
+    explain,
     handlers: schema.handlers
       .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
       .map(({ name, declaredIn, declaration }) => ({

@@ -100,7 +100,6 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
     sources: new Map([...sources, [ENTRY_FILE, loadingEntry(paths)]]),
     grafts: merged(exports),
     runtime: "stub",
-    countsRounds: true,
     optimizeLevel: base.optimizeLevel === 0 ? 0 : 3,
   };
   const loaded = loadProgram(request);

@@ -1,6 +1,6 @@
-/** `radical dev` as a process: saves, signals, what is left behind. */
-import { createServer } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+/** `radical dev` as a process: saves, faults, signals, what is left behind. */
+import { createServer, type Server } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type RadicalDev,
   type TemporaryProject,
@@ -10,6 +10,7 @@ import {
   radical,
   radicalDev,
   spawnRadical,
+  startDev,
 } from "./radical-process.ts";
 
 const SOON = { timeout: 60_000, interval: 30 };
@@ -18,8 +19,47 @@ function greeting(word: string): string {
   return `export function greet(name: string): string {\n  return "${word} " + name;\n}\n`;
 }
 
+const COUNTER = `import { Table } from "@radical/sdk";
+
+export class Counter {
+  count: i32 = 0;
+}
+const counters = new Table<Counter>("counters");
+
+export function increment(): i32 {
+  const found = counters.get("one");
+  const counter = found == null ? new Counter() : found;
+  counter.count++;
+  counters.put("one", counter);
+  return counter.count;
+}
+
+export function read(): i32 {
+  const found = counters.get("one");
+  return found == null ? 0 : found.count;
+}
+`;
+
+interface Answer {
+  readonly status: number;
+  readonly result: unknown;
+  readonly path: string | null;
+  readonly headers: Headers;
+}
+
+/** A call without arguments. */
+async function call(url: string, handler: string, location?: string, key?: string): Promise<Answer> {
+  const headers = {
+    ...(location === undefined ? {} : { "x-radical-location": location }),
+    ...(key === undefined ? {} : { "idempotency-key": key }),
+  };
+  const response = await fetch(`${url}/api/${handler}`, { method: "POST", body: "{}", headers });
+  const { result } = (await response.json()) as { readonly result: unknown };
+  return { status: response.status, result, path: response.headers.get("x-radical-path"), headers: response.headers };
+}
+
 let project: TemporaryProject;
-const running: RadicalDev[] = [];
+const running: Pick<RadicalDev, "child" | "closed">[] = [];
 
 beforeEach(async () => {
   project = await createProject({
@@ -62,7 +102,15 @@ test("a save is served in place; one with an error is told with a code frame whi
       errors: 1,
       diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
     });
-  expect(await greet(url)).toBe("good morning ada");
+  const warned = await fetch(`${url}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
+  expect(await warned.json()).toEqual({ result: "good morning ada" });
+  expect(warned.headers.get("x-radical-build-error")).toBe("1 error; GET /__radical/build");
+  expect(await (await fetch(`${url}/__radical/build`)).json()).toMatchObject({
+    kind: "failed",
+    words: "1 error",
+    serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+    frames: [expect.stringContaining("handlers/greet.ts:2")],
+  });
 
   // A file that is new, in a folder that is new.
   await project.write("handlers/lib/words.ts", 'export const WORD = "good night";\n');
@@ -73,6 +121,7 @@ test("a save is served in place; one with an error is told with a code frame whi
   await expect.poll(() => greet(url), SOON).toBe("good night ada");
   await project.write("handlers/lib/words.ts", 'export const WORD = "sleep well";\n');
   await expect.poll(() => greet(url), SOON).toBe("sleep well ada");
+  expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s to its group, as Ctrl-C sends it, ends every process", async (signal) => {
@@ -106,8 +155,10 @@ test("one request is one line: handler, location, path and where the time went",
   });
 });
 
-test("killed outright, it leaves processes that the next start ends; data and key are kept", async () => {
+test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
+  await project.write("handlers/greet.ts", COUNTER);
   const { child, closed, url } = await start();
+  expect(await call(url, "increment")).toMatchObject({ status: 200, result: 1 });
   const children = await descendantsOf(child.pid ?? 0);
   child.kill("SIGKILL");
   running.pop();
@@ -116,7 +167,15 @@ test("killed outright, it leaves processes that the next start ends; data and ke
   const next = await start(["--port", new URL(url).port]);
   await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
   await closed;
-  expect(await greet(next.url)).toBe("hello ada");
+  expect(await call(next.url, "increment")).toMatchObject({ status: 200, result: 2 });
+  next.child.kill("SIGTERM");
+  await next.closed;
+
+  const last = await start(["--reset"]);
+  expect(last.events.find(({ event }) => event === "reset")).toMatchObject({
+    deleted: expect.arrayContaining([".radical/cache", ".radical/data.sqlite"]) as unknown,
+  });
+  expect(await call(last.url, "increment")).toMatchObject({ status: 200, result: 1 });
 });
 
 test("a second one in the same project is refused, and the first one runs on", async () => {
@@ -128,22 +187,155 @@ test("a second one in the same project is refused, and the first one runs on", a
   expect(await greet(url)).toBe("hello ada");
 });
 
-test("a port in use is said with the way out, before anything is started", async () => {
+/** Listens on a port that nobody else can have. */
+async function occupyPort(): Promise<{ readonly server: Server; readonly port: number }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
+}
+
+test("a port that was asked for and is in use is said with the way out, before anything is started", async () => {
+  const { server, port } = await occupyPort();
   const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", String(port)]);
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`port ${port} is in use\\n.*--port \\d+`));
   server.close();
 });
 
-test("handlers with errors at the start: code frame, exit code 1", async () => {
+test("handlers with errors at the start: code frame, and exit code 1 if nobody watches", async () => {
   await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
-  const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0"]);
+  const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0", "--no-watch"]);
   expect(code).toBe(1);
   expect(stdout).toContain("handlers/greet.ts:2");
+});
+
+test("with errors at the start every answer tells them, until it builds; a configured port in use is not taken", async () => {
+  const { server, port } = await occupyPort();
+  await project.write("radical.config.ts", `export default { name: "greetings", dev: { port: ${port} } };\n`);
+  await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
+  const starting = startDev(project.folder, []);
+  running.push(starting);
+  const url = (): string => {
+    const waiting = starting.events.find(({ event }) => event === "waiting_for_build");
+    return waiting?.event === "waiting_for_build" ? waiting.url : "";
+  };
+  await expect.poll(url, SOON).not.toBe("");
+  server.close();
+  expect(starting.events).toContainEqual({ event: "port_taken", wanted: port, port: Number(new URL(url()).port) });
+  const answer = await fetch(`${url()}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({
+    error: { code: "build_failed" },
+    diagnostics: [{ primary: { file: "handlers/greet.ts", line: 2 } }],
+  });
+  await project.write("handlers/greet.ts", greeting("hello"));
+  expect(await starting.serving).toBe(url());
+  expect(await greet(url())).toBe("hello ada");
+});
+
+describe("faults, switched while it runs", () => {
+  let counters: TemporaryProject;
+  let dev: RadicalDev;
+  /** As many as were answered with a result. */
+  let count = 0;
+
+  beforeAll(async () => {
+    counters = await createProject({
+      "radical.config.ts": 'export default { name: "counters", dev: { locations: { A: 0, B: 0 } } };\n',
+      "handlers/counter.ts": COUNTER,
+    });
+    dev = await radicalDev(counters.folder);
+  });
+  afterAll(async () => {
+    dev.child.kill("SIGTERM");
+    await dev.closed;
+    await counters.remove();
+  });
+
+  const faults = async (change?: unknown, status = 200): Promise<unknown> => {
+    const response = await fetch(`${dev.url}/__radical/faults`, {
+      method: change === undefined ? "GET" : "POST",
+      ...(change === undefined
+        ? {}
+        : { body: JSON.stringify(change), headers: { "content-type": "application/json" } }),
+    });
+    expect(response.status).toBe(status);
+    return response.json();
+  };
+  const increment = async (location: string, key?: string): Promise<Answer> => {
+    const answer = await call(dev.url, "increment", location, key);
+    if (answer.status === 200) expect(answer.result).toBe(++count);
+    return answer;
+  };
+  const read = (location: string): Promise<Answer> => call(dev.url, "read", location);
+
+  test("the primary is down: 503 with Retry-After at every location; up again, nothing is lost", async () => {
+    expect(await increment("A")).toMatchObject({ status: 200 });
+    expect(await faults({ primaryDown: true })).toEqual({ primaryDown: true, partitioned: [], dropFollowups: false });
+    for (const answer of await Promise.all([read("A"), read("B")])) {
+      expect(answer.status).toBe(503);
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect(await faults({ primaryDown: false })).toMatchObject({ primaryDown: false });
+    expect(await read("B")).toMatchObject({ status: 200, result: count });
+    expect(await increment("A")).toMatchObject({ status: 200 });
+  });
+
+  test("a location is cut off: it can't answer while others go on; healed, what it has sent happens once", async () => {
+    await faults({ partitioned: ["A"] });
+    const key = crypto.randomUUID();
+    let answered = false;
+    const cutOff = call(dev.url, "increment", "A", key).finally(() => (answered = true));
+    for (let i = 0; i < 3; i++) expect(await increment("B")).toMatchObject({ status: 200 });
+    expect(answered).toBe(false);
+    expect(await faults({ partitioned: [] })).toMatchObject({ partitioned: [] });
+    const first = await cutOff;
+    const again = await call(dev.url, "increment", "A", key);
+    count++;
+    expect(again).toMatchObject({ status: 200, result: count });
+    if (first.status === 200) expect(first.result).toBe(count);
+    expect(await read("B")).toMatchObject({ status: 200, result: count });
+  });
+
+  test("followups are dropped: the primary runs the handler in their place, and nobody sees a difference", async () => {
+    await faults({ dropFollowups: true });
+    for (let i = 0; i < 4; i++) expect(await increment(i % 2 === 0 ? "A" : "B")).toMatchObject({ status: 200 });
+    expect(await read("A")).toMatchObject({ status: 200, result: count });
+    expect(await read("B")).toMatchObject({ status: 200, result: count });
+    await faults({ dropFollowups: false });
+  });
+
+  test("a cache is wiped: the primary runs what misses it, and fills it again", async () => {
+    await read("A");
+    expect(await read("A")).toMatchObject({ path: "speculative", result: count });
+    await faults({ wipeCaches: ["A"] });
+    expect(await read("A")).toMatchObject({ status: 200, path: "near-storage", result: count });
+    expect(await read("A")).toMatchObject({ status: 200, path: "speculative", result: count });
+    // In its storage still.
+    expect(await read("B")).toMatchObject({ status: 200, path: "speculative", result: count });
+  });
+
+  test("the LVI server is killed: it is started again with what it had promised", async () => {
+    const pids = (): readonly unknown[] =>
+      dev.events.flatMap((event) => (event.event === "server_started" ? [event.pid] : []));
+    expect(pids()).toHaveLength(1);
+    await faults({ dropFollowups: true });
+    expect(await increment("A")).toMatchObject({ status: 200 });
+    await faults({ killServer: true, dropFollowups: false });
+    expect(new Set(pids()).size).toBe(2);
+    expect(await read("B")).toMatchObject({ status: 200, result: count });
+    expect(await increment("B")).toMatchObject({ status: 200 });
+  });
+
+  test("what can't be switched is said; pages of the web can't switch anything", async () => {
+    expect(await faults({ partitioned: ["C"] }, 400)).toMatchObject({
+      error: { code: "invalid_faults", message: expect.stringContaining("A, B") as unknown },
+    });
+    const simple = await fetch(`${dev.url}/__radical/faults`, { method: "POST", body: '{"primaryDown": true}' });
+    expect(simple.status).toBe(415);
+    expect(await faults()).toEqual({ primaryDown: false, partitioned: [], dropFollowups: false });
+  });
 });
 
 test("a signal during the start calls it off", async () => {

@@ -54,14 +54,24 @@ const OF_ANOTHER_SERVER = { RADICAL_KEYS_FILE: "/nowhere", RADICAL_STORAGE: "dyn
 
 /** Starts `radical dev --json` in a process group of its own; resolves when it serves. */
 export async function radicalDev(project: string, args: readonly string[] = []): Promise<RadicalDev> {
-  const child = spawnRadical(["dev", "--project", project, "--port", "0", "--json", ...args], {
+  const { serving, ...dev } = startDev(project, ["--port", "0", ...args]);
+  return { ...dev, url: await serving };
+}
+
+export interface StartingDev extends Omit<RadicalDev, "url"> {
+  /** Resolves with the URL; rejects if it ends before. */
+  readonly serving: Promise<string>;
+}
+
+export function startDev(project: string, args: readonly string[]): StartingDev {
+  const child = spawnRadical(["dev", "--project", project, "--json", ...args], {
     detached: true,
     env: OF_ANOTHER_SERVER,
   });
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const events: DevEvent[] = [];
   let output = "";
-  const url = await new Promise<string>((resolve, reject) => {
+  const serving = new Promise<string>((resolve, reject) => {
     child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
     if (child.stdout !== null) {
       createInterface(child.stdout).on("line", (line) => {
@@ -73,7 +83,9 @@ export async function radicalDev(project: string, args: readonly string[] = []):
     }
     void closed.then((code) => reject(new Error(`radical dev ended with ${code}:\n${output}`)));
   });
-  return { child, url, events, closed };
+  // Told to whoever waits for it.
+  serving.catch(() => undefined);
+  return { child, serving, events, closed };
 }
 
 /** Ids of the processes below this one that live, itself not included. */

@@ -3,14 +3,16 @@
  * published, the WebAssembly is one literal of 13 million characters in a module's text: reading and decoding that is
  * most of what loading the compiler takes. Part of the build.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { runInNewContext } from "node:vm";
 
 const PUBLISHED = createRequire(createRequire(import.meta.url).resolve("assemblyscript/package.json"));
 const START = "`\\0asm";
 
-const text = readFileSync(PUBLISHED.resolve("binaryen"), "utf8");
+const published = PUBLISHED.resolve("binaryen");
+const text = readFileSync(published, "utf8");
 const start = text.indexOf(START);
 const end = endOfTemplate(text, start);
 // A function of a short name decodes it: the low byte of each character.
@@ -23,6 +25,7 @@ if (!WebAssembly.validate(wasm)) throw new Error("binaryen encodes its WebAssemb
 
 const folder = new URL("../dist/binaryen/", import.meta.url);
 mkdirSync(folder, { recursive: true });
+copyFileSync(join(dirname(published), "LICENSE"), new URL("LICENSE", folder));
 writeFileSync(new URL("binaryen.wasm", folder), wasm);
 writeFileSync(
   new URL("index.js", folder),

@@ -1,7 +1,13 @@
 /** A module for tests: handlers written against the raw host functions, compiled once. Values and arguments are tiny. */
 import asc from "assemblyscript/asc";
-import { DEFAULT_LIMITS, encodeModuleContent, type ModuleContent, type ModuleHash } from "@radical/protocol";
-import { moduleHash } from "@radical/wasm-host";
+import {
+  DEFAULT_LIMITS,
+  MAX_LIMITS,
+  encodeModuleContent,
+  type ModuleContent,
+  type ModuleHash,
+} from "@radical/protocol";
+import { metered, moduleHash } from "@radical/wasm-host";
 
 const IMPORTS = `
 @external("radical", "args_size") declare function args_size(): i32;
@@ -117,7 +123,8 @@ async function build(): Promise<TestModule> {
     ]),
   ) as ModuleContent["plans"];
   const content = {
-    limits: DEFAULT_LIMITS,
+    // What never ends is ended by a limit of the server.
+    limits: { ...DEFAULT_LIMITS, fuel: MAX_LIMITS.fuel },
     plans,
     wasm: await compile(HANDLERS),
     rwWasm: await compile(READ_WRITE_SETS),
@@ -134,6 +141,8 @@ async function compile(source: string): Promise<Uint8Array> {
       "module.wasm",
       "--runtime",
       "stub",
+      "--exportStart",
+      "_start",
       "--maximumMemory",
       String(DEFAULT_LIMITS.memoryPages),
     ],
@@ -146,5 +155,5 @@ async function compile(source: string): Promise<Uint8Array> {
     },
   );
   if (error !== null || wasm === null) throw new Error(stderr.toString());
-  return wasm;
+  return metered(wasm);
 }

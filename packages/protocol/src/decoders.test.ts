@@ -331,7 +331,14 @@ describe.each(DECODERS)("$name", (decoder) => {
 
 test("a module lists each handler once, in order, whatever its name", () => {
   const module = (...names: string[]): Uint8Array => {
-    const writer = new CborWriter().array(6).integer(2).integer(1024).integer(10_000).map(names.length);
+    const writer = new CborWriter()
+      .array(8)
+      .integer(3)
+      .integer(1024)
+      .integer(10_000)
+      .integer(1)
+      .integer(1)
+      .map(names.length);
     for (const name of names) writer.text(name).text("near-storage");
     return writer.bytes(Uint8Array.of(1)).bytes(Uint8Array.of(2)).finish();
   };

@@ -7,7 +7,7 @@
  */
 
 /** Version of the boundary between handlers and hosts. It is part of the module hash. */
-export const ABI_VERSION = 2;
+export const ABI_VERSION = 3;
 
 /** Most bytes that the values written by one execution may take together, and most bytes of its result. */
 export const MAX_WRITTEN_BYTES = 4 * 1024 * 1024;
@@ -16,17 +16,24 @@ export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 export const MAX_VALUE_BYTES = 384 * 1024;
 
 /**
- * Most rounds that all loops of one run of a read/write-set function make together. Its loops are copies of the handler's,
- * but it runs on items that are not there, or not any more, and then one of them might go on for ever. A handler that
- * makes more takes so long that running it near storage costs nothing.
+ * Fuel of one run of a read/write-set function. Its loops are copies of the handler's, but it runs on items that are not
+ * there, or not any more, and then one of them might go on for ever. A handler that needs more takes so long that running
+ * it near storage costs nothing.
  */
-export const MAX_ROUNDS = 50_000_000;
+export const READ_WRITE_SET_FUEL = 500_000_000;
 
-/**
- * Export that sets every global that can change to its initial value; the build adds it. With it a host may run an
- * instance again, once its memory is what it was.
- */
-export const RESET_EXPORT = "__radical_reset";
+/** Exports that the build adds to each program, for the host: what counts is in the program itself. */
+export const METER_EXPORTS = {
+  /**
+   * `(fuel: f64, stackBytes: i32)`: what a run may use, and every other global that can change as it was at first. With
+   * it a host may run an instance again, once its memory is what it was.
+   */
+  begin: "__radical_begin",
+  /** `() → f64`: the fuel that is left; negative if it has run out. */
+  fuel: "__radical_fuel",
+  /** `() → i32`: the bytes of stack that are left; negative if calls were nested too deeply. */
+  stack: "__radical_stack",
+} as const;
 
 /** Import namespace of every host function below. */
 export const HOST_NAMESPACE = "radical";
@@ -76,8 +83,6 @@ export const HOST_FUNCTIONS = {
   touch_unwritten: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** Records a write whose value the read/write-set function does not know. */
   will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
-  /** Ends the run: its loops made more than `MAX_ROUNDS` rounds. Does not return. */
-  too_many_rounds: { parameters: [], result: null, program: "read-write-set" },
 } as const satisfies Record<string, HostFunction>;
 
 export type HostFunctionName = keyof typeof HOST_FUNCTIONS;

@@ -1,4 +1,5 @@
 export * from "./arguments.ts";
+export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, MalformedError, TooLargeError, type CborKind } from "./cbor.ts";
 export { contentHash, isContentHash, type ContentHash } from "./content-hash.ts";
 export * from "./environment.ts";

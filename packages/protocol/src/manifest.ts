@@ -1,6 +1,7 @@
 /**
  * The manifest: what `radical build` writes beside the two WebAssembly files and a location's Worker is made with.
  */
+import type { CacheChoice } from "./cache-choice.ts";
 import type { ModuleHash } from "./ids.ts";
 import type { HandlerPlan, Limits } from "./module-content.ts";
 import type { Parameter, RecordTypes, ValueType } from "./value-type.ts";
@@ -23,6 +24,7 @@ export interface Manifest {
   readonly application: string;
   readonly module: ModuleHash;
   readonly limits: Limits;
+  readonly cache: CacheChoice;
   readonly handlers: Readonly<Record<string, HandlerManifest>>;
   readonly records: RecordTypes;
   /** Record type by table name. */

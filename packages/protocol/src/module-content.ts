@@ -27,9 +27,21 @@ export interface Limits {
   readonly memoryPages: number;
   /** Most items that one execution may access. */
   readonly accesses: number;
+  /** What one execution of a handler may compute: about the number of WebAssembly instructions. */
+  readonly fuel: number;
+  /** How deep calls may be nested: the bytes that their frames take, by the build's estimate. */
+  readonly stackBytes: number;
 }
 
-export const DEFAULT_LIMITS: Limits = { memoryPages: 1024, accesses: 10_000 };
+/** Most of each that a module may have. */
+export const MAX_LIMITS: Limits = { memoryPages: 65_536, accesses: 1_000_000, fuel: 1e12, stackBytes: 384 * 1024 };
+
+export const DEFAULT_LIMITS: Limits = {
+  memoryPages: 1024,
+  accesses: 10_000,
+  fuel: 10_000_000_000,
+  stackBytes: MAX_LIMITS.stackBytes,
+};
 
 export interface ModuleContent {
   readonly limits: Limits;
@@ -46,10 +58,12 @@ export function encodeModuleContent(content: ModuleContent): Uint8Array {
   const writer = new CborWriter();
   const names = Object.keys(content.plans).toSorted();
   writer
-    .array(6)
+    .array(8)
     .integer(ABI_VERSION)
     .integer(content.limits.memoryPages)
     .integer(content.limits.accesses)
+    .integer(content.limits.fuel)
+    .integer(content.limits.stackBytes)
     .map(names.length);
   for (const name of names) writer.text(name).text(content.plans[name]!);
   writer.bytes(content.wasm).bytes(content.rwWasm);
@@ -59,10 +73,16 @@ export function encodeModuleContent(content: ModuleContent): Uint8Array {
 /** Throws a MalformedError, also for a module of another ABI version. */
 export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
   const reader = new CborReader(bytes);
-  if (reader.array() !== 6) throw new MalformedError("malformed module");
+  if (reader.array() !== 8) throw new MalformedError("malformed module");
   const abi = reader.integer();
   if (abi !== ABI_VERSION) throw new MalformedError(`module of ABI version ${abi}, this is ${ABI_VERSION}`);
-  const limits = { memoryPages: reader.integerIn(1, 65_536), accesses: reader.integerIn(1, 1_000_000) };
+  const limit = (name: keyof Limits): number => reader.integerIn(1, MAX_LIMITS[name]);
+  const limits = {
+    memoryPages: limit("memoryPages"),
+    accesses: limit("accesses"),
+    fuel: limit("fuel"),
+    stackBytes: limit("stackBytes"),
+  };
   const plans: [name: string, plan: HandlerPlan][] = [];
   for (let i = reader.map(); i > 0; i--) {
     const name = reader.text();

@@ -17,6 +17,7 @@ export const TRAP_CODES = [
   "unreachable",
   "memory_out_of_bounds",
   "out_of_memory",
+  "out_of_fuel",
   "integer_divide_by_zero",
   "integer_overflow",
   "stack_overflow",
@@ -26,9 +27,9 @@ export const TRAP_CODES = [
 
 export type TrapCode = (typeof TRAP_CODES)[number];
 
-/** Whether a trap says that a host's resources ran out, which another program or another host may meet elsewhere. */
+/** Whether a trap says that a limit of the run was met, which another program meets elsewhere. */
 export function isExhaustion(code: TrapCode): boolean {
-  return code === "out_of_memory" || code === "stack_overflow" || code === "unreachable";
+  return code === "out_of_memory" || code === "out_of_fuel" || code === "stack_overflow" || code === "unreachable";
 }
 
 const RESULT = 0;

@@ -3,8 +3,19 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type LviReply, type LviRequest, NO_COMMIT, commitId, unitId } from "@radical/protocol";
+import {
+  type CommitId,
+  DEFAULT_CACHE,
+  type LviReply,
+  type LviRequest,
+  type UnitId,
+  commitId,
+  entryOf,
+  unitId,
+  NO_COMMIT,
+} from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";
 import { Location, type LocationOptions } from "./location.ts";
 import { TestPrimary } from "./primary.ts";
@@ -198,7 +209,9 @@ describe("the path of an execution", () => {
 
   test("a Durable Object that fails leaves the memory of the isolate", async () => {
     const location = await start();
-    await (await location.cache()).run("DROP TABLE totals_1");
+    await (
+      await location.cache()
+    ).run("CREATE TRIGGER broken BEFORE INSERT ON entries_2 BEGIN SELECT RAISE(FAIL, 'broken by the test'); END");
     await call(location, "append", { key: "memory", text: "x" });
     expect(await call(location, "append", { key: "memory", text: "x" })).toMatchObject({
       result: "xx",
@@ -410,35 +423,42 @@ describe("the same request again", () => {
 
 describe("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
-  const objectOnly = { RADICAL_MEMORY_CACHE_BYTES: "1" };
+  const objectOnly = { cache: { ...DEFAULT_CACHE, memoryBytes: 0 } };
 
-  test.each([
-    ["wiped", "DELETE FROM entries_1"],
-    ["corrupt", "UPDATE entries_1 SET value = x'617a'"],
-    ["of another application", "UPDATE entries_1 SET application = 'another'"],
-    ["from the past", "UPDATE entries_1 SET commit_id = '00000001-000000000000'"],
-    ["from the future", "UPDATE entries_1 SET commit_id = 'ffffffff-000000000000'"],
+  /** Under another commit id, with the seal that it would have. */
+  const stamped = (id: CommitId) => (unit: UnitId) => {
+    const { version } = entryOf(id, stored("a"));
+    return `UPDATE entries_2 SET commit_id = '${id}', seal = '${sealOf("fixture", unit, version)}'`;
+  };
+
+  test.each<[string, (unit: UnitId) => string]>([
+    ["wiped", () => "DELETE FROM entries_2"],
+    ["corrupt", () => "UPDATE entries_2 SET value = x'617a'"],
+    ["of another application", () => "UPDATE entries_2 SET application = 'another'"],
+    ["of another version than its seal", () => "UPDATE entries_2 SET commit_id = 'ffffffff-000000000000'"],
+    ["from the past", stamped(commitId(1, 0))],
+    ["from the future", stamped(commitId(0xffffffff, 0))],
   ])("%s: the answer is right, and the cache is repaired", async (name, damage) => {
     const key = `damaged-${name.replaceAll(" ", "-")}`;
     primary.put(note(key), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key });
     expect(await call(location, "read", { key })).toMatchObject({ result: "a", path: "speculative" });
-    await (await location.cache()).run(damage);
+    await (await location.cache()).run(damage(note(key)));
     expect(await call(location, "append", { key, text: "b" })).toMatchObject({ result: "ab", path: "near-storage" });
     expect(await call(location, "append", { key, text: "c" })).toMatchObject({ result: "abc", path: "speculative" });
   });
 
   test("rolled back to an older state", async () => {
     primary.put(note("rolled"), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key: "rolled" });
     const cache = await location.cache();
-    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_1");
+    await cache.run("CREATE TABLE backup AS SELECT * FROM entries_2");
     await call(location, "append", { key: "rolled", text: "b" });
     await primary.happened("followup");
-    await cache.run("DELETE FROM entries_1");
-    await cache.run("INSERT INTO entries_1 SELECT * FROM backup");
+    await cache.run("DELETE FROM entries_2");
+    await cache.run("INSERT INTO entries_2 SELECT * FROM backup");
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "near-storage" });
     expect(await call(location, "read", { key: "rolled" })).toMatchObject({ result: "ab", path: "speculative" });
   });
@@ -458,7 +478,7 @@ describe("the cache is never trusted", () => {
 
   test("a broken object costs latency only", async () => {
     primary.put(note("broken"), stored("a"));
-    const location = await start({ vars: objectOnly });
+    const location = await start({ manifest: objectOnly });
     await call(location, "read", { key: "broken" });
     await (await location.cache()).breakDown().catch(() => undefined);
     expect(await call(location, "read", { key: "broken" })).toMatchObject({ status: 200, result: "a" });

@@ -20,6 +20,7 @@ const ENTRY = `
 
   export class RadicalCache extends Base {
     run(sql) { return this.ctx.storage.sql.exec(sql).toArray(); }
+    size() { return this.ctx.storage.sql.databaseSize; }
     breakDown() { this.ctx.abort("broken by the test"); }
   }
 
@@ -66,6 +67,8 @@ export interface LocationOptions {
 
 export interface CacheDoor {
   run(sql: string): Promise<Record<string, unknown>[]>;
+  /** Bytes of its database. */
+  size(): Promise<number>;
   breakDown(): Promise<void>;
 }
 
@@ -113,6 +116,7 @@ export class Location {
               ...options.vars,
             },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
+            kvNamespaces: ["RADICAL_CACHE_KV"],
           },
         ],
       }),

@@ -1,25 +1,29 @@
 /** The variables and bindings of a location's Worker, checked once per isolate. */
 import { RadicalError } from "@radical/protocol";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
-import { DEFAULT_MEMORY_CACHE_BYTES } from "./cache/memory-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
 import { fromHex } from "./hex.ts";
 import type { PrimaryKey } from "./lvi/primary.ts";
 
-export interface Env {
+/** What the cache that the build chose needs to be bound. */
+export interface CacheBindings {
+  /** `durable-object`: the class {@link RadicalCache}. */
+  readonly RADICAL_CACHE?: CacheNamespace;
+  /** `kv`: a namespace that nothing else uses. */
+  readonly RADICAL_CACHE_KV?: KVNamespace;
+}
+
+export interface Env extends CacheBindings {
   /** Origin of the LVI server. */
   readonly RADICAL_PRIMARY_URL: string;
   readonly RADICAL_KEY_ID: string;
   /** The deployment's key in hex; a secret. */
   readonly RADICAL_KEY: string;
   readonly RADICAL_LOCATION: string;
-  /** The Durable Object class {@link RadicalCache}; without it there is only the isolate's memory. */
-  readonly RADICAL_CACHE?: CacheNamespace;
   /** "1": every execution runs near storage. The central baseline. */
   readonly RADICAL_NEAR_STORAGE_ONLY?: string;
   /** Most bytes of a request's body; 1 MiB if not set. */
   readonly RADICAL_MAX_BODY_BYTES?: string;
-  readonly RADICAL_MEMORY_CACHE_BYTES?: string;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;
@@ -31,7 +35,6 @@ export interface Settings {
   readonly location: string;
   readonly nearStorageOnly: boolean;
   readonly maxBodyBytes: number;
-  readonly memoryCacheBytes: number;
   readonly bounds: ExecutionBounds;
 }
 
@@ -52,11 +55,6 @@ export function readSettings(env: Env): Settings {
     location: env.RADICAL_LOCATION,
     nearStorageOnly: env.RADICAL_NEAR_STORAGE_ONLY === "1",
     maxBodyBytes: positive("RADICAL_MAX_BODY_BYTES", env.RADICAL_MAX_BODY_BYTES, DEFAULT_MAX_BODY_BYTES),
-    memoryCacheBytes: positive(
-      "RADICAL_MEMORY_CACHE_BYTES",
-      env.RADICAL_MEMORY_CACHE_BYTES,
-      DEFAULT_MEMORY_CACHE_BYTES,
-    ),
     bounds: {
       ...DEFAULT_BOUNDS,
       attemptMs: positive("RADICAL_ATTEMPT_MS", env.RADICAL_ATTEMPT_MS, DEFAULT_BOUNDS.attemptMs),
@@ -70,6 +68,15 @@ function positive(name: string, text: string | undefined, fallback: number): num
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value <= 0) throw wrong(name, "a positive whole number");
   return value;
+}
+
+/** Throws an `internal_error` that names the binding. */
+export function missingBinding(name: keyof CacheBindings, expected: string): never {
+  throw new RadicalError(
+    "internal_error",
+    `the location is not configured: ${name} must be bound to ${expected}`,
+    `bind ${name} for this Worker, or choose another cache in radical.config.ts`,
+  );
 }
 
 function wrong(name: string, expected: string): RadicalError {

@@ -4,10 +4,7 @@
 import type { ExecutionId, Manifest } from "@radical/protocol";
 import { SEED_BYTES } from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
-import type { Cache } from "./cache/cache.ts";
-import { DurableObjectCache } from "./cache/durable-object-cache.ts";
-import { MemoryCache } from "./cache/memory-cache.ts";
-import { TieredCache } from "./cache/tiered-cache.ts";
+import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
 import { Experience } from "./core/experience.ts";
@@ -38,7 +35,7 @@ export interface RadicalWorker {
 /** What the requests of an isolate share. None of it belongs to a request. */
 interface Isolate {
   readonly settings: Settings;
-  readonly memory: MemoryCache;
+  readonly cache: RequestCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
   readonly experience: Experience;
@@ -54,7 +51,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
     const settings = readSettings(env);
     return {
       settings,
-      memory: new MemoryCache(settings.memoryCacheBytes),
+      cache: openCache(manifest.cache, { application: manifest.application, location: settings.location }, env),
       primary: new Primary(settings.primaryUrl, settings.key),
       lane: new SpeculationLane(),
       experience: new Experience(),
@@ -71,7 +68,7 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
           const exchange = new Exchange(manifest, module, log);
           try {
             isolate ??= openIsolate(env);
-            await exchange.serve(request, env, isolate, responding.resolve);
+            await exchange.serve(request, isolate, responding.resolve);
           } catch (error) {
             responding.resolve(exchange.fail(error, isolate?.settings.location ?? "unknown"));
           }
@@ -98,8 +95,8 @@ class Exchange {
   }
 
   /** Responds as soon as the execution is answered; settles when nothing is left to do. */
-  async serve(request: Request, env: Env, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
-    const { settings, primary, lane, experience, failpoint } = isolate;
+  async serve(request: Request, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
+    const { settings, cache, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
     const handler = (this.#handler = route(request, this.#manifest));
     const { executionId, retained } = await identityOf(request.headers);
@@ -126,7 +123,7 @@ class Exchange {
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: this.#cache(env, isolate),
+      cache: cache((error) => this.#warn("warn", "cache_failed", location, describe(error))),
       primary,
       lane,
       failpoint,
@@ -148,17 +145,6 @@ class Exchange {
     const reply = replyOfError(error);
     if (reply.code === "internal_error") this.#warn("error", "internal_error", location, describe(error));
     return this.#respond(reply, null, location);
-  }
-
-  #cache(env: Env, { memory, settings: { location } }: Isolate): Cache {
-    if (env.RADICAL_CACHE === undefined) return memory;
-    const object = new DurableObjectCache({
-      namespace: env.RADICAL_CACHE,
-      application: this.#manifest.application,
-      location,
-      onError: (error) => this.#warn("warn", "cache_failed", location, describe(error)),
-    });
-    return new TieredCache(memory, object);
   }
 
   #respond(reply: Reply, answer: Answer | null, location: string): Response {

@@ -66,7 +66,3 @@ export declare function touch_unwritten(table: string, key: string): void;
 // @ts-ignore: decorator
 @external("radical", "will_write")
 export declare function will_write(table: string, key: string): void;
-
-// @ts-ignore: decorator
-@external("radical", "too_many_rounds")
-export declare function too_many_rounds(): void;

@@ -451,7 +451,7 @@ function runProgram({ handler, args, environment, module }: Invocation, storage:
   const outcome = outcomeOf(ended, `${result}|${seen.join(",")}`);
   const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value }));
   sorted.sort((a, b) => (a.unit < b.unit ? -1 : 1));
-  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [] };
+  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel: 0 };
 }
 
 function outcomeOf(ended: { readonly kind: "abort" | "trap"; readonly code: string } | null, told: string): Outcome {

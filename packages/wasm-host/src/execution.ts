@@ -7,7 +7,6 @@ import {
   isTooDeep,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
-  MAX_ROUNDS,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
@@ -42,18 +41,15 @@ export interface Items<Stop> {
   write(unit: UnitId, run: Execution<Stop>): void;
 }
 
-/** How a run ended: by itself, or because `stop` was called. */
+/** How a run ended: by itself, with the fuel that it has used, or because `stop` was called. */
 export type Ending<Stop> =
-  | { readonly kind: "ended"; readonly outcome: Outcome }
+  | { readonly kind: "ended"; readonly outcome: Outcome; readonly fuel: number }
   | { readonly kind: "stopped"; readonly stop: Stop };
 
 /** Name of the export that runs module-level code, called before the handler. */
 const START = "_start";
 
-/**
- * Accesses of the same items count too, so that a read/write-set function in an endless loop ends: this many
- * times the limit.
- */
+/** Accesses of the same items count too: this many times the limit. */
 const REPEATED_ACCESSES = 16;
 
 /** An encoded null: the result of a handler that returns nothing. */
@@ -83,7 +79,8 @@ export class Execution<Stop> implements HostCalls {
   /** What `take` copies. */
   #held: Uint8Array | null = null;
   #result: Uint8Array | null = null;
-  #ending: Ending<Stop> | null = null;
+  #ending: { readonly kind: "ended"; readonly outcome: Outcome } | Extract<Ending<Stop>, { kind: "stopped" }> | null =
+    null;
 
   constructor(invocation: Invocation, limits: Limits, items: Items<Stop>) {
     this.#invocation = invocation;
@@ -94,25 +91,30 @@ export class Execution<Stop> implements HostCalls {
 
   /**
    * Runs the invocation's handler. Null if the module has no such function. Throws only what is not the handler's doing:
-   * the engine's errors for a module that can't be instantiated, and whatever the items throw.
+   * the engine's errors for a module that can't be instantiated, or for its own lack of stack or memory, and whatever the
+   * items throw.
    */
   run(module: CompiledModule): Ending<Stop> | null {
-    const guest = Guest.enter(module, this);
+    const guest = Guest.enter(module, this, this.#limits);
     this.#guest = guest;
+    let fuel = 0;
     try {
       const handler = guest.function(this.#invocation.handler);
       if (handler === null) return null;
       guest.function(START)?.();
       handler();
     } catch (error) {
-      if (this.#ending !== null) return this.#ending;
-      const trap = trapOf(error);
-      if (trap === null) throw error;
-      return { kind: "ended", outcome: { kind: "trap", ...trap } };
+      if (this.#ending === null) {
+        const trap = trapOf(error, guest);
+        if (trap === null) throw error;
+        this.#ending = { kind: "ended", outcome: { kind: "trap", ...trap } };
+      }
     } finally {
+      fuel = this.#limits.fuel - Math.max(0, guest.fuel);
       guest.leave();
     }
-    return { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
+    this.#ending ??= { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
+    return this.#ending.kind === "stopped" ? this.#ending : { ...this.#ending, fuel };
   }
 
   /** Ends the run. */
@@ -210,10 +212,6 @@ export class Execution<Stop> implements HostCalls {
 
   will_write(table: number, key: number): void {
     this.#items.write(this.#access(table, key), this);
-  }
-
-  too_many_rounds(): never {
-    return this.#trap("unreachable", `its loops made more than ${MAX_ROUNDS} rounds`);
   }
 
   assertionFailed(message: number, file: number, line: number, column: number): never {

@@ -5,14 +5,19 @@
  * instance costs more than most read/write-set functions, so one that is as good as new is kept for each module. The
  * state of an instance is its globals, its memory and its tables:
  *
- * - globals: the build adds a function that sets every global that can change to its initial value (`RESET`). A module
- *   without it is instantiated anew each time;
+ * - globals: the build adds a function that sets every global that can change to its initial value (`METER_EXPORTS`);
  * - memory: all of it is overwritten with what it was before any code had run. One that has grown is not used again;
  * - tables: nothing that AssemblyScript emits changes one, and handlers are refused the builtins that could.
  *
  * The module-level code then runs again, as it may use the time, draws and items of the execution.
  */
-import { ASSEMBLYSCRIPT_ABORT, HOST_NAMESPACE, RESET_EXPORT, type HostFunctionName } from "@radical/protocol";
+import {
+  ASSEMBLYSCRIPT_ABORT,
+  HOST_NAMESPACE,
+  METER_EXPORTS,
+  type HostFunctionName,
+  type Limits,
+} from "@radical/protocol";
 import { Instance, type CompiledModule, type Memory } from "./web-assembly.ts";
 
 /** The host functions as an instance calls them; operands of kind `string` and `pointer` are addresses. */
@@ -33,7 +38,6 @@ export interface HostCalls {
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
-  too_many_rounds(): void;
   /** AssemblyScript's own import. */
   assertionFailed(message: number, file: number, line: number, column: number): void;
 }
@@ -60,7 +64,7 @@ export class Guest {
   readonly #instance: Instance;
   readonly #memory: Memory;
   readonly #initial: InitialMemory;
-  readonly #reset: (() => void) | null;
+  readonly #meter: Meter;
   readonly #service: Service;
   /** Views of the memory; empty once it has grown. */
   #bytes = new Uint8Array();
@@ -72,12 +76,13 @@ export class Guest {
   readonly #known = Array.from<KnownUnit | undefined>({ length: KNOWN_UNITS });
 
   /** An instance in its initial state, for one execution. Throws the engine's error if there can't be one. */
-  static enter(module: CompiledModule, calls: HostCalls): Guest {
+  static enter(module: CompiledModule, calls: HostCalls, { fuel, stackBytes }: Allowance): Guest {
     let guest = idle.get(module);
     // It is not there for a run within this one.
     if (guest === undefined) guest = new Guest(module);
     else idle.delete(module);
     guest.#service.calls = calls;
+    guest.#meter.begin(fuel, stackBytes);
     return guest;
   }
 
@@ -86,7 +91,7 @@ export class Guest {
     this.#service = { calls: null };
     this.#instance = new Instance(module, importsOf(this.#service));
     this.#memory = this.#instance.memory;
-    this.#reset = this.#instance.function(RESET_EXPORT);
+    this.#meter = meterOf(this.#instance);
     let initial = initialMemories.get(module);
     if (initial === undefined) initialMemories.set(module, (initial = initialMemory(this.#memory)));
     this.#initial = initial;
@@ -97,16 +102,24 @@ export class Guest {
     return this.#instance.function(name);
   }
 
+  /** The fuel that is left; negative if it has run out. */
+  get fuel(): number {
+    return this.#meter.fuel();
+  }
+
+  /** The bytes of stack that are left; negative if calls were nested too deeply. */
+  get stack(): number {
+    return this.#meter.stack();
+  }
+
   /** Ends the execution: its state is overwritten, or the instance given up. */
   leave(): void {
     this.#service.calls = null;
-    if (this.#reset === null) return;
     const memory = this.#allBytes();
     const { size, image } = this.#initial;
     if (memory.length !== size) return;
     memory.fill(0, image.length);
     memory.set(image);
-    this.#reset();
     idle.set(this.#module, this);
   }
 
@@ -253,6 +266,25 @@ function initialMemory(memory: Memory | undefined): InitialMemory {
   return { size: bytes.length, image: bytes.slice(0, used) };
 }
 
+/** What a run may use. */
+export type Allowance = Pick<Limits, "fuel" | "stackBytes">;
+
+interface Meter {
+  begin(fuel: number, stackBytes: number): void;
+  fuel(): number;
+  stack(): number;
+}
+
+function meterOf(instance: Instance): Meter {
+  const { begin, fuel, stack } = METER_EXPORTS;
+  const exported = (name: string): never => {
+    const found = instance.function(name);
+    if (found === null) throw new Error(`the program lacks ${name}: it was not metered`);
+    return found as never;
+  };
+  return { begin: exported(begin), fuel: exported(fuel), stack: exported(stack) };
+}
+
 type HostFunction = (...operands: never[]) => unknown;
 
 function importsOf(service: Service): Readonly<Record<string, Readonly<Record<string, HostFunction>>>> {
@@ -274,7 +306,6 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),
-    too_many_rounds: () => service.calls!.too_many_rounds(),
   };
   const assertionFailed = (message: number, file: number, line: number, column: number): void =>
     service.calls!.assertionFailed(message, file, line, column);

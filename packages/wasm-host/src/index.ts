@@ -1,4 +1,5 @@
 export type { Invocation } from "./execution.ts";
+export { metered } from "./metering/meter.ts";
 export { compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
 export {
   deriveAccessSet,

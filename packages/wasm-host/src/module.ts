@@ -8,6 +8,7 @@ import {
   encodeModuleContent,
   HOST_FUNCTIONS,
   HOST_NAMESPACE,
+  METER_EXPORTS,
   type Limits,
   hasReadWriteSetFunction,
   type ModuleContent,
@@ -42,7 +43,7 @@ export function compileModule(content: ModuleContent): HandlerModule {
 
 /**
  * Why a module can't be run although it is valid WebAssembly, or null: an import that the host does not have, or a
- * handler or memory that is not there.
+ * handler, memory or counter that is not there.
  */
 export function faultOf(module: HandlerModule, plans: ModuleContent["plans"]): string | null {
   const handlers = Object.keys(plans);
@@ -67,5 +68,7 @@ function faultOfProgram(noun: string, program: CompiledModule, functions: readon
   const exports = new Map(exportsOf(program).map(({ name, kind }) => [name, kind]));
   const missing = functions.find((name) => exports.get(name) !== "function");
   if (missing !== undefined) return `${noun} lack the function ${missing}`;
-  return functions.length === 0 || exports.get("memory") === "memory" ? null : `${noun} export no memory`;
+  if (functions.length === 0) return null;
+  if (Object.values(METER_EXPORTS).some((name) => exports.get(name) !== "function")) return `${noun} are not metered`;
+  return exports.get("memory") === "memory" ? null : `${noun} export no memory`;
 }

@@ -162,6 +162,7 @@ describe("host functions", () => {
       outcome: { kind: "result", value: Uint8Array.of(9) },
       reads: ["t/a"],
       writes: [],
+      fuel: expect.any(Number) as unknown,
     });
     expect(run("exists", { "t/b": 1 })).toMatchObject({
       outcome: { value: Uint8Array.of(1) },
@@ -176,6 +177,7 @@ describe("host functions", () => {
       outcome: { kind: "result", value: Uint8Array.of(6) },
       reads: [],
       writes: [{ unit: "t/new", value: Uint8Array.of(6) }],
+      fuel: expect.any(Number) as unknown,
     });
   });
 
@@ -204,6 +206,7 @@ describe("host functions", () => {
       outcome: { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" },
       reads: [],
       writes: [],
+      fuel: expect.any(Number) as unknown,
     });
     expect(outcomeOf(run("badStatus"))).toEqual({
       kind: "trap",

@@ -3,7 +3,14 @@
  * handler access?), the handler under a declared set, and the handler in record mode, which is both at once. The edge
  * and the primary use the same.
  */
-import { isExhaustion, type Entry, type Outcome, type UnitId, type Write } from "@radical/protocol";
+import {
+  isExhaustion,
+  READ_WRITE_SET_FUEL,
+  type Entry,
+  type Outcome,
+  type UnitId,
+  type Write,
+} from "@radical/protocol";
 import { Execution, type Ending, type Invocation, type Items } from "./execution.ts";
 import type { HandlerModule } from "./module.ts";
 
@@ -39,6 +46,8 @@ export interface CompletedRun {
   readonly reads: readonly UnitId[];
   /** Sorted by unit, the last write of each; none after an abort or a trap. */
   readonly writes: readonly Write[];
+  /** What it has used of the fuel of its module's limits. */
+  readonly fuel: number;
 }
 
 export type HandlerRun =
@@ -85,14 +94,14 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     touchUnwritten: (unit) => void (writes.has(unit) || reads.add(unit)),
     write: (unit) => void writes.add(unit),
   };
-  const execution = new Execution(invocation, module.limits, items);
+  const execution = new Execution(invocation, { ...module.limits, fuel: READ_WRITE_SET_FUEL }, items);
   const ending = execution.run(module.rw);
   if (ending === null)
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
   if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
     // Where f^rw fails an assertion, f ends too, having accessed the same units. But the two need different amounts of
-    // memory and stack; and an access that no store takes may be one of those that f^rw says beyond f's, while f goes on.
+    // fuel, memory and stack; and an access that no store takes may be one of those that f^rw says beyond f's, while f goes on.
     const { code, message } = ending.outcome;
     if (isExhaustion(code) || code === "invalid_access")
       return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
@@ -136,7 +145,7 @@ export function recordHandler(
   };
   const execution = new Execution(invocation, module.limits, items);
   const ending = runOf(module, invocation, execution);
-  const run = ending.kind === "stopped" ? null : completed(ending.outcome, reads, execution.writes);
+  const run = ending.kind === "stopped" ? null : completed(ending, reads, execution.writes);
   return { set: { reads, writes }, missing: [...missing], run };
 }
 
@@ -169,7 +178,7 @@ export function runHandler(
   };
   const execution = new Execution(invocation, module.limits, items);
   const ending = runOf(module, invocation, execution);
-  return ending.kind === "stopped" ? ending.stop : completed(ending.outcome, reads, execution.writes);
+  return ending.kind === "stopped" ? ending.stop : completed(ending, reads, execution.writes);
 }
 
 function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: Execution<Stop>): Ending<Stop> {
@@ -179,12 +188,12 @@ function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: 
 }
 
 function completed(
-  outcome: Outcome,
+  { outcome, fuel }: Extract<Ending<never>, { kind: "ended" }>,
   reads: ReadonlySet<UnitId>,
   writes: ReadonlyMap<UnitId, Uint8Array | null>,
 ): CompletedRun {
   const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted((a, b) =>
     a.unit < b.unit ? -1 : 1,
   );
-  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [] };
+  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel };
 }

@@ -3,6 +3,7 @@
  * has the same outcome.
  */
 import type { TrapCode } from "@radical/protocol";
+import { HOST_OUT_OF_MEMORY } from "./metering/function-body.ts";
 import { isRuntimeError } from "./web-assembly.ts";
 
 export interface Trap {
@@ -14,8 +15,8 @@ export interface Trap {
 const MAX_MESSAGE = 4096;
 
 /**
- * What engines say. AssemblyScript reaches `unreachable` only when memory can't grow: its assertions call the host,
- * and handlers are refused the `unreachable` builtin.
+ * What engines say, except of limits. AssemblyScript reaches `unreachable` only when memory can't grow: its assertions
+ * call the host, and handlers are refused the `unreachable` builtin.
  */
 const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string])[] = [
   // "table index is out of bounds" is no access to memory.
@@ -26,23 +27,29 @@ const TRAPS: readonly (readonly [words: RegExp, code: TrapCode, message: string]
   [/unrepresentable|overflow/i, "integer_overflow", "integer overflow"],
 ];
 
-/** The trap that an error thrown by a running module stands for; null if it is no trap but a mistake of the host. */
-export function trapOf(error: unknown): Trap | null {
-  // Engines report exhaustion of their own stack as RangeError or InternalError.
-  if (error instanceof Error && /call stack|too much recursion/i.test(error.message)) {
-    return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
-  }
-  if (!isRuntimeError(error)) return null;
-  const known = TRAPS.find(([words]) => words.test(error.message));
-  return known === undefined
-    ? { code: "unreachable", message: "the handler stopped" }
-    : { code: known[1], message: known[2] };
+/** What a program's own counters say. */
+export interface Counters {
+  readonly fuel: number;
+  readonly stack: number;
 }
+
+/**
+ * The trap that an error thrown by a running module stands for; null if it is no trap but the host's doing: a mistake, its
+ * stack, or its memory, none of which another host would meet.
+ */
+export function trapOf(error: unknown, { fuel, stack }: Counters): Trap | null {
+  if (!isRuntimeError(error) || fuel === HOST_OUT_OF_MEMORY) return null;
+  if (fuel < 0) return { code: "out_of_fuel", message: "the handler used up its fuel" };
+  if (stack < 0) return STACK_OVERFLOW;
+  const known = TRAPS.find(([words]) => words.test(error.message));
+  return known === undefined ? null : { code: known[1], message: known[2] };
+}
+
+const STACK_OVERFLOW: Trap = { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
 
 /** The trap for a call of AssemblyScript's own `abort`: a failed assertion or a `throw`. */
 export function assertionTrap(message: string, file: string, line: number, column: number): Trap {
-  if (message === "stack overflow")
-    return { code: "stack_overflow", message: "the handler's calls are nested too deeply" };
+  if (message === "stack overflow") return STACK_OVERFLOW;
   if (message === "Allocation too large") return { code: "out_of_memory", message: "the handler used up its memory" };
   const place = file === "" ? "" : ` (${file}:${line}:${column})`;
   return { code: "assertion_failed", message: `${tidy(message === "" ? "assertion failed" : message)}${place}` };

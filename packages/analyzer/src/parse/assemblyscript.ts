@@ -33,8 +33,6 @@ const enums = as as unknown as {
   readonly ReportMode: EnumObject<typeof as.ReportMode>;
   readonly Runtime: EnumObject<typeof as.Runtime>;
   readonly Target: EnumObject<typeof as.Target>;
-  readonly BinaryOp: EnumObject<typeof as.BinaryOp>;
-  readonly UnaryOp: EnumObject<typeof as.UnaryOp>;
 };
 
 export const NodeKind = enums.NodeKind;
@@ -63,9 +61,5 @@ export const Runtime = enums.Runtime;
 export type Runtime = as.Runtime;
 export const Target = enums.Target;
 export type Target = as.Target;
-export const BinaryOp = enums.BinaryOp;
-export type BinaryOp = as.BinaryOp;
-export const UnaryOp = enums.UnaryOp;
-export type UnaryOp = as.UnaryOp;
 
 export { as, binaryen };

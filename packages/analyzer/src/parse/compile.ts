@@ -1,6 +1,7 @@
 /**
  * Drives the AssemblyScript compiler from memory: sources in, WebAssembly bytes and messages out.
  */
+import { metered } from "@radical/wasm-host";
 import { spanOf } from "../diagnostics/diagnostic.ts";
 import {
   as,
@@ -16,8 +17,6 @@ import {
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
-import { addReset } from "./reset.ts";
-import { countRounds } from "./rounds.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
@@ -48,8 +47,6 @@ export interface CompileRequest {
   readonly stdlib: ReadonlyMap<string, string>;
   readonly grafts?: readonly Graft[];
   readonly runtime: "incremental" | "stub";
-  /** Whether too many rounds of its loops end a run; default false. */
-  readonly countsRounds?: boolean;
   /** Default true; a program that is only looked at needs none. */
   readonly shadowStack?: boolean;
   /** 0 to 3, as in `asc -O…`. */
@@ -117,7 +114,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
 
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
-  return compileWith(loaded, (program) => new RadicalCompiler(program, loaded.request.countsRounds));
+  return compileWith(loaded, (program) => new RadicalCompiler(program));
 }
 
 /** The same with a compiler that does more. */
@@ -155,15 +152,13 @@ export class CompiledModule {
     this.#optimizeLevel = optimizeLevel;
   }
 
-  /** Its WebAssembly, optimized; the module is dropped. */
+  /** Its WebAssembly, optimized, then metered; the module is dropped. */
   emit(): Uint8Array {
     const module = this.#module;
     if (module === null) throw new Error("the module was dropped");
     try {
       if (this.#optimizeLevel > 0) as.optimize(module, this.#optimizeLevel, 0, false, false);
-      const wrapped = binaryen.wrapModule(as.getBinaryenModuleRef(module));
-      addReset(wrapped);
-      return wrapped.emitBinary();
+      return metered(binaryen.wrapModule(as.getBinaryenModuleRef(module)).emitBinary());
     } finally {
       this.drop();
     }
@@ -216,9 +211,8 @@ export class RadicalCompiler extends as.Compiler {
   /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
 
-  constructor(program: as.Program, countsRounds = false) {
+  constructor(program: as.Program) {
     super(program);
-    if (countsRounds) countRounds(this.module, () => this.#callOf(`${SDK_LIBRARY}/host/too_many_rounds`, []));
     // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
@@ -337,14 +331,9 @@ export class RadicalCompiler extends as.Compiler {
 
   /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
   #draw(name: string, node: as.Node): as.ExpressionRef {
-    return this.#callOf(name, [this.ensureStaticString(this.#place(node))], node);
-  }
-
-  /** A call of one of the SDK's functions, which is compiled if need be. */
-  #callOf(name: string, operands: as.ExpressionRef[], node?: as.Node): as.ExpressionRef {
     const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
     const instance = this.resolver.resolveFunction(prototype, null)!;
-    return super.makeCallDirect(instance, operands, node ?? prototype.declaration);
+    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
   }
 
   /** Where the developer wrote a node, also one that was copied into generated code. */

@@ -11,6 +11,7 @@ export interface Subject {
   readonly handler: Pick<HandlerDeclaration, "name" | "file" | "refused">;
   readonly program: Program;
   readonly sources: readonly SourceFile[];
+  readonly explain: boolean;
 }
 
 interface Derivation {
@@ -40,6 +41,7 @@ export class Derivations {
 function isLike(left: Subject, right: Subject): boolean {
   return (
     left.handler.file === right.handler.file &&
+    left.explain === right.explain &&
     left.handler.refused.size === right.handler.refused.size &&
     [...left.handler.refused].every((kind) => right.handler.refused.has(kind)) &&
     new Likeness(left.sources, right.sources).same(left.program, right.program)

@@ -3,19 +3,18 @@
  * phases in order.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic, SourceFile } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
-import type { Program } from "../lower/ir.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import type { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
 import { accessPatterns, type AccessPatterns } from "./access-patterns.ts";
-import { Derivations } from "./derivations.ts";
+import { Derivations, type Subject } from "./derivations.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 import { instanceOf, knownAccesses } from "./known-accesses.ts";
 import { expenseDiagnostic } from "./explain.ts";
@@ -30,10 +29,11 @@ export function deriveReadWriteSets(front: FrontEnd, derivations = new Derivatio
 }
 
 function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
-  const { program, facts, sources } = front;
+  const { program, facts, sources, explain } = front;
   try {
     const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
-    return derivations.of({ handler, program: lowered, sources }, () => sliced(handler, lowered, sources));
+    const subject = { handler, program: lowered, sources, explain };
+    return derivations.of(subject, () => sliced(handler, subject));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const found = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
@@ -43,11 +43,11 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
   }
 }
 
-function sliced(handler: HandlerDeclaration, lowered: Program, sources: readonly SourceFile[]): Derived {
+function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain }: Subject): Derived {
   verifyProgram(lowered, "lowered");
   const pointsTo = new PointsTo(lowered);
   const keys = new KeyPatterns(lowered, pointsTo.reached, sources);
-  const { plain, transformed } = sliceProgram(lowered, pointsTo, handler.refused);
+  const { plain, transformed } = sliceProgram(lowered, pointsTo, { refused: handler.refused, explain });
   verifySlice(lowered, plain.residual, plain.relevance);
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));

@@ -26,12 +26,6 @@ type Node = Expression | Statement | Location | FunctionDeclaration;
 
 const LONGEST_CHAIN = 16;
 
-/** Asked of a program whose functions have the bodies that the slice was made of. */
-export function explain(functions: Iterable<FunctionDeclaration>, inferred: Inferred, costs: CostModel): Explanation[] {
-  const explainer = new Explainer(functions, inferred);
-  return [...explainer.expenses(costs), ...explainer.recursions(costs), ...explainer.reads(), ...explainer.lines()];
-}
-
 /** What the developer is told of the expensive parts. */
 export function expenseDiagnostic(handler: string, { what, span, chain }: Explanation): Diagnostic {
   return diagnostic("expensive_read_write_set", {
@@ -42,7 +36,8 @@ export function expenseDiagnostic(handler: string, { what, span, chain }: Explan
   });
 }
 
-class Explainer {
+/** Asked of a program whose functions have the bodies that the slice was made of. */
+export class Explainer {
   private readonly functions: readonly FunctionDeclaration[];
   private readonly inferred: Inferred;
   /** The function of each `return`. */
@@ -56,6 +51,10 @@ class Explainer {
       walkStatements(declaration.body, (statement) => {
         if (statement.kind === "return") this.owners.set(statement, declaration);
       });
+  }
+
+  everything(costs: CostModel): Explanation[] {
+    return [...this.expenses(costs), ...this.recursions(costs), ...this.reads(), ...this.lines()];
   }
 
   /** The innermost loops, and calls of the library with callbacks, that are expensive. */

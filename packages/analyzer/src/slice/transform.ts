@@ -24,7 +24,7 @@ import type { PointsTo } from "../infer/points-to.ts";
 import { computeRelevance, type Relevance } from "../infer/relevance.ts";
 import { abortsIn, Abandoning, stopsInside, type Abandoned, type Branch, type Option } from "./abandon.ts";
 import { Copier } from "./copy.ts";
-import { explain } from "./explain.ts";
+import { Explainer } from "./explain.ts";
 import { buildResidual, type Residual } from "./residual.ts";
 import { Separation } from "./separate.ts";
 import { brokenRuleOfWidening, rankingsIn, widenedWrites, type Widened } from "./widening.ts";
@@ -45,8 +45,15 @@ export interface Slices {
   readonly transformed: Slice | null;
 }
 
-export function sliceProgram(program: Program, pointsTo: PointsTo, refused: ReadonlySet<TransformationKind>): Slices {
-  return new Slicing(program, pointsTo, refused).run();
+export interface SliceOptions {
+  /** Transformations that the developer does not want. */
+  readonly refused: ReadonlySet<TransformationKind>;
+  /** Whether all that is kept is to be explained, or only what is expensive. */
+  readonly explain: boolean;
+}
+
+export function sliceProgram(program: Program, pointsTo: PointsTo, options: SliceOptions): Slices {
+  return new Slicing(program, pointsTo, options).run();
 }
 
 type Bodies = ReadonlyMap<FunctionDeclaration, readonly Statement[]>;
@@ -62,16 +69,16 @@ interface Attempt extends Omit<Slice, "transformations" | "explanations"> {
 class Slicing {
   private readonly program: Program;
   private readonly pointsTo: PointsTo;
-  private readonly refused: ReadonlySet<TransformationKind>;
+  private readonly options: SliceOptions;
   private readonly originals: Bodies;
   /** With conditions taken apart. */
   private separated: Bodies;
   private recursive: ReadonlySet<FunctionDeclaration> = new Set();
 
-  constructor(program: Program, pointsTo: PointsTo, refused: ReadonlySet<TransformationKind>) {
+  constructor(program: Program, pointsTo: PointsTo, options: SliceOptions) {
     this.program = program;
     this.pointsTo = pointsTo;
-    this.refused = refused;
+    this.options = options;
     this.originals = new Map(Array.from(pointsTo.reached, (declaration) => [declaration, declaration.body]));
     this.separated = this.originals;
   }
@@ -131,7 +138,9 @@ class Slicing {
   /** Of the program as it stands. */
   private explained(relevance: Relevance): Explanation[] {
     const { pointsTo } = this;
-    return explain(pointsTo.reached, { relevance, pointsTo }, new CostModel(pointsTo.reached, COMPUTED));
+    const explainer = new Explainer(pointsTo.reached, { relevance, pointsTo });
+    const costs = new CostModel(pointsTo.reached, COMPUTED);
+    return this.options.explain ? explainer.everything(costs) : explainer.expenses(costs);
   }
 
   /** The branches that may be given up, judged by their looks. */
@@ -158,7 +167,8 @@ class Slicing {
 
   /** The slice that takes those of the options that are right. Null: it can't be built. */
   private attempt(options: ReadonlySet<Option>): Attempt | null {
-    const { program, pointsTo, recursive, refused } = this;
+    const { program, pointsTo, recursive } = this;
+    const { refused } = this.options;
     for (let remaining = options; ;) {
       const rewriting = new Abandoning(remaining, pointsTo.copied.bind(pointsTo));
       const bodies = new Map(

@@ -487,7 +487,7 @@ describe("ranked candidates are all accessed", () => {
 
 describe("what is kept is explained", () => {
   const built = (source: string): BuildResult =>
-    buildWith({ ...buildInput({ "handlers/h.ts": HEAD + source }), optimize: false }, slicer);
+    buildWith({ ...buildInput({ "handlers/h.ts": HEAD + source }), optimize: false, explain: true }, slicer);
   const LINES = HEAD.split("\n").length - 1;
 
   test("an expensive loop, up to the access whose key needs it", () => {
@@ -567,6 +567,16 @@ export function h(all: string[]): void {
         "function visit(n: i32): void { if (n > 0) { A.get(n.toString()); visit(n - 1); } }\nexport function h(n: i32): void { visit(n); }",
       ),
     ).toEqual([]);
+  });
+
+  test("unless asked, only what is expensive", () => {
+    const source = `export function h(a: string): void { A.get(slow(a).toString()); B.get(A.get(a)!.s); }`;
+    const told = (explain: boolean): string[] =>
+      buildWith({ ...buildInput({ "handlers/h.ts": HEAD + source }), optimize: false, explain }, slicer)
+        .handlers[0]!.explanations.map(({ kind }) => kind)
+        .filter((kind, index, all) => all.indexOf(kind) === index);
+    expect(told(true)).toEqual(["expense", "read", "line"]);
+    expect(told(false)).toEqual(["expense"]);
   });
 
   test("every line that is kept, and no other, with what hangs on it", () => {

@@ -33,6 +33,7 @@ async function serve(): Promise<void> {
       manifest: JSON.stringify(
         input.failpoint === null ? manifest : { ...manifest, testHooks: { failpoint: input.failpoint } },
       ),
+      cache: manifest.cache.kind,
     },
   );
   process.stdout.write(`${JSON.stringify({ event: "listening", url: edge.url })}\n`);

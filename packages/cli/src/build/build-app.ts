@@ -2,6 +2,7 @@
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
 import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
+import type { ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { generateClient } from "./client.ts";
@@ -31,6 +32,8 @@ export interface BuildOutcome {
 export interface BuildOptions {
   /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Default false; whether all that the read/write-set functions keep is to be explained. */
+  readonly explain?: boolean;
   /** Called with all that is known before there is WebAssembly, unless there are errors. */
   readonly onAnalyzed?: (analysis: AnalysisReport) => void;
 }
@@ -39,17 +42,17 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
     discoverSources(root, config.handlers),
     bundleAppWorker(),
   ]);
-  const report = await compiler.compile({ sources, handlerFiles, optimize }, onAnalyzed);
+  const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
   if (!report.ok) return { app: null, report, folders };
 
   const content = contentOf(report);
-  const manifest = manifestOf(config.name, report, content);
+  const manifest = manifestOf(config, report, content);
   const app: AppBuild = {
     manifest,
     content,
@@ -104,19 +107,20 @@ function contentOf(report: BuildResult): ModuleContent {
   return { limits: DEFAULT_LIMITS, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
-function manifestOf(application: string, report: BuildResult, content: ModuleContent): Manifest {
+function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {
   return {
     format: 1,
-    application,
+    application: name,
     module: moduleHash(content),
     limits: content.limits,
+    cache,
     handlers: Object.fromEntries(
-      report.handlers.map(({ name, parameters, result, readOnly, file, line }) => [
-        name,
-        { parameters, result, plan: content.plans[name] ?? "near-storage", readOnly, file, line },
+      report.handlers.map(({ name: handler, parameters, result, readOnly, file, line }) => [
+        handler,
+        { parameters, result, plan: content.plans[handler] ?? "near-storage", readOnly, file, line },
       ]),
     ),
     records: report.records,
-    tables: Object.fromEntries(report.tables.map(({ name, type }) => [name, type])),
+    tables: Object.fromEntries(report.tables.map((table) => [table.name, table.type])),
   };
 }

@@ -42,19 +42,31 @@ export async function bundleOwnWorker(name: string): Promise<string> {
 }
 
 let appWorker: Promise<string> | null = null;
+let devWorker: Promise<string> | null = null;
 
 /** The Worker of an application: a location's runtime around its module. It is the same for all. */
 export function bundleAppWorker(): Promise<string> {
-  appWorker ??= bundleWorker({
+  return (appWorker ??= bundleEntry("", "createWorker({ manifest, f, rw })"));
+}
+
+/** The same for `radical dev`: its module can be replaced while it runs. */
+export function bundleDevWorker(): Promise<string> {
+  return (devWorker ??= bundleEntry(
+    `import { replaceable } from "../dev/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";`,
+    "replaceable(createWorker, { manifest, f, rw })",
+  ));
+}
+
+function bundleEntry(imports: string, worker: string): Promise<string> {
+  return bundleWorker({
     path: fileURLToPath(import.meta.url),
     contents: `import { RadicalCache, createWorker } from "@radical/runtime";
 import f from "./module.wasm";
 import rw from "./module.rw.wasm";
 import manifest from "./manifest.json";
-
+${imports}
 export { RadicalCache };
-export default createWorker({ manifest, f, rw });
+export default ${worker};
 `,
   });
-  return appWorker;
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import type { Manifest, ModuleHash } from "@radical/protocol";
+import { DEFAULT_LIMITS, type Manifest, type ModuleHash } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
@@ -15,7 +15,8 @@ const MANIFEST: Manifest = {
   format: 1,
   application: "social",
   module: "0".repeat(64) as ModuleHash,
-  limits: { memoryPages: 1024, accesses: 10_000 },
+  limits: DEFAULT_LIMITS,
+  cache: { kind: "memory", memoryBytes: 0 },
   tables: {},
   records: {
     Post: {

@@ -28,7 +28,7 @@ export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   readonly colours: boolean;
 }
 
-export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize">;
+export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize" | "explain">;
 
 export type CompileAnswer =
   | { readonly kind: "analyzed"; readonly analysis: AnalysisReport }

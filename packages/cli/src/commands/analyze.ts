@@ -58,7 +58,8 @@ async function analyze(wanted: string | undefined, options: AnalyzeOptions): Pro
   const project = await loadProject(options.project);
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const outcome = await progress.during("Analyzing", buildApp(project, compiler, { optimize: false }));
+    const explain = options.explain === true || options.json === true;
+    const outcome = await progress.during("Analyzing", buildApp(project, compiler, { optimize: false, explain }));
     const handlers = outcome.report.handlers.filter(({ name }) => wanted === undefined || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);

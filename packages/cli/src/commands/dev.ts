@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
-import { parseLocations, parsePort } from "../config/config.ts";
+import { parseCommonDistance, parseLocations, parsePort, withCommonDistance } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
+import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
 import { devLine } from "../terminal/dev-lines.ts";
-import { createTerminal } from "../terminal/terminal.ts";
+import { type Terminal, createTerminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
 
 const HELP = `
@@ -15,11 +16,19 @@ Starts the LVI server with its storage (SQLite in .radical/, kept between runs) 
 cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
 The round trips are simulated between each location and the LVI server; requests to the port itself are not delayed.
 
+A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. Instead of ±
+there is +-. What is lost is sent again, as by TCP.
+
+Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.
+
 Examples:
   $ radical dev
-  $ radical dev --port 3000
-  $ radical dev --locations VA=7,JP=146
-  $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'`;
+  $ radical dev --port 3000 --reset      # with no data
+  $ radical dev --locations VA=7,JP=146±20/1%
+  $ radical dev --jitter 5 --loss 0.5
+  $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'
+  $ curl localhost:8787/__radical/faults --json '{"partitioned": ["JP"]}'
+  $ curl localhost:8787/__radical/build`;
 
 const PARENT_CHECK_MS = 250;
 
@@ -27,6 +36,9 @@ interface DevCommandOptions extends CommonOptions {
   readonly port?: string;
   readonly host: string;
   readonly locations?: string;
+  readonly jitter?: string;
+  readonly loss?: string;
+  readonly reset?: true;
   readonly central?: true;
   readonly watch: boolean;
 }
@@ -35,9 +47,15 @@ export function devCommand(): Command {
   return new Command("dev")
     .description("run the application on this machine and rebuild it on every save")
     .option(...PROJECT_OPTION)
-    .option("--port <number>", "port to serve on; 0 takes any free one (default: radical.config.ts, else 8787)")
+    .option(
+      "--port <number>",
+      "port to serve on; 0 takes any free one (default: radical.config.ts, else 8787, or the next that is free)",
+    )
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--locations <list>", "locations with their round trips to the primary in ms, like VA=7,JP=146")
+    .option("--locations <list>", "locations with their round trips to the primary in ms, like VA=7,JP=146±5/1%")
+    .option("--jitter <ms>", "by how much the round trips vary, either way")
+    .option("--loss <percent>", "how much of what is sent between locations and primary is lost, and sent again")
+    .option("--reset", "delete data and caches of earlier runs first")
     .option("--central", 'add a location "central" beside the primary that never speculates, to compare with')
     .option("--no-watch", "don't rebuild on changes; the one build is optimized")
     .option("--json", "one JSON object for each line of the log")
@@ -56,8 +74,10 @@ async function dev(options: DevCommandOptions): Promise<void> {
   // The log is what this command prints.
   const terminal = createTerminal({ quiet: json, stream: process.stdout });
   const port = options.port === undefined ? {} : { port: parsePort(options.port) };
-  const locations = options.locations === undefined ? {} : { locations: parseLocations(options.locations) };
+  const common = parseCommonDistance(options);
+  const named = options.locations === undefined ? null : parseLocations(options.locations);
   const project = await loadProject(options.project);
+  const locations = withCommonDistance(named ?? project.config.dev.locations, common);
   // Not before it is needed: workerd's wrapper is large.
   const { startDev } = await import("../dev/start-dev.ts");
   const onEvent = (event: DevEvent): void => {
@@ -78,7 +98,8 @@ async function dev(options: DevCommandOptions): Promise<void> {
     project,
     onEvent,
     ...port,
-    ...locations,
+    locations,
+    reset: options.reset === true,
     host: options.host,
     central: options.central === true,
     watch: options.watch,
@@ -91,11 +112,25 @@ async function dev(options: DevCommandOptions): Promise<void> {
   } catch (error) {
     if (!interrupted.signal.aborted) throw error;
   }
+  const stopListening = server === null || json ? null : keysOf(server, terminal);
   await signalled;
+  stopListening?.();
   if (!json) terminal.note("stopping …");
   await stopAll(server);
   // Nothing is left to do, whatever a library may still have open.
   process.exit(EXIT_OK);
+}
+
+/** Null: there is nobody at a keyboard. */
+function keysOf({ control }: DevServer, terminal: Terminal): (() => void) | null {
+  if (!process.stdin.isTTY) return null;
+  terminal.note(`  ${KEYS_HINT}\n`);
+  return listenToKeys(process.stdin, {
+    control,
+    terminal,
+    onInterrupt: () => process.kill(process.pid, "SIGINT"),
+    onError: (error) => reportError(error, false),
+  });
 }
 
 async function stopAll(server: DevServer | null): Promise<void> {

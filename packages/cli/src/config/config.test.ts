@@ -1,28 +1,62 @@
+import { type CacheChoice, DEFAULT_CACHE } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
-import { PAPER_LOCATIONS, parseLocations, parsePort, resolveConfig } from "./config.ts";
+import {
+  PAPER_LOCATIONS,
+  parseCommonDistance,
+  parseLocations,
+  parsePort,
+  resolveConfig,
+  withCommonDistance,
+} from "./config.ts";
 
 const FILE = "radical.config.ts";
+const FAR = { roundTripMs: 70, jitterMs: 4, lossPercent: 0.1 };
 
 test("a name is enough; everything else has a default", () => {
   expect(resolveConfig({ name: "social" }, FILE)).toEqual({
     name: "social",
     handlers: "handlers",
     outDir: "dist",
+    cache: DEFAULT_CACHE,
     dev: { port: 8787, locations: PAPER_LOCATIONS },
   });
 });
 
 test("what is given is kept, locations in their order", () => {
   const config = resolveConfig(
-    { name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5 } } },
+    { name: "a", handlers: "src/h/", outDir: "out", dev: { port: 0, locations: { JP: 146, VA: 7.5, IE: FAR } } },
     FILE,
   );
   expect(config.handlers).toBe("src/h");
   expect(config.dev.locations).toEqual([
     { name: "JP", roundTripMs: 146 },
     { name: "VA", roundTripMs: 7.5 },
+    { name: "IE", ...FAR },
   ]);
+});
+
+const MEBIBYTE = 1024 * 1024;
+
+test.each<[unknown, CacheChoice]>([
+  ["durable-object", DEFAULT_CACHE],
+  [{}, DEFAULT_CACHE],
+  ["kv", { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 500 }],
+  ["memory", { kind: "memory", memoryBytes: 16 * MEBIBYTE }],
+  [
+    { kind: "memory", memoryBytes: 0 },
+    { kind: "memory", memoryBytes: 0 },
+  ],
+  [
+    { kind: "kv", timeoutMs: 50 },
+    { kind: "kv", memoryBytes: 16 * MEBIBYTE, timeoutMs: 50 },
+  ],
+  [
+    { objectBytes: 64 * MEBIBYTE, memoryBytes: MEBIBYTE, timeoutMs: 20 },
+    { kind: "durable-object", memoryBytes: MEBIBYTE, objectBytes: 64 * MEBIBYTE, timeoutMs: 20 },
+  ],
+])("cache %j", (cache, expected) => {
+  expect(resolveConfig({ name: "a", cache }, FILE).cache).toEqual(expected);
 });
 
 test.each([
@@ -32,11 +66,38 @@ test.each([
   [{ name: "a", port: 3 }, /port is not a field/],
   [{ name: "a", handlers: "../x" }, /handlers must be/],
   [{ name: "a", outDir: "/tmp" }, /outDir must be/],
+  [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", not "redis"/],
+  [{ name: "a", cache: 3 }, /cache must be one of .*, or an object, not 3/],
+  [{ name: "a", cache: { kind: "d1" } }, /cache\.kind must be one of/],
+  [
+    { name: "a", cache: { memoryBytes: "16M" } },
+    /cache\.memoryBytes must be a whole number of bytes from 0 to 67108864/,
+  ],
+  [{ name: "a", cache: { objectBytes: 4 } }, /cache\.objectBytes must be a whole number of bytes/],
+  [{ name: "a", cache: { timeoutMs: 0 } }, /cache\.timeoutMs must be a whole number of milliseconds from 1 to 10000/],
+  [
+    { name: "a", cache: { kind: "kv", objectBytes: 1 } },
+    /cache\.objectBytes is not a field; the fields are kind, memoryBytes, timeoutMs/,
+  ],
+  [{ name: "a", cache: { kind: "memory", timeoutMs: 5 } }, /cache\.timeoutMs is not a field/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],
   [{ name: "a", dev: { locations: { VA: "7" } } }, /dev\.locations\.VA must be a round trip/],
   [{ name: "a", dev: { locations: { "V A": 7 } } }, /dev\.locations\.V A must be named by/],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: -1 } } } },
+    /dev\.locations\.VA\.roundTripMs must be a round trip/,
+  ],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: 7, jitterMs: 8 } } } },
+    /VA\.jitterMs must be 0 ms to the round trip/,
+  ],
+  [
+    { name: "a", dev: { locations: { VA: { roundTripMs: 7, lossPercent: 51 } } } },
+    /VA\.lossPercent must be 0 to 50 percent/,
+  ],
+  [{ name: "a", dev: { locations: { VA: { roundTripMs: 7, loss: 1 } } } }, /dev\.locations\.VA\.loss is not a field/],
 ])("%j is refused, the field named, with the exit code of wrong usage", (config, message) => {
   const error = thrownBy(() => resolveConfig(config, FILE));
   expect(error.message).toMatch(message);
@@ -54,9 +115,25 @@ test("--locations", () => {
     { name: "VA", roundTripMs: 7 },
     { name: "CA", roundTripMs: 74.5 },
   ]);
-  for (const text of ["", "VA", "VA=", "VA=-1", "VA=7,VA=8", "VA=99999", "=7"]) {
-    expect(thrownBy(() => parseLocations(text)).message).toContain("--locations");
-  }
+  expect(parseLocations("VA=7/0.5%,JP=146±5/1%,IE=70+-2.5")).toEqual([
+    { name: "VA", roundTripMs: 7, lossPercent: 0.5 },
+    { name: "JP", roundTripMs: 146, jitterMs: 5, lossPercent: 1 },
+    { name: "IE", roundTripMs: 70, jitterMs: 2.5 },
+  ]);
+  const wrong = ["", "VA", "VA=", "VA=-1", "VA=7,VA=8", "VA=99999", "=7", "VA=7=8", "VA=7±8", "VA=7/51%", "VA=7/1"];
+  for (const text of wrong) expect(thrownBy(() => parseLocations(text)).message).toContain("--locations");
+});
+
+test("--jitter and --loss are for the locations that say nothing themselves", () => {
+  const common = parseCommonDistance({ jitter: "20", loss: "1%" });
+  expect(withCommonDistance(parseLocations("VA=7,JP=146±5,IE=70/0%"), common)).toEqual([
+    { name: "VA", roundTripMs: 7, jitterMs: 7, lossPercent: 1 },
+    { name: "JP", roundTripMs: 146, jitterMs: 5, lossPercent: 1 },
+    { name: "IE", roundTripMs: 70, jitterMs: 20, lossPercent: 0 },
+  ]);
+  expect(withCommonDistance(PAPER_LOCATIONS, parseCommonDistance({}))).toEqual(PAPER_LOCATIONS);
+  for (const options of [{ jitter: "5%" }, { jitter: "-1" }, { loss: "51" }, { loss: "a" }])
+    expect(thrownBy(() => parseCommonDistance(options)).exitCode).toBe(2);
 });
 
 test("--port", () => {

@@ -2,6 +2,15 @@
  * `radical.config.ts`: its type, its defaults and its validation. The first location of `dev.locations` is the one
  * that serves requests that name none.
  */
+import {
+  CACHE_KINDS,
+  type CacheChoice,
+  type CacheKind,
+  DEFAULT_CACHE,
+  DEFAULT_MEMORY_BYTES,
+  DEFAULT_OBJECT_BYTES,
+  DEFAULT_TIMEOUT_MS,
+} from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 
 export interface RadicalConfig {
@@ -11,12 +20,38 @@ export interface RadicalConfig {
   readonly handlers?: string;
   /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
   readonly outDir?: string;
+  /**
+   * Where locations keep what they have read, behind the memory of their isolates. Default: `durable-object`.
+   * What each costs and survives: docs/caches.md.
+   */
+  readonly cache?: CacheKind | CacheConfig;
   readonly dev?: {
     /** Port of `radical dev`; 0 takes any free one. Default: 8787. */
     readonly port?: number;
-    /** Locations by name with their simulated round trip to the primary in ms. Default: the five of the paper. */
-    readonly locations?: Readonly<Record<string, number>>;
+    /** Locations by name with their way to the primary: its round trip in ms, or all of it. Default: the five of the paper. */
+    readonly locations?: Readonly<Record<string, number | Distance>>;
   };
+}
+
+export interface CacheConfig {
+  /** Default: `durable-object`. */
+  readonly kind?: CacheKind;
+  /** Most bytes in the memory of an isolate. Default: 16 MiB. */
+  readonly memoryBytes?: number;
+  /** `durable-object`: most bytes of the database of a location. Default: 512 MiB. */
+  readonly objectBytes?: number;
+  /** Not `memory`: after how many milliseconds a slow cache is missed. Default: 500. */
+  readonly timeoutMs?: number;
+}
+
+/** A simulated way between a location and the primary. */
+export interface Distance {
+  /** In milliseconds. */
+  readonly roundTripMs: number;
+  /** How far the round trip of a message is from that at most, either way, in milliseconds. Default: 0. */
+  readonly jitterMs?: number;
+  /** Of a hundred pieces of data that many are lost and sent again. Default: 0. */
+  readonly lossPercent?: number;
 }
 
 /** Types the config file; returns it unchanged. */
@@ -24,10 +59,8 @@ export function defineConfig(config: RadicalConfig): RadicalConfig {
   return config;
 }
 
-export interface Location {
+export interface Location extends Distance {
   readonly name: string;
-  /** Simulated round trip to the primary in milliseconds. */
-  readonly roundTripMs: number;
 }
 
 /** A validated config with its defaults filled in. */
@@ -35,6 +68,7 @@ export interface ResolvedConfig {
   readonly name: string;
   readonly handlers: string;
   readonly outDir: string;
+  readonly cache: CacheChoice;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
 }
 
@@ -50,6 +84,7 @@ export const PAPER_LOCATIONS: readonly Location[] = [
 const DEFAULT_PORT = 8787;
 
 const MAX_ROUND_TRIP_MS = 10_000;
+const MAX_LOSS_PERCENT = 50;
 const APPLICATION_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const LOCATION_NAME = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
 
@@ -73,7 +108,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "outDir", "dev"]);
+  unknownFields("", config, ["name", "handlers", "outDir", "cache", "dev"]);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -88,6 +123,8 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   const handlers = folder("handlers", "handlers");
   const outDir = folder("outDir", "dist");
 
+  const cache = resolveCache(config["cache"], wrong, unknownFields);
+
   const dev = config["dev"] ?? {};
   let port: unknown = DEFAULT_PORT;
   let locations: readonly Location[] = PAPER_LOCATIONS;
@@ -101,14 +138,20 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       if (!isObject(configured) || Object.keys(configured).length === 0) {
         wrong("dev.locations", "an object with at least one location, like { VA: 7 }", configured);
       } else {
-        locations = Object.entries(configured).map(([location, roundTrip]) => {
-          if (!LOCATION_NAME.test(location)) {
-            wrong(`dev.locations.${location}`, "named by 1 to 32 letters, digits and dashes, a letter first", location);
-          }
-          if (!isRoundTrip(roundTrip)) {
-            wrong(`dev.locations.${location}`, `a round trip of 0 to ${MAX_ROUND_TRIP_MS} ms`, roundTrip);
-          }
-          return { name: location, roundTripMs: Number(roundTrip) };
+        locations = Object.entries(configured).map(([location, distance]) => {
+          const field = `dev.locations.${location}`;
+          if (!LOCATION_NAME.test(location))
+            wrong(field, "named by 1 to 32 letters, digits and dashes, a letter first", location);
+          const parts = isObject(distance) ? distance : { roundTripMs: distance };
+          unknownFields(`${field}.`, parts, ["roundTripMs", "jitterMs", "lossPercent"]);
+          const { roundTripMs, jitterMs, lossPercent } = parts;
+          if (!isUpTo(roundTripMs, MAX_ROUND_TRIP_MS))
+            wrong(isObject(distance) ? `${field}.roundTripMs` : field, ROUND_TRIP_WORDS, roundTripMs);
+          else if (jitterMs !== undefined && !isUpTo(jitterMs, roundTripMs))
+            wrong(`${field}.jitterMs`, "0 ms to the round trip", jitterMs);
+          if (lossPercent !== undefined && !isUpTo(lossPercent, MAX_LOSS_PERCENT))
+            wrong(`${field}.lossPercent`, LOSS_WORDS, lossPercent);
+          return locationOf(location, Number(roundTripMs), jitterMs, lossPercent);
         });
       }
     }
@@ -124,44 +167,159 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       },
     );
   }
-  return { name: String(name), handlers, outDir, dev: { port: Number(port), locations } };
+  return { name: String(name), handlers, outDir, cache, dev: { port: Number(port), locations } };
 }
 
-/** `VA=7,CA=74` as `--locations` takes it. Throws a CommandError. */
+/** Of an isolate's 128 MB, which its requests need as well. */
+const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
+/** What a Durable Object holds. */
+const MAX_OBJECT_BYTES = 10 * 1024 ** 3;
+const MIN_OBJECT_BYTES = 1024 * 1024;
+/** A location answers within 20 s. */
+const MAX_TIMEOUT_MS = 10_000;
+
+function resolveCache(
+  config: unknown,
+  wrong: (field: string, expected: string, value: unknown) => void,
+  unknownFields: (prefix: string, object: Readonly<Record<string, unknown>>, known: readonly string[]) => void,
+): CacheChoice {
+  const kinds = CACHE_KINDS.map((kind) => `"${kind}"`).join(", ");
+  if (config === undefined) return DEFAULT_CACHE;
+  if (typeof config === "string" && !isCacheKind(config)) {
+    wrong("cache", `one of ${kinds}`, config);
+    return DEFAULT_CACHE;
+  }
+  const fields: unknown = typeof config === "string" ? { kind: config } : config;
+  if (!isObject(fields)) {
+    wrong("cache", `one of ${kinds}, or an object`, fields);
+    return DEFAULT_CACHE;
+  }
+  const kind = fields["kind"] ?? DEFAULT_CACHE.kind;
+  if (!isCacheKind(kind)) {
+    wrong("cache.kind", `one of ${kinds}`, kind);
+    return DEFAULT_CACHE;
+  }
+  const number = (field: string, least: number, most: number, unit: string, fallback: number): number => {
+    const value = fields[field] ?? fallback;
+    if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+    wrong(`cache.${field}`, `a whole number of ${unit} from ${least} to ${most}`, value);
+    return fallback;
+  };
+  const memoryBytes = (): number => number("memoryBytes", 0, MAX_MEMORY_BYTES, "bytes", DEFAULT_MEMORY_BYTES);
+  const timeoutMs = (): number => number("timeoutMs", 1, MAX_TIMEOUT_MS, "milliseconds", DEFAULT_TIMEOUT_MS);
+  switch (kind) {
+    case "memory":
+      unknownFields("cache.", fields, ["kind", "memoryBytes"]);
+      return { kind, memoryBytes: memoryBytes() };
+    case "durable-object": {
+      unknownFields("cache.", fields, ["kind", "memoryBytes", "objectBytes", "timeoutMs"]);
+      const objectBytes = number("objectBytes", MIN_OBJECT_BYTES, MAX_OBJECT_BYTES, "bytes", DEFAULT_OBJECT_BYTES);
+      return { kind, memoryBytes: memoryBytes(), objectBytes, timeoutMs: timeoutMs() };
+    }
+    case "kv":
+      unknownFields("cache.", fields, ["kind", "memoryBytes", "timeoutMs"]);
+      return { kind, memoryBytes: memoryBytes(), timeoutMs: timeoutMs() };
+  }
+}
+
+function isCacheKind(value: unknown): value is CacheKind {
+  return CACHE_KINDS.some((kind) => kind === value);
+}
+
+/** What locations have that name none. */
+export interface CommonDistance {
+  readonly jitterMs?: number | undefined;
+  readonly lossPercent?: number | undefined;
+}
+
+/** `146`, `146±5`, `146+-5`, `146/1%`, `146±5/1%`. */
+const DISTANCE = /^(\d+(?:\.\d+)?)(?:(?:±|\+-)(\d+(?:\.\d+)?))?(?:\/(\d+(?:\.\d+)?)%)?$/;
+
+/** `VA=7,JP=146±5/1%` as `--locations` takes it. Throws a CommandError. */
 export function parseLocations(text: string): readonly Location[] {
   const locations = text.split(",").map((part): Location => {
-    const match = /^\s*([^=\s]+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(part);
-    const name = match?.[1] ?? "";
-    const roundTripMs = Number(match?.[2]);
-    if (!LOCATION_NAME.test(name) || !isRoundTrip(roundTripMs)) {
-      throw new CommandError(
-        "usage",
-        `--locations: "${part.trim()}" is not NAME=MILLISECONDS`,
-        "name each location with its round trip to the primary, for example --locations VA=7,JP=146",
-        { exitCode: EXIT_USAGE },
+    const [name = "", distance = "", ...more] = part.split("=").map((side) => side.trim());
+    const match = DISTANCE.exec(distance);
+    const [roundTripMs, jitterMs, lossPercent] = (match?.slice(1) ?? []).map((digits) =>
+      digits === undefined ? undefined : Number(digits),
+    );
+    if (
+      !LOCATION_NAME.test(name) ||
+      more.length > 0 ||
+      !isUpTo(roundTripMs, MAX_ROUND_TRIP_MS) ||
+      !isUpTo(jitterMs ?? 0, roundTripMs) ||
+      !isUpTo(lossPercent ?? 0, MAX_LOSS_PERCENT)
+    ) {
+      throw usage(
+        `--locations: "${part.trim()}" is not NAME=MILLISECONDS[±MILLISECONDS][/PERCENT%]`,
+        `name each location with its round trip to the primary (at most ${MAX_ROUND_TRIP_MS} ms), and if you like how much it varies and how much is lost (at most ${MAX_LOSS_PERCENT} %): --locations VA=7,JP=146±5/1%`,
       );
     }
-    return { name, roundTripMs };
+    return locationOf(name, roundTripMs, jitterMs, lossPercent);
   });
   const names = new Set(locations.map(({ name }) => name));
-  if (names.size !== locations.length) {
-    throw new CommandError("usage", `--locations names a location twice: ${text}`, "name each location once", {
-      exitCode: EXIT_USAGE,
-    });
-  }
+  if (names.size !== locations.length)
+    throw usage(`--locations names a location twice: ${text}`, "name each location once");
   return locations;
+}
+
+/** `--jitter 5` and `--loss 1`. Throws a CommandError. */
+export function parseCommonDistance(options: {
+  readonly jitter?: string | undefined;
+  readonly loss?: string | undefined;
+}): CommonDistance {
+  const read = (option: "jitter" | "loss", most: number, words: string): number | undefined => {
+    const text = options[option];
+    if (text === undefined) return undefined;
+    const value =
+      /^\d+(\.\d+)?%?$/.test(text) && (option === "loss" || !text.endsWith("%")) ? Number.parseFloat(text) : NaN;
+    if (isUpTo(value, most)) return value;
+    throw usage(`--${option} must be ${words}, not "${text}"`, `for example --${option} ${option === "loss" ? 1 : 5}`);
+  };
+  return {
+    jitterMs: read("jitter", MAX_ROUND_TRIP_MS, "a number of milliseconds"),
+    lossPercent: read("loss", MAX_LOSS_PERCENT, LOSS_WORDS),
+  };
+}
+
+/** The locations, each with what is common to all as far as it says nothing itself; none varies by more than its round trip. */
+export function withCommonDistance(locations: readonly Location[], common: CommonDistance): readonly Location[] {
+  return locations.map(({ name, roundTripMs, jitterMs, lossPercent }) =>
+    locationOf(
+      name,
+      roundTripMs,
+      jitterMs ?? (common.jitterMs === undefined ? undefined : Math.min(common.jitterMs, roundTripMs)),
+      lossPercent ?? common.lossPercent,
+    ),
+  );
+}
+
+/** `146 ms`, `146±5 ms, 1 % lost`. */
+export function describeDistance({ roundTripMs, jitterMs = 0, lossPercent = 0 }: Distance): string {
+  return `${roundTripMs}${jitterMs === 0 ? "" : `±${jitterMs}`} ms${lossPercent === 0 ? "" : `, ${lossPercent} % lost`}`;
+}
+
+function locationOf(name: string, roundTripMs: number, jitterMs?: unknown, lossPercent?: unknown): Location {
+  return {
+    name,
+    roundTripMs,
+    ...(jitterMs === undefined ? {} : { jitterMs: Number(jitterMs) }),
+    ...(lossPercent === undefined ? {} : { lossPercent: Number(lossPercent) }),
+  };
+}
+
+const ROUND_TRIP_WORDS = `a round trip of 0 to ${MAX_ROUND_TRIP_MS} ms`;
+const LOSS_WORDS = `0 to ${MAX_LOSS_PERCENT} percent`;
+
+function usage(message: string, hint: string): CommandError {
+  return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
 }
 
 /** A port number as an option gives it. Throws a CommandError. */
 export function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!isPort(port)) {
-    throw new CommandError(
-      "usage",
-      `--port must be an integer from 0 to 65535, not "${text}"`,
-      "for example --port 3000",
-      { exitCode: EXIT_USAGE },
-    );
+    throw usage(`--port must be an integer from 0 to 65535, not "${text}"`, "for example --port 3000");
   }
   return port;
 }
@@ -170,8 +328,8 @@ function isPort(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535;
 }
 
-function isRoundTrip(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && value <= MAX_ROUND_TRIP_MS;
+function isUpTo(value: unknown, most: number): value is number {
+  return typeof value === "number" && value >= 0 && value <= most;
 }
 
 function isFolderInside(path: string): boolean {

@@ -2,7 +2,7 @@ import { Agent, createServer, request, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
-import { type Address, type DelayProxy, startDelayProxy } from "./delay-proxy.ts";
+import { type Address, type DelayProxy, NO_LINK_FAULTS, startDelayProxy } from "./delay-proxy.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -26,6 +26,58 @@ test("an event is never early: a round trip takes at least the time that was ask
   await post(proxy.address, Buffer.from("x"));
   // Timers have steps of 1 ms in each direction.
   expect(performance.now() - before).toBeGreaterThanOrEqual(28);
+});
+
+test("what is lost arrives, later by the round trip and the retransmission timeout", async () => {
+  const server = await startEcho();
+  // The first piece is lost twice, then nothing is.
+  const draws = [0, 0.49];
+  const proxy = await start({
+    target: () => server.address,
+    roundTripMs: 10,
+    lossPercent: 50,
+    random: () => draws.shift() ?? 0.5,
+  });
+  const before = performance.now();
+  expect((await post(proxy.address, Buffer.from("x"))).toString()).toBe("x");
+  expect(performance.now() - before).toBeGreaterThanOrEqual(10 + 210 + 420 - 2);
+});
+
+test("jitter changes no order", async () => {
+  const server = await startEcho();
+  let draw = 0;
+  const proxy = await start({
+    target: () => server.address,
+    roundTripMs: 10,
+    jitterMs: 10,
+    random: () => (draw++ % 7) / 7,
+  });
+  const sent = Array.from({ length: 40 }, (_, number) => `${number} `);
+  const received = await new Promise<string>((resolve, reject) => {
+    const outgoing = request({ ...proxy.address, method: "POST", agent: new Agent() }, (response) => {
+      let text = "";
+      response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      response.on("end", () => resolve(text));
+    });
+    outgoing.on("error", reject);
+    for (const piece of sent) setImmediate(() => outgoing.write(piece));
+    setImmediate(() => setImmediate(() => outgoing.end()));
+  });
+  expect(received).toBe(sent.join(""));
+});
+
+test("a partition holds what is under way, and lets it pass when it has ended", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 2 });
+  proxy.setFaults({ ...NO_LINK_FAULTS, partitioned: true });
+  let isAnswered = false;
+  const answer = post(proxy.address, Buffer.from("x")).finally(() => (isAnswered = true));
+  // As long as another proxy takes for many round trips.
+  const other = await start({ target: () => server.address, roundTripMs: 2 });
+  for (let i = 0; i < 5; i++) await post(other.address, Buffer.from("y"));
+  expect(isAnswered).toBe(false);
+  proxy.setFaults(NO_LINK_FAULTS);
+  expect((await answer).toString()).toBe("x");
 });
 
 test("a target that is down breaks the connection", async () => {

@@ -10,12 +10,13 @@ export interface DeploymentKey {
   readonly secret: string;
 }
 
-const FILE = "key.json";
+/** In the state folder. */
+export const KEY_FILE = "key.json";
 const SECRET = /^[0-9a-f]{64}$/;
 
 /** Throws a CommandError if the stored key can't be used. */
 export async function loadDeploymentKey(stateFolder: string): Promise<DeploymentKey> {
-  const file = join(stateFolder, FILE);
+  const file = join(stateFolder, KEY_FILE);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;

@@ -2,6 +2,8 @@
 import type { Diagnostic } from "@radical/analyzer";
 import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
+import type { Location } from "../config/config.ts";
+import type { Faults } from "./faults.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
 export type LocationWarning = Exclude<LogLine, { readonly event: "request" }>;
@@ -37,6 +39,8 @@ export type DevEvent =
       /** The diagnostics as text with code frames. */
       readonly frames: readonly string[];
     }
+  /** The build that was made last serves from now on. */
+  | { readonly event: "serving"; readonly module: string; readonly ms: number }
   | { readonly event: "failed"; readonly code: string; readonly message: string; readonly hint: string }
   | {
       readonly event: "server_started";
@@ -52,11 +56,18 @@ export type DevEvent =
     }
   | { readonly event: "server_log"; readonly line: Readonly<Record<string, unknown>> }
   | { readonly event: "reaped"; readonly pids: readonly number[] }
+  /** With --reset: what was deleted, relative to the project. */
+  | { readonly event: "reset"; readonly deleted: readonly string[] }
+  | { readonly event: "port_taken"; readonly wanted: number; readonly port: number }
+  /** The first build has errors: every request is answered with them until there is a good one. */
+  | { readonly event: "waiting_for_build"; readonly url: string }
+  | ({ readonly event: "faults" } & Faults)
+  | { readonly event: "caches_wiped"; readonly locations: readonly string[] }
   | { readonly event: "config_changed" }
   | {
       readonly event: "ready";
       readonly url: string;
-      readonly locations: readonly { readonly name: string; readonly roundTripMs: number }[];
+      readonly locations: readonly Location[];
       readonly handlers: readonly string[];
     }
   | RequestLine

@@ -15,6 +15,8 @@ export interface LviServerProcess {
   /** Where it listens; while it is down, where it did. */
   address(): Address;
   pid(): number | undefined;
+  /** SIGKILL, in whatever it is doing; resolves when it has been started again and listens. */
+  kill(): Promise<void>;
   /** SIGTERM, and SIGKILL if that doesn't end it. */
   stop(): Promise<void>;
 }
@@ -58,6 +60,8 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
   let stopping = false;
   let backoffMs = FIRST_BACKOFF_MS;
   let restart: NodeJS.Timeout | undefined;
+  /** Who waits for the next start. */
+  const waiting: (() => void)[] = [];
 
   const start = async (restarted: boolean): Promise<void> => {
     const startedAtMs = performance.now();
@@ -78,6 +82,7 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
     const listening = await started.listening;
     await options.onStarted({ address: listening, pid: started.child.pid ?? 0, restarted });
     address = listening;
+    for (const resolve of waiting.splice(0)) resolve();
   };
 
   try {
@@ -90,9 +95,16 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
   return {
     address: () => address,
     pid: () => child?.pid,
+    kill: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        backoffMs = FIRST_BACKOFF_MS;
+        child?.kill("SIGKILL");
+      }),
     stop: async () => {
       stopping = true;
       clearTimeout(restart);
+      for (const resolve of waiting.splice(0)) resolve();
       if (child !== null) await end(child);
     },
   };

@@ -1,11 +1,15 @@
 /**
  * The one place that speaks to miniflare, whose options change between versions (here: 5.20261117). It runs workerd
- * with one Worker and one Durable Object for each location, and the router in front.
+ * with one Worker and its cache for each location, and the router in front.
  */
+import { randomUUID } from "node:crypto";
+import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
-import { bindingOf } from "./location-choice.ts";
+import { DEV_TOKEN_HEADER, MODULE_PATH, NOTICE_PATH } from "./internal-requests.ts";
+import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
+import { isLoopbackName } from "./loopback.ts";
 
 /** Within what the pinned workerd supports. */
 const COMPATIBILITY_DATE = "2026-11-01";
@@ -17,6 +21,10 @@ export interface WorkerFiles {
   readonly rwWasm: Uint8Array;
   /** `manifest.json`. */
   readonly manifest: string;
+  /** The Worker takes another module while it runs (`replaceable.worker.ts`). */
+  readonly isReplaceable?: boolean;
+  /** What the manifest says of the cache. */
+  readonly cache: CacheKind;
 }
 
 export interface EdgeLocation {
@@ -34,21 +42,32 @@ export interface EdgeOptions {
   readonly locations: readonly EdgeLocation[];
   readonly key: DeploymentKey;
   readonly routerWorker: string;
-  /** Where the Durable Objects keep their caches. */
+  /** Where Durable Objects and KV keep the caches. */
   readonly cacheFolder: string;
+  /** Of the control server, if there is one. */
+  readonly controlUrl?: string;
   /** Called with each line that a Worker logs. */
   readonly onLog: (level: string, message: string) => void;
 }
 
 export interface Edge {
   readonly url: string;
-  /** Serves another build from now on. What is under way in workerd ends: its executions are completed by the primary. */
+  /**
+   * Serves another build from now on. What is under way goes on with its build; unless the Worker itself has changed: then
+   * workerd is started again, what is under way ends, and its executions are completed by the primary.
+   */
   reload(files: WorkerFiles): Promise<void>;
+  /** What every answer is to say of the build; empty: nothing. */
+  setNotice(notice: string): Promise<void>;
+  /** Empties all that these locations remember. */
+  wipeCaches(locations: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
-  const miniflare = withoutSignalHandlers(() => new Miniflare(miniflareOptions(options, options.port, files)));
+  const token = randomUUID();
+  let [current, notice] = [files, ""];
+  const miniflare = withoutSignalHandlers(() => new Miniflare(miniflareOptions(options, options.port, token, files)));
   let url: URL;
   try {
     url = await miniflare.ready;
@@ -56,14 +75,102 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     await miniflare.dispose();
     throw error;
   }
+  const tell = (path: string, location: string, body: Uint8Array<ArrayBuffer> | string): Promise<Response> =>
+    fetch(new URL(path, loopbackUrl(url)), {
+      method: "POST",
+      body,
+      headers: { [DEV_TOKEN_HEADER]: token, [LOCATION_HEADER]: location },
+    });
+  const tellNotice = async (): Promise<void> => {
+    await tell(NOTICE_PATH, "", notice);
+  };
+  /** Whether all of these locations have taken the current module; what their isolates had in memory is gone. */
+  const replaceModules = async (locations: readonly string[]): Promise<boolean> => {
+    if (current.isReplaceable !== true) return false;
+    const { manifest, wasm, rwWasm } = current;
+    const module = ownBuffer(new CborWriter().array(3).text(manifest).bytes(wasm).bytes(rwWasm).finish());
+    const told = await Promise.all(
+      locations.map((name) =>
+        tell(MODULE_PATH, name, module).then(
+          ({ status }) => status === 204,
+          () => false,
+        ),
+      ),
+    );
+    return told.every(Boolean);
+  };
+
+  const restart = async (): Promise<void> => {
+    await miniflare.setOptions(miniflareOptions(options, Number(url.port), token, current));
+    await miniflare.ready;
+    if (notice !== "") await tellNotice();
+  };
+
   return {
     url: url.origin,
     reload: async (next) => {
-      await miniflare.setOptions(miniflareOptions(options, Number(url.port), next));
-      await miniflare.ready;
+      const isSame = next.worker === current.worker;
+      current = next;
+      if (!isSame || !(await replaceModules(options.locations.map(({ name }) => name)))) await restart();
+    },
+    setNotice: async (next) => {
+      if (next === notice) return;
+      notice = next;
+      await tellNotice();
+    },
+    wipeCaches: async (locations) => {
+      for (const location of locations) await wipeCache(miniflare, location, current);
+      if (!(await replaceModules(locations))) await restart();
     },
     close: () => miniflare.dispose(),
   };
+}
+
+async function wipeCache(miniflare: Miniflare, location: string, { cache, manifest }: WorkerFiles): Promise<void> {
+  switch (cache) {
+    case "memory":
+      return;
+    case "durable-object":
+      return wipeObjects(miniflare, workerName(location));
+    case "kv":
+      return wipeKeys(miniflare, location, (JSON.parse(manifest) as Manifest).application);
+  }
+}
+
+/** Deletes the location's keys: all locations share a namespace. */
+async function wipeKeys(miniflare: Miniflare, location: string, application: string): Promise<void> {
+  const namespace = await miniflare.getKVNamespace("RADICAL_CACHE_KV", workerName(location));
+  for (let cursor: string | undefined = ""; cursor !== undefined;) {
+    const found: KeyList = await namespace.list({ prefix: `${application}/${location}/`, cursor });
+    for (const { name } of found.keys) await namespace.delete(name);
+    cursor = found.cursor;
+  }
+}
+
+interface KeyList {
+  readonly keys: readonly { readonly name: string }[];
+  /** Undefined: there are no more. */
+  readonly cursor?: string;
+}
+
+/** Drops what the Worker's cache objects have stored, and the objects with what they have in memory. */
+async function wipeObjects(miniflare: Miniflare, worker: string): Promise<void> {
+  for (const id of await miniflare.listDurableObjectIds(CACHE_CLASS, worker)) {
+    const storage = await miniflare.unsafeGetDurableObjectStorage(worker, CACHE_CLASS, { id });
+    const tables = await storage.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'");
+    for (const { name } of tables) {
+      // The platform's own.
+      if (!/^(_cf_|sqlite_)/.test(name)) await storage.exec(`DROP TABLE "${name}"`);
+    }
+    await miniflare.unsafeEvictDurableObject(worker, CACHE_CLASS, { id });
+  }
+}
+
+const CACHE_CLASS = "RadicalCache";
+
+/** Where this machine reaches a port that may be open to others. */
+function loopbackUrl(url: URL): string {
+  return isLoopbackName(url.hostname) ? url.origin : `http://127.0.0.1:${url.port}`;
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -83,7 +190,7 @@ function withoutSignalHandlers<T>(make: () => T): T {
   return made;
 }
 
-function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles): MiniflareOptions {
+function miniflareOptions(options: EdgeOptions, port: number, token: string, files: WorkerFiles): MiniflareOptions {
   const modules = {
     "worker.js": { type: "esm", contents: files.worker },
     "module.wasm": { type: "wasm", contents: ownBuffer(files.wasm) },
@@ -102,6 +209,8 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
       },
       env: {
         LOCATIONS: { type: "json", value: options.locations.map(({ name }) => name) } as const,
+        DEV_TOKEN: text(token),
+        CONTROL_URL: text(isLoopbackName(options.host) ? (options.controlUrl ?? "") : ""),
         ...Object.fromEntries(
           options.locations.map(({ name }) => [bindingOf(name), { type: "worker", worker: workerName(name) } as const]),
         ),
@@ -120,24 +229,36 @@ function miniflareOptions(options: EdgeOptions, port: number, files: WorkerFiles
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
-        RADICAL_CACHE: {
-          type: "durable-object",
-          worker: workerName(location.name),
-          exportName: "RadicalCache",
-        } as const,
+        RADICAL_DEV_TOKEN: text(token),
+        ...cacheBinding(files.cache, workerName(location.name)),
       },
     },
+    ...(files.isReplaceable === true ? { dev: { unsafeEvalBinding: "RADICAL_DEV_EVAL" } } : {}),
   }));
   return {
     host: options.host,
     port,
     cf: false,
     telemetry: { enabled: false },
+    // For `wipeCaches`.
+    unsafeInspectDurableObjects: options.controlUrl !== undefined,
     log: new Log(LogLevel.NONE),
     handleStructuredLogs: ({ level, message }) => options.onLog(level, message),
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],
   };
+}
+
+/** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */
+function cacheBinding(cache: CacheKind, worker: string) {
+  switch (cache) {
+    case "memory":
+      return {};
+    case "durable-object":
+      return { RADICAL_CACHE: { type: "durable-object", worker, exportName: "RadicalCache" } as const };
+    case "kv":
+      return { RADICAL_CACHE_KV: { type: "kv", id: "radical-cache" } as const };
+  }
 }
 
 function workerName(location: string): string {

@@ -10,7 +10,8 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { CommandError } from "../command-error.ts";
 
-const FILE = "processes.json";
+/** In the state folder. */
+export const PROCESS_RECORD_FILE = "processes.json";
 const ENDING_POLL_MS = 20;
 const MAX_ENDING_MS = 3_000;
 
@@ -40,7 +41,7 @@ export interface Claim {
 
 /** Takes the state folder for this process. Throws a CommandError if another one that lives has it. */
 export async function claimStateFolder(stateFolder: string): Promise<Claim> {
-  const file = join(stateFolder, FILE);
+  const file = join(stateFolder, PROCESS_RECORD_FILE);
   const running = await listProcesses();
   const earlier = await readRecorded(file);
   const reaped: number[] = [];

@@ -1,25 +1,30 @@
 /**
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
- * for each location, and workerd with a Worker and a Durable Object cache for each location behind one port.
+ * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join, posix } from "node:path";
+import { join, posix, relative } from "node:path";
 import type { Manifest, TestHooks } from "@radical/protocol";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, plansOf } from "../build/build-app.ts";
-import { bundleOwnWorker } from "../build/bundle.ts";
+import { counted } from "../terminal/terminal.ts";
+import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
+import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
-import { type Address, startDelayProxy } from "./delay-proxy.ts";
-import { loadDeploymentKey } from "./deployment-key.ts";
+import type { BuildState } from "./build-state.ts";
+import { type Control, noticeOf, startControlServer, startErrorServer } from "./control-server.ts";
+import { type Address, type LinkFaults, startDelayProxy } from "./delay-proxy.ts";
+import { KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
 import type { DevEvent } from "./dev-events.ts";
+import { FaultSwitches } from "./faults.ts";
 import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
-import { claimStateFolder } from "./process-record.ts";
+import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
-import { watchSources } from "./watch-sources.ts";
+import { ToldDiagnostics } from "./told-diagnostics.ts";
+import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
 /** The name of the location beside the primary that {@link DevOptions.central} adds. */
 export const CENTRAL = "central";
@@ -28,14 +33,15 @@ export const CENTRAL = "central";
 export interface Link {
   /** Where the location sends its requests. */
   readonly address: Address;
+  /** Without it the link has no faults of this kind. */
+  setFaults?(faults: LinkFaults): void;
   close(): Promise<void>;
 }
-import { ToldDiagnostics } from "./told-diagnostics.ts";
 
 export interface DevOptions {
   readonly project: Project;
   readonly onEvent: (event: DevEvent) => void;
-  /** Default: the config's. */
+  /** Default: the config's, or the next one that is free. */
   readonly port?: number;
   readonly host?: string;
   /** Default: the config's. */
@@ -44,6 +50,8 @@ export interface DevOptions {
   readonly central?: boolean;
   /** Where storage, caches, key and process ids are kept. Default: `.radical` in the project. */
   readonly stateFolder?: string;
+  /** Deletes data and caches first. */
+  readonly reset?: boolean;
   /** Whether code frames have ANSI colours. */
   readonly colours?: boolean;
   /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
@@ -65,6 +73,8 @@ export interface DevServer {
   readonly locations: readonly Location[];
   readonly manifest: () => Manifest;
   readonly lviServer: Pick<LviServerProcess, "address" | "pid">;
+  /** Faults as they are, and switched. */
+  readonly control: Control;
   /** Ends every process and closes every port. */
   stop(): Promise<void>;
 }
@@ -115,7 +125,6 @@ async function startAll(
 ): Promise<DevServer> {
   const { project, onEvent, signal } = options;
   const host = options.host ?? "127.0.0.1";
-  const port = options.port ?? project.config.dev.port;
   const named = options.locations ?? project.config.dev.locations;
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
@@ -123,33 +132,102 @@ async function startAll(
   const { record, reaped } = await claimStateFolder(stateFolder);
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
+  if (options.reset === true) onEvent({ event: "reset", deleted: await reset(project.root, stateFolder) });
   // Only now: what an earlier run left behind may have held the port.
-  await refuseBusyPort(host, port);
+  let port = await choosePort(host, options.port, project.config.dev.port);
+  if (port !== (options.port ?? project.config.dev.port))
+    onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
 
   const compiler = await startCompiler({ colours: options.colours === true });
   onStop(() => compiler.close());
   signal?.throwIfAborted();
   const told = new ToldDiagnostics();
-  const build = (changed: readonly string[]): Promise<BuildOutcome> =>
-    buildAndTell(project, compiler, changed, told, options);
+  let state: BuildState = { kind: "building" };
+  const build = async (changed: readonly string[]): Promise<BuildOutcome> => {
+    const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
+    state = stateOf(outcome, serving());
+    return outcome;
+  };
+  let control: Control | null = null;
+  let app: AppBuild | null = null;
+  const serving = (): string | null => app?.manifest.module ?? null;
+
+  /** One after the other. */
+  let rebuilding: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = rebuilding.then(work);
+    rebuilding = turn.catch(() => undefined);
+    return turn;
+  };
+  onStop(async () => {
+    await rebuilding;
+  });
+  let rebuild = build;
+  let watcher: SourceWatcher | null = null;
+  /** Builds on changes. */
+  const watch = ({ folders: first }: BuildOutcome): void => {
+    let folders = first;
+    const started = watchSources(
+      project.root,
+      (path) => path === CONFIG_FILE || (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
+      (paths) => {
+        if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
+        const changed = paths.filter((path) => path !== CONFIG_FILE);
+        if (changed.length === 0) return;
+        inTurn(() => rebuild(changed)).then(
+          (outcome) => {
+            ({ folders } = outcome);
+            started.setFolders([".", ...folders]);
+          },
+          (error: unknown) => onEvent(eventOfFailure(error)),
+        );
+      },
+    );
+    started.setFolders([".", ...folders]);
+    onStop(() => started.close());
+    watcher = started;
+  };
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
     bundleOwnWorker("dev/router.worker"),
     build([]),
   ]);
-  if (first.app === null)
-    throw new CommandError("build_failed", "the application has errors", "correct them and start again");
-  let app = first.app;
+  const controlOptions = { build: () => state, control: () => control };
+  if (first.app !== null) app = first.app;
+  else {
+    if (options.watch !== true)
+      throw new CommandError("build_failed", "the application has errors", "correct them and start again");
+    const errors = await startErrorServer(host, port, controlOptions);
+    port = Number(new URL(errors.url).port);
+    onEvent({ event: "waiting_for_build", url: errors.url });
+    watch(first);
+    try {
+      app = await new Promise<AppBuild>((resolve, reject) => {
+        rebuild = async (changed) => {
+          const outcome = await build(changed);
+          if (outcome.app !== null) resolve(outcome.app);
+          return outcome;
+        };
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+    } finally {
+      rebuild = build;
+      await errors.close();
+    }
+  }
   signal?.throwIfAborted();
+  const controlServer = await startControlServer(controlOptions);
+  onStop(() => controlServer.close());
 
+  let current = app;
   const server = await startLviServer({
     stateFolder,
     key,
     followupTimeoutMs: options.followupTimeoutMs ?? null,
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
-      await registerModule(address, key, app);
+      await registerModule(address, key, current);
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -158,13 +236,13 @@ async function startAll(
   onStop(() => server.stop());
   signal?.throwIfAborted();
 
-  const link =
-    options.link ??
-    ((location, target): Promise<Link> => startDelayProxy({ target, roundTripMs: location.roundTripMs }));
+  const link = options.link ?? ((location, target): Promise<Link> => startDelayProxy({ ...location, target }));
+  const links = new Map<string, Link>();
   const edgeLocations = await Promise.all(
     locations.map(async (location): Promise<EdgeLocation> => {
       const made = await link(location, () => server.address());
       onStop(() => made.close());
+      links.set(location.name, made);
       return {
         name: location.name,
         primary: made.address,
@@ -181,65 +259,73 @@ async function startAll(
       key,
       routerWorker,
       cacheFolder: join(stateFolder, "cache"),
+      controlUrl: controlServer.url,
       onLog: (level, message) => onEvent(eventOfWorkerLog(level, message)),
     },
-    workerFiles(app, options.testHooks),
+    await workerFiles(current, options.testHooks),
   );
   onStop(() => edge.close());
   signal?.throwIfAborted();
   await record.update();
 
-  /** One rebuild after the other. */
-  let rebuilding: Promise<unknown> = Promise.resolve();
-  const rebuild = async (changed: readonly string[]): Promise<BuildOutcome> => {
+  const switches = new FaultSwitches(new Map(locations.map(({ name }) => [name, links.get(name)!])));
+  control = {
+    locations: locations.map(({ name }) => name),
+    faults: () => switches.faults,
+    change: async (change) => {
+      const { wipeCaches, killServer, ...switched } = change;
+      const faults = switches.set(switched);
+      if (Object.keys(switched).length > 0) onEvent({ event: "faults", ...faults });
+      if (killServer === true) await server.kill();
+      if (wipeCaches !== undefined && wipeCaches.length > 0) {
+        await inTurn(() => edge.wipeCaches(wipeCaches));
+        await record.update();
+        onEvent({ event: "caches_wiped", locations: wipeCaches });
+      }
+      return faults;
+    },
+  };
+
+  rebuild = async (changed) => {
+    const startedAtMs = performance.now();
     const outcome = await build(changed);
-    if (outcome.app !== null && outcome.app.manifest.module !== app.manifest.module) {
+    if (outcome.app !== null && outcome.app.manifest.module !== current.manifest.module) {
       await registerModule(server.address(), key, outcome.app);
-      app = outcome.app;
-      await edge.reload(workerFiles(app, options.testHooks));
-      await record.update();
+      app = current = outcome.app;
+      await edge.reload(await workerFiles(current, options.testHooks));
+      const { module } = current.manifest;
+      onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
+      void record.update();
     }
+    await edge.setNotice(noticeOf(state));
     return outcome;
   };
-  const rebuildInTurn = (changed: readonly string[]): Promise<BuildOutcome> => {
-    const turn = rebuilding.then(() => rebuild(changed));
-    rebuilding = turn.catch(() => undefined);
-    return turn;
-  };
-  onStop(async () => {
-    await rebuilding;
-  });
+  if (options.watch === true && watcher === null) watch(first);
 
-  if (options.watch === true) {
-    let { folders } = first;
-    const watcher = watchSources(
-      project.root,
-      (path) => path === CONFIG_FILE || (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
-      (paths) => {
-        if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
-        const changed = paths.filter((path) => path !== CONFIG_FILE);
-        if (changed.length === 0) return;
-        rebuildInTurn(changed).then(
-          (outcome) => {
-            ({ folders } = outcome);
-            watcher.setFolders([".", ...folders]);
-          },
-          (error: unknown) => onEvent(eventOfFailure(error)),
-        );
-      },
-    );
-    watcher.setFolders([".", ...folders]);
-    onStop(() => watcher.close());
-  }
-
-  onEvent({ event: "ready", url: edge.url, locations, handlers: Object.keys(app.manifest.handlers) });
+  onEvent({ event: "ready", url: edge.url, locations, handlers: Object.keys(current.manifest.handlers) });
   return {
     url: edge.url,
     locations,
-    manifest: () => app.manifest,
+    manifest: () => current.manifest,
     lviServer: server,
+    control,
     stop,
   };
+}
+
+function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {
+  if (app !== null) return { kind: "good", module: app.manifest.module };
+  const { diagnostics } = report;
+  const words = counted(countDiagnostics(diagnostics).errors, "error");
+  return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
+}
+
+/** Deletes all state but the key; says what. */
+async function reset(root: string, stateFolder: string): Promise<readonly string[]> {
+  const kept = [KEY_FILE, PROCESS_RECORD_FILE];
+  const names = (await readdir(stateFolder)).filter((name) => !kept.includes(name)).toSorted();
+  for (const name of names) await rm(join(stateFolder, name), { recursive: true });
+  return names.map((name) => relative(root, join(stateFolder, name)));
 }
 
 /** Tells of the build as it goes. `changed` is empty for the first one. */
@@ -248,6 +334,7 @@ async function buildAndTell(
   compiler: Compiler,
   changed: readonly string[],
   told: ToldDiagnostics,
+  serving: boolean,
   { onEvent, optimize = false }: DevOptions,
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
@@ -265,7 +352,7 @@ async function buildAndTell(
     onEvent({
       event: "build_failed",
       errors: countDiagnostics(diagnostics).errors,
-      serving: changed.length > 0,
+      serving,
       diagnostics,
       frames,
     });
@@ -282,9 +369,18 @@ async function buildAndTell(
   return outcome;
 }
 
-function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): WorkerFiles {
+async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Promise<WorkerFiles> {
   const manifest: Manifest = testHooks === undefined ? app.manifest : { ...app.manifest, testHooks };
-  return { worker: app.worker, wasm: app.content.wasm, rwWasm: app.content.rwWasm, manifest: JSON.stringify(manifest) };
+  // An application's own Worker is run as it is.
+  const isReplaceable = app.worker === (await bundleAppWorker());
+  return {
+    worker: isReplaceable ? await bundleDevWorker() : app.worker,
+    wasm: app.content.wasm,
+    rwWasm: app.content.rwWasm,
+    manifest: JSON.stringify(manifest),
+    isReplaceable,
+    cache: manifest.cache.kind,
+  };
 }
 
 function eventOfWorkerLog(level: string, message: string): DevEvent {
@@ -309,21 +405,37 @@ function eventOfFailure(error: unknown): DevEvent {
   };
 }
 
-/** Said before anything is built or started. Throws a CommandError. */
-async function refuseBusyPort(host: string, port: number): Promise<void> {
-  if (port === 0) return;
+/** Ports that are tried from the configured one on. */
+const PORTS_TRIED = 20;
+
+/**
+ * The port that was asked for, or the configured one or else the next that is free. Said before anything is built or
+ * started. Throws a CommandError.
+ */
+async function choosePort(host: string, asked: number | undefined, configured: number): Promise<number> {
+  const first = asked ?? configured;
+  if (first === 0) return first;
+  const tried = asked === undefined ? Math.min(PORTS_TRIED, 65_536 - first) : 1;
+  for (let port = first; port < first + tried; port++) {
+    const error = await listenError(host, port);
+    if (error === null) return port;
+    if (error.code !== "EADDRINUSE") {
+      const message = `can't listen on ${host}:${port}: ${error.message}`;
+      throw new CommandError("port_in_use", message, "take another port, for example --port 8787", { cause: error });
+    }
+  }
+  const next = first + tried > 65_535 ? 8787 : first + tried;
+  throw new CommandError(
+    "port_in_use",
+    tried === 1 ? `port ${first} is in use` : `the ports ${first} to ${first + tried - 1} are in use`,
+    `stop what uses it, or take another one: radical dev --port ${next}`,
+  );
+}
+
+async function listenError(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once("error", (error: NodeJS.ErrnoException) => {
-      const [message, hint] =
-        error.code === "EADDRINUSE"
-          ? [
-              `port ${port} is in use`,
-              `stop what uses it, or take another one: radical dev --port ${port === 65_535 ? 8787 : port + 1}`,
-            ]
-          : [`can't listen on ${host}:${port}: ${error.message}`, "take another port, for example --port 8787"];
-      reject(new CommandError("port_in_use", message, hint, { cause: error }));
-    });
-    probe.listen(port, host, () => probe.close(() => resolve()));
+  return new Promise((resolve) => {
+    probe.once("error", resolve);
+    probe.listen(port, host, () => probe.close(() => resolve(null)));
   });
 }

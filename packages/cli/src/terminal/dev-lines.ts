@@ -1,6 +1,9 @@
 /** The events of `radical dev` as lines for people. */
 import { fallbackWords } from "../build/build-app.ts";
+import { describeDistance } from "../config/config.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
+import { FAULTS_PATH } from "../dev/control-server.ts";
+import type { Faults } from "../dev/faults.ts";
 import { type Terminal, counted } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
@@ -20,6 +23,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "build_failed": {
       return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
+    case "serving":
+      return style("dim", `serving it ${event.ms} ms after the change was seen`);
     case "failed":
       return `${style("red", "✗")} ${event.message}\n  ${event.hint}`;
     case "server_started":
@@ -37,16 +42,27 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     }
     case "reaped":
       return style("dim", `ended processes that an earlier run had left: ${event.pids.join(", ")}`);
+    case "reset":
+      return `${style("yellow", "!")} reset: ${event.deleted.length === 0 ? "there was nothing to delete" : `deleted ${event.deleted.join(", ")}`}`;
+    case "port_taken":
+      return `${style("yellow", "!")} port ${event.wanted} is in use: taking ${event.port} (--port chooses another)`;
+    case "waiting_for_build":
+      return `${style("yellow", "!")} ${event.url} answers with these errors until the application builds`;
+    case "faults":
+      return faultsLine(event, terminal);
+    case "caches_wiped":
+      return `${style("green", "✓")} caches wiped: ${event.locations.join(", ")}`;
     case "config_changed":
       return `${style("yellow", "!")} radical.config.ts has changed: start radical dev again to use it`;
     case "ready": {
-      const locations = event.locations.map(({ name, roundTripMs }) => `${name} ${roundTripMs} ms`).join(", ");
+      const locations = event.locations.map((location) => `${location.name} ${describeDistance(location)}`).join("; ");
       const first = event.locations[0]?.name ?? "";
       return [
         "",
         `  ${style("bold", "Radical")} serves ${counted(event.handlers.length, "handler")} at ${style("cyan", event.url)}`,
         `  locations (round trip to the primary): ${locations}`,
         `  POST ${event.url}/api/<handler>; header x-radical-location chooses a location (default ${first})`,
+        `  faults can be switched: POST ${event.url}${FAULTS_PATH}`,
         `  ${style("dim", "Ctrl-C stops everything")}`,
         "",
       ].join("\n");
@@ -56,6 +72,17 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     default:
       return `${style("yellow", "!")} ${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`;
   }
+}
+
+function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style }: Terminal): string {
+  const faults = [
+    ...(primaryDown ? ["the primary is down"] : []),
+    ...(partitioned.length === 0 ? [] : [`${partitioned.join(", ")} cut off from the primary`]),
+    ...(dropFollowups ? ["followups are dropped"] : []),
+  ];
+  return faults.length === 0
+    ? `${style("green", "✓")} no faults`
+    : `${style("yellow", "!")} faults: ${faults.join("; ")}`;
 }
 
 function above(frames: readonly string[]): string {

@@ -132,9 +132,9 @@ test("a request of a sender that knew no callers has none", () => {
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_CALLER))).toEqual({ ...request, environment });
 });
 
-test("golden bytes of a module of ABI version 2", () => {
+test("golden bytes of a module of ABI version 3", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
-    `"8602190400192710a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+    `"88031904001927101b00000002540be4001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
   );
 });
 

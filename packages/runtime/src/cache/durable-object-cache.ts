@@ -3,22 +3,22 @@ import type { Entry, UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import type { Cache } from "./cache.ts";
 import type { RadicalCache } from "./radical-cache.ts";
-
-/** A cache that takes longer is worth less than the repair that its miss brings. */
-const CACHE_TIMEOUT_MS = 1_000;
+import { within } from "./within.ts";
 
 export type CacheNamespace = DurableObjectNamespace<RadicalCache>;
 
 /** What the object's stub offers, without the generic machinery of its type. */
 interface RemoteCache {
   getMany(application: string, units: readonly UnitId[]): Promise<readonly CachePut[]>;
-  putMany(application: string, puts: readonly CachePut[]): Promise<void>;
+  putMany(application: string, puts: readonly CachePut[], maxBytes: number): Promise<void>;
 }
 
 export interface DurableObjectCacheOptions {
   readonly namespace: CacheNamespace;
   readonly application: string;
   readonly location: string;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -36,8 +36,9 @@ export class DurableObjectCache implements Cache {
   }
 
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
+    const { application, timeoutMs } = this.#options;
     try {
-      const found = await withTimeout(this.#remote().getMany(this.#options.application, units));
+      const found = await within(timeoutMs, this.#remote().getMany(application, units));
       return new Map(found.map(({ unit, entry }) => [unit, entry]));
     } catch (error) {
       this.#failed(error);
@@ -46,8 +47,9 @@ export class DurableObjectCache implements Cache {
   }
 
   async putMany(puts: readonly CachePut[]): Promise<void> {
+    const { application, maxBytes, timeoutMs } = this.#options;
     try {
-      await withTimeout(this.#remote().putMany(this.#options.application, puts));
+      await within(timeoutMs, this.#remote().putMany(application, puts, maxBytes));
     } catch (error) {
       this.#failed(error);
     }
@@ -63,17 +65,5 @@ export class DurableObjectCache implements Cache {
     // A stub is broken for good after some errors.
     this.#stub = null;
     this.#options.onError(error);
-  }
-}
-
-async function withTimeout<T>(call: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  try {
-    const late = scheduler.wait(CACHE_TIMEOUT_MS, { signal: timer.signal }).then(() => {
-      throw new Error(`the cache did not answer within ${CACHE_TIMEOUT_MS} ms`);
-    });
-    return await Promise.race([call, late]);
-  } finally {
-    timer.abort();
   }
 }

@@ -3,7 +3,16 @@ import { expect, test } from "vitest";
 import { describeCache, item } from "../../e2e/cache-conformance.ts";
 import { MemoryCache } from "./memory-cache.ts";
 
-describeCache("memory", () => ({ fresh: () => new MemoryCache(), close: async () => undefined }));
+const UNREACHABLE = { unreachable: "the memory of an isolate" };
+
+describeCache(
+  "memory",
+  () => ({
+    fresh: (maxBytes) => new MemoryCache(maxBytes),
+    close: async () => undefined,
+  }),
+  UNREACHABLE,
+);
 
 const unit = (index: number) => unitId("notes", String(index));
 const kilobyte = "x".repeat(1_000);

@@ -2,14 +2,11 @@
  * The first tier: the memory of the isolate, shared by its requests and lost with it. It belongs to one Worker, and so
  * to one application; a new build of that application finds it empty.
  */
-import type { Entry, UnitId } from "@radical/protocol";
+import { DEFAULT_MEMORY_BYTES, type Entry, type UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import { type Cache, takes } from "./cache.ts";
 
-/** An isolate has 128 MB for everything. */
-export const DEFAULT_MEMORY_CACHE_BYTES = 16 * 1024 * 1024;
-
-/** What an entry costs besides key and value: the map's slot, the objects, the version. An estimate. */
+/** What an entry costs besides its unit and its bytes: the map's slot, the objects, the version. Measured. */
 const ENTRY_OVERHEAD_BYTES = 256;
 
 export class MemoryCache implements Cache {
@@ -18,7 +15,7 @@ export class MemoryCache implements Cache {
   readonly #entries = new Map<UnitId, Entry>();
   #bytes = 0;
 
-  constructor(maxBytes = DEFAULT_MEMORY_CACHE_BYTES) {
+  constructor(maxBytes = DEFAULT_MEMORY_BYTES) {
     this.#maxBytes = maxBytes;
   }
 
@@ -42,16 +39,24 @@ export class MemoryCache implements Cache {
 
   // oxlint-disable-next-line typescript/require-await -- as above
   async putMany(puts: readonly CachePut[]): Promise<void> {
-    for (const put of puts) {
-      if (!takes(this.#entries.get(put.unit)?.version, put)) continue;
+    this.put(puts);
+  }
+
+  /** Returns those that were taken: the others are older than what was held. */
+  put(puts: readonly CachePut[]): readonly CachePut[] {
+    const taken = puts.filter((put) => {
+      if (!takes(this.#entries.get(put.unit)?.version, put)) return false;
       this.#remove(put.unit);
-      this.#entries.set(put.unit, put.entry);
-      this.#bytes += cost(put.unit, put.entry);
-    }
+      const entry = owned(put.entry);
+      this.#entries.set(put.unit, entry);
+      this.#bytes += cost(put.unit, entry);
+      return true;
+    });
     for (const unit of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) break;
       this.#remove(unit);
     }
+    return taken;
   }
 
   #remove(unit: UnitId): void {
@@ -60,6 +65,12 @@ export class MemoryCache implements Cache {
     this.#entries.delete(unit);
     this.#bytes -= cost(unit, entry);
   }
+}
+
+/** With bytes of its own: a part of a message would keep the whole message in memory. */
+function owned(entry: Entry): Entry {
+  const { version, value } = entry;
+  return value === null || value.byteLength === value.buffer.byteLength ? entry : { version, value: value.slice() };
 }
 
 function cost(unit: UnitId, entry: Entry): number {

@@ -4,16 +4,26 @@ import { describeCache, item } from "../../e2e/cache-conformance.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import { TieredCache } from "./tiered-cache.ts";
 
-describeCache("memory in front of memory", () => ({
-  fresh: () => new TieredCache(new MemoryCache(), new MemoryCache()),
-  close: async () => undefined,
-}));
+const UNREACHABLE = { unreachable: "the memory of an isolate" };
+
+describeCache(
+  "memory in front of memory",
+  () => ({
+    fresh: (maxBytes) => new TieredCache(new MemoryCache(maxBytes), new MemoryCache(maxBytes)),
+    close: async () => undefined,
+  }),
+  UNREACHABLE,
+);
 
 // Every entry is evicted at once, so that everything comes from behind.
-describeCache("a front that keeps nothing", () => ({
-  fresh: () => new TieredCache(new MemoryCache(1), new MemoryCache()),
-  close: async () => undefined,
-}));
+describeCache(
+  "a front that keeps nothing",
+  () => ({
+    fresh: (maxBytes) => new TieredCache(new MemoryCache(1), new MemoryCache(maxBytes)),
+    close: async () => undefined,
+  }),
+  UNREACHABLE,
+);
 
 const a = unitId("notes", "a");
 const b = unitId("notes", "b");

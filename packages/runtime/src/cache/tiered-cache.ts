@@ -1,13 +1,14 @@
-/** A small fast cache in front of a large slow one. */
+/** The memory of the isolate in front of a cache that is shared by isolates. */
 import type { Entry, UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import type { Cache } from "./cache.ts";
+import type { MemoryCache } from "./memory-cache.ts";
 
 export class TieredCache implements Cache {
-  readonly #front: Cache;
+  readonly #front: MemoryCache;
   readonly #back: Cache;
 
-  constructor(front: Cache, back: Cache) {
+  constructor(front: MemoryCache, back: Cache) {
     this.#front = front;
     this.#back = back;
   }
@@ -21,12 +22,19 @@ export class TieredCache implements Cache {
     const rest = units.filter((unit) => !found.has(unit));
     if (rest.length === 0) return found;
     const behind = await this.#back.getMany(rest);
-    await this.#front.putMany([...behind].map(([unit, entry]) => ({ unit, entry })));
-    for (const [unit, entry] of behind) found.set(unit, entry);
+    this.#front.put([...behind].map(([unit, entry]) => ({ unit, entry })));
+    // What came to the front meanwhile is newer.
+    for (const [unit, entry] of behind) found.set(unit, this.#front.peek(unit) ?? entry);
     return found;
   }
 
+  /**
+   * What the front knows to be old news does not reach the back, which may be unable to compare. A disproved version
+   * does: it may be held there only.
+   */
   async putMany(puts: readonly CachePut[]): Promise<void> {
-    await Promise.all([this.#front.putMany(puts), this.#back.putMany(puts)]);
+    const taken = new Set(this.#front.put(puts));
+    const news = puts.filter((put) => taken.has(put) || put.disproved !== undefined);
+    if (news.length > 0) await this.#back.putMany(news);
   }
 }

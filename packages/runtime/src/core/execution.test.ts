@@ -504,6 +504,13 @@ describe("record mode", () => {
     expect(only(execution.step(executed(outcome)), "answer").answer).toMatchObject({ outcome });
   });
 
+  test("a limit that the run met is an outcome", () => {
+    const outcome: Outcome = { kind: "trap", code: "out_of_fuel", message: "used up" };
+    const execution = new Execution(RECORDED);
+    expect(kinds(play(execution, started(), found(set([], [feed]), { outcome })))).toEqual(["send"]);
+    expect(only(execution.step(valid(commit(9))), "answer").answer).toMatchObject({ outcome });
+  });
+
   test("too many runs, or a limit of this host: near storage", () => {
     const chain = Array.from({ length: 5 }, (_, index) => unitId("chain", String(index)));
     const execution = new Execution(RECORDED, { ...DEFAULT_BOUNDS, recordRuns: 2 });
@@ -515,8 +522,8 @@ describe("record mode", () => {
     expect(only(effects, "warn").code).toBe("record_mode_failed");
     expect(only(effects, "send").request.units).toBeNull();
 
-    const outcome: Outcome = { kind: "trap", code: "stack_overflow", message: "too deep" };
-    const deep = play(new Execution(RECORDED), started(), found(set([], []), { outcome }));
+    const failed = { kind: "derived", derivation: { kind: "failed", reason: "stack" }, atMs: 0 } as const;
+    const deep = play(new Execution(RECORDED), started(), failed);
     expect(kinds(deep)).toEqual(["warn", "send"]);
     expect(only(deep, "send").request.units).toBeNull();
   });

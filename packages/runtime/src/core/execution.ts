@@ -30,7 +30,7 @@ import type {
   UnitId,
   Write,
 } from "@radical/protocol";
-import { entryOf, isExhaustion, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
+import { entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -243,9 +243,6 @@ export class Execution {
 
   #ask(derived: Found, atMs: number): readonly Effect[] {
     const { run } = derived;
-    // How much memory and stack there is, only the primary says with consequences.
-    if (run?.outcome.kind === "trap" && isExhaustion(run.outcome.code))
-      return this.#notFound(run.outcome.message, atMs);
     const set = this.#withoutUndeclared(derived.set);
     const outside = run === null ? null : firstOutside(derived.set, set);
     if (outside !== null) {

@@ -3,6 +3,7 @@
  */
 import { DEFAULT_LIMITS, HOST_FUNCTIONS, type Limits, type ModuleContent } from "@radical/protocol";
 import { compileString } from "assemblyscript/asc";
+import { metered } from "../metering/meter.ts";
 import { compileModule, type HandlerModule } from "../module.ts";
 
 const TYPES = { i32: "i32", i64: "i64", f64: "f64", string: "string", pointer: "usize" } as const;
@@ -36,7 +37,7 @@ async function compile(source: string, runtime: "incremental" | "stub", memoryPa
     optimizeLevel: 1,
   });
   if (binary === null) throw new Error(stderr.toString());
-  return Uint8Array.from(binary);
+  return metered(Uint8Array.from(binary));
 }
 
 export interface Programs {

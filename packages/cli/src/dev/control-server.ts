@@ -1,0 +1,167 @@
+/**
+ * The HTTP control of `radical dev`, on loopback only: what the state is, and faults to switch. The router hands it what
+ * begins with `/__radical/` on the one port, so that one address is enough.
+ *
+ * Pages of the web can send requests to this machine too. They can't send JSON as such without asking first, and
+ * nobody answers that; and they can't read without the name of this machine.
+ */
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import { errorBody } from "@radical/protocol";
+import { CommandError, messageOf } from "../command-error.ts";
+import { BUILD_ERROR_HEADER } from "./internal-requests.ts";
+import type { BuildState } from "./build-state.ts";
+import { type FaultChange, type Faults, readFaultChange } from "./faults.ts";
+import { isLoopbackName } from "./loopback.ts";
+
+export const FAULTS_PATH = "/__radical/faults";
+const BUILD_PATH = "/__radical/build";
+
+export interface Control {
+  readonly locations: readonly string[];
+  readonly faults: () => Faults;
+  /** Resolves when it is done. */
+  readonly change: (change: FaultChange) => Promise<Faults>;
+}
+
+export interface ControlServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface ControlOptions {
+  readonly build: () => BuildState;
+  /** Null: nothing serves yet. */
+  readonly control: () => Control | null;
+}
+
+const MAX_BODY_BYTES = 64 * 1024;
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function startControlServer(options: ControlOptions): Promise<ControlServer> {
+  const server = createServer((request, response) => void respond(options, request, response));
+  const port = await listen(server, "127.0.0.1", 0);
+  return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) };
+}
+
+/**
+ * Answers on the port of the application as long as it has never been built: every request gets the errors. Throws what
+ * the system says if it can't listen.
+ */
+export async function startErrorServer(host: string, port: number, options: ControlOptions): Promise<ControlServer> {
+  const server = createServer((request, response) => {
+    const url = request.url ?? "";
+    if (url.startsWith("/__radical/")) void respond(options, request, response);
+    else send(response, buildErrorAnswer(options.build()));
+  });
+  const taken = await listen(server, host, port);
+  return { url: `http://${host}:${taken}`, close: () => closeServer(server) };
+}
+
+async function respond(options: ControlOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let answer: Answer;
+  try {
+    answer = await answerTo(options, request);
+  } catch (error) {
+    const { code, message, hint } =
+      error instanceof CommandError
+        ? error
+        : { code: "internal_error", message: messageOf(error), hint: "see the log" };
+    answer = { status: code === "internal_error" ? 500 : 400, body: errorBody(code, message, hint) };
+  }
+  send(response, answer);
+}
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
+  response
+    .writeHead(status, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", ...headers })
+    .end(body);
+}
+
+async function answerTo({ build, control }: ControlOptions, request: IncomingMessage): Promise<Answer> {
+  const { hostname } = new URL(`http://${request.headers.host ?? ""}`);
+  if (!isLoopbackName(hostname))
+    return { status: 403, body: errorBody("not_local", "not for others", "use localhost") };
+  const notFound = {
+    status: 404,
+    body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}`),
+  };
+  switch (request.url) {
+    case BUILD_PATH:
+      return { status: 200, body: JSON.stringify(build()) };
+    case FAULTS_PATH: {
+      const current = control();
+      if (current === null) return buildErrorAnswer(build());
+      if (request.method === "GET") return { status: 200, body: JSON.stringify(current.faults()) };
+      if (request.method !== "POST")
+        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
+      // A page of the web would have to ask before it may send this type.
+      if (request.headers["content-type"]?.split(";")[0] !== "application/json")
+        return {
+          status: 415,
+          body: errorBody("not_json", "the body must be JSON", "set content-type: application/json"),
+        };
+      const change = readFaultChange(await jsonOf(request), current.locations);
+      return { status: 200, body: JSON.stringify(await current.change(change)) };
+    }
+    default:
+      return notFound;
+  }
+}
+
+/** What any request gets when there is no build to serve. */
+function buildErrorAnswer(state: BuildState): Answer {
+  const words = noticeOf(state);
+  const { diagnostics, frames } = state.kind === "failed" ? state : { diagnostics: [], frames: [] };
+  const error = {
+    code: "build_failed",
+    message: `the application does not build: ${words}`,
+    hint: "correct the sources; radical dev builds them again on every save",
+  };
+  return {
+    status: 503,
+    body: JSON.stringify({ error, diagnostics, frames }),
+    headers: { "retry-after": "1", [BUILD_ERROR_HEADER]: words },
+  };
+}
+
+/** What the header `x-radical-build-error` says; empty if the build is good. */
+export function noticeOf(state: BuildState): string {
+  return state.kind === "failed" ? `${state.words}; GET ${BUILD_PATH}` : "";
+}
+
+async function jsonOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new CommandError("request_too_large", "the body is too large", "send less");
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    throw new CommandError("invalid_json", "the body is no JSON", 'send for example {"primaryDown": true}');
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the control server listens on no port");
+  return address.port;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,15 @@
+/** Requests that `radical dev` sends to its own Workers on the one port. They carry a token that nobody else knows. */
+
+export const DEV_TOKEN_HEADER = "x-radical-dev-token";
+
+/** At a location: takes another module, a CBOR array of its manifest as JSON, f and f^rw. */
+export const MODULE_PATH = "/__radical/module";
+
+/** At the router: takes what the header below is to say from now on, as text; empty for no header. */
+export const NOTICE_PATH = "/__radical/notice";
+
+/** On every answer while the sources have errors, and an earlier build serves. */
+export const BUILD_ERROR_HEADER = "x-radical-build-error";
+
+/** What begins so is answered by `radical dev`, not by a location. */
+export const CONTROL_PREFIX = "/__radical/";

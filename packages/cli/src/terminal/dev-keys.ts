@@ -1,0 +1,83 @@
+/** The keys of `radical dev` in a terminal: each switches a fault. */
+import type { Control } from "../dev/control-server.ts";
+import type { FaultChange } from "../dev/faults.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What is read, one key at a time: the terminal's standard input. */
+export type KeyInput = Pick<NodeJS.ReadStream, "setRawMode" | "resume" | "pause"> & {
+  on(event: "data", listener: (keys: Buffer) => void): unknown;
+};
+
+export interface KeyOptions {
+  readonly control: Control;
+  readonly terminal: Terminal;
+  /** Ctrl-C, which comes as a key. */
+  readonly onInterrupt: () => void;
+  /** Called with what a change failed with. */
+  readonly onError: (error: unknown) => void;
+}
+
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+
+export const KEYS_HINT = "press ? for the keys that switch faults";
+
+/** Listens until it is told to stop; then the terminal is as it was. */
+export function listenToKeys(input: KeyInput, options: KeyOptions): () => void {
+  const { control, terminal, onInterrupt, onError } = options;
+  const press = (key: string): void => {
+    if (key === CTRL_C || key === CTRL_D || key === "q") return onInterrupt();
+    if (key === "?" || key === "h") return terminal.note(helpOf(control));
+    const change = changeOf(key, control);
+    if (change !== null) control.change(change).catch(onError);
+  };
+  input.setRawMode(true);
+  input.resume();
+  input.on("data", (keys) => {
+    for (const key of keys.toString()) press(key);
+  });
+  return () => {
+    input.setRawMode(false);
+    input.pause();
+  };
+}
+
+/** Null: the key means nothing. */
+function changeOf(key: string, { locations, faults }: Control): FaultChange | null {
+  const { primaryDown, partitioned, dropFollowups } = faults();
+  switch (key) {
+    case "p":
+      return { primaryDown: !primaryDown };
+    case "f":
+      return { dropFollowups: !dropFollowups };
+    case "w":
+      return { wipeCaches: locations };
+    case "k":
+      return { killServer: true };
+    case "r":
+      return { primaryDown: false, partitioned: [], dropFollowups: false };
+  }
+  const location = /^[1-9]$/.test(key) ? locations[Number(key) - 1] : undefined;
+  if (location === undefined) return null;
+  const others = partitioned.filter((name) => name !== location);
+  return { partitioned: others.length < partitioned.length ? others : [...partitioned, location] };
+}
+
+function helpOf({ locations, faults }: Control): string {
+  const { primaryDown, partitioned, dropFollowups } = faults();
+  const state = (isOn: boolean): string => (isOn ? "  (on)" : "");
+  return [
+    "",
+    `  p  the primary is down, or up again${state(primaryDown)}`,
+    ...locations
+      .slice(0, 9)
+      .map((name, index) => `  ${index + 1}  ${name} is cut off from the primary${state(partitioned.includes(name))}`),
+    `  f  followups are dropped${state(dropFollowups)}`,
+    "  r  no faults any more",
+    "  w  wipe the caches of all locations",
+    "  k  kill the LVI server, which is started again",
+    "  ?  this help",
+    "  q  stop everything, as Ctrl-C does",
+    "",
+  ].join("\n");
+}

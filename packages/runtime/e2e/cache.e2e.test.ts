@@ -1,0 +1,142 @@
+/** The caches that outlive an isolate, and the tiers, inside workerd. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { unitId } from "@radical/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeCache, item } from "./cache-conformance.ts";
+import { CacheLocation, type RemoteCache } from "./cache-location.ts";
+
+let workerd: CacheLocation;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "radical-cache-"));
+  workerd = await CacheLocation.start(folder);
+});
+afterAll(async () => {
+  await workerd.location.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const RUNS = { runs: 12 };
+const HIDDEN = "what is behind shows only once the memory has forgotten it";
+const UNBOUNDED = "KV knows no bound; what nobody has written for a week expires";
+describeCache("Durable Object", () => workerd.open("object", false), {}, RUNS);
+describeCache("memory in front of a Durable Object", () => workerd.open("object", true), { unreachable: HIDDEN }, RUNS);
+describeCache(
+  "KV",
+  () => workerd.open("kv", false),
+  {
+    lastPutWins: "KV can't compare and set, and isolates know nothing of each other",
+    unbounded: UNBOUNDED,
+    mostPuts: { count: 200, because: "a request has 1,000 operations, and every put is one" },
+  },
+  RUNS,
+);
+describeCache(
+  "memory in front of KV",
+  () => workerd.open("kv", true),
+  { unreachable: HIDDEN, unbounded: UNBOUNDED },
+  RUNS,
+);
+
+const a = unitId("notes", "a");
+const b = unitId("notes", "b");
+
+describe("Durable Object", () => {
+  const fresh = (maxBytes?: number): RemoteCache => workerd.fresh("object", false, maxBytes);
+  const door = (cache: RemoteCache) => workerd.location.cache(cache.which.location);
+  const run = async (cache: RemoteCache, sql: string): Promise<unknown> => (await door(cache)).run(sql);
+
+  test.each([
+    ["a garbled value", "UPDATE entries_2 SET value = x'00'"],
+    ["a hash of another shape", "UPDATE entries_2 SET hash = 7"],
+    ["a lost value", "UPDATE entries_2 SET value = NULL"],
+    ["a lost hash", "UPDATE entries_2 SET hash = NULL"],
+    ["a value of another type", "UPDATE entries_2 SET value = 'text'"],
+    ["a garbled commit id", "UPDATE entries_2 SET commit_id = 'zzz'"],
+    ["a lost seal", "UPDATE entries_2 SET seal = ''"],
+    ["text that is no text", "UPDATE entries_2 SET commit_id = CAST(x'ff' AS TEXT)"],
+  ])("%s is a miss, and the same entry put again is taken", async (_name, damage) => {
+    const cache = fresh();
+    await cache.putMany([
+      { unit: a, entry: item(3, "value") },
+      { unit: b, entry: item(4, "other") },
+    ]);
+    await run(cache, `${damage} WHERE unit = '${a}'`);
+    expect(await cache.getMany([a, b])).toEqual(new Map([[b, item(4, "other")]]));
+    await cache.putMany([{ unit: a, entry: item(3, "value") }]);
+    expect((await cache.getMany([a])).get(a)).toEqual(item(3, "value"));
+    expect(cache.errors).toEqual([]);
+  });
+
+  test("wiped in flight: misses, then it works again", async () => {
+    const cache = fresh();
+    await cache.putMany([{ unit: a, entry: item(3, "value") }]);
+    await run(cache, "DROP TABLE entries_2");
+    expect(await cache.getMany([a])).toEqual(new Map());
+    expect(cache.errors).toHaveLength(1);
+    await cache.putMany([{ unit: a, entry: item(3, "value") }]);
+    expect((await cache.getMany([a])).get(a)).toEqual(item(3, "value"));
+  });
+
+  test("an object that breaks down loses nothing that it had stored", async () => {
+    const cache = fresh();
+    await cache.putMany([{ unit: a, entry: item(3, "value") }]);
+    await (await door(cache)).breakDown().catch(() => undefined);
+    expect((await cache.getMany([a])).get(a)).toEqual(item(3, "value"));
+  });
+
+  test("bounded by the bytes of the database, whatever the size of the values", async () => {
+    const maxBytes = 200_000;
+    const cache = fresh(maxBytes);
+    const units = Array.from({ length: 3_000 }, (_, index) => unitId("notes", `n${index}`));
+    for (let at = 0; at < units.length; at += 500) {
+      await cache.putMany(units.slice(at, at + 500).map((unit, index) => ({ unit, entry: item(at + index + 1, "x") })));
+      expect(await (await door(cache)).size()).toBeLessThanOrEqual(maxBytes);
+    }
+    const held = await cache.getMany(units);
+    expect(held.size).toBeGreaterThan(100);
+    expect(held.has(unitId("notes", "n2999"))).toBe(true);
+  });
+
+  test("a value larger than a row is left out, the rest of the batch is kept", async () => {
+    const cache = fresh();
+    await cache.putMany([
+      { unit: a, entry: item(1, "x".repeat(2_000_000)) },
+      { unit: b, entry: item(1, "small") },
+    ]);
+    expect([...(await cache.getMany([a, b])).keys()]).toEqual([b]);
+    expect(cache.errors).toEqual([]);
+  });
+});
+
+describe("KV", () => {
+  test("more bytes than one bulk read can bring; a value that the primary would not take is not kept", async () => {
+    const cache = workerd.fresh("kv", false);
+    const units = Array.from({ length: 56 }, (_, index) => unitId("notes", `n${index}`));
+    const largest = 384 * 1024;
+    await cache.putFilled(units, largest);
+    expect(await cache.count(units)).toBe(units.length);
+    const tooLarge = [a];
+    await cache.putFilled(tooLarge, largest + 1);
+    expect(await cache.count(tooLarge)).toBe(0);
+    expect(cache.errors).toEqual([]);
+  });
+
+  test("locations share the namespace, not their entries", async () => {
+    const cache = workerd.fresh("kv", false);
+    await cache.putMany([{ unit: a, entry: item(1, "one") }]);
+    expect(await cache.with({ location: "elsewhere" }).getMany([a])).toEqual(new Map());
+  });
+});
+
+test("Durable Object and KV outlive the process", async () => {
+  const caches = [workerd.fresh("object", false), workerd.fresh("kv", false)];
+  for (const cache of caches) await cache.putMany([{ unit: a, entry: item(3, "value") }]);
+  await workerd.restart();
+  for (const cache of caches) {
+    const again = workerd.fresh(cache.which.store, false).with(cache.which);
+    expect((await again.getMany([a])).get(a)).toEqual(item(3, "value"));
+  }
+});

@@ -1,0 +1,14 @@
+/** The bound on every call to a cache that is not in memory. */
+
+/** Settles like the call, or rejects after the time. What the call does goes on. */
+export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  try {
+    const late = scheduler.wait(ms, { signal: timer.signal }).then(() => {
+      throw new Error(`the cache did not answer within ${ms} ms`);
+    });
+    return await Promise.race([call, late]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1013,6 +1013,19 @@ describe("own writes", () => {
     expect(story.said).toEqual(["R ← valid without intent", "run declared on x=1"]);
   });
 
+  test("another location can't have it: who sends its commit id from elsewhere waits, and what it has is compared", () => {
+    const story = withPendingWrite();
+    story.request("S", "x=never@2.1", { location: "elsewhere" });
+    story.request("B", "+x=never@2.1", { location: "elsewhere" });
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said.filter((line) => line.startsWith("run derive"))).toEqual([
+      "run derive writing x on x=2",
+      "run derive writing nothing on x=2",
+    ]);
+  });
+
   test("a write is queued behind it, told at once, and applied after it, although its followup is faster", () => {
     const story = withPendingWrite();
     story.request("B", "+x=2@2.1");

@@ -12,6 +12,7 @@ import {
   type LviRequest,
   SIGNATURE_HEADER,
   TIME_HEADER,
+  type TraceContext,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -62,30 +63,32 @@ export class Primary {
     this.#key = key;
   }
 
-  ask(request: LviRequest, timeoutMs: number): Sending {
+  /** `trace`: whose lines of log the primary's belong to. */
+  ask(request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
     const { promise: sent, resolve: settle } = Promise.withResolvers<Connection>();
     const decode = (bytes: Uint8Array): LviReply => {
       const reply = decodeLviReply(bytes);
       this.seen = reply.asOf ?? this.seen;
       return reply;
     };
-    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decode, settle) };
+    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), { timeoutMs, trace }, decode, settle) };
   }
 
-  follow(followup: Followup, timeoutMs: number): Promise<Answered<FollowupResult>> {
-    return this.#post(FOLLOWUP_PATH, encodeFollowup(followup), timeoutMs, decodeFollowupReply, () => undefined);
+  follow(followup: Followup, timeoutMs: number, trace: TraceContext | null): Promise<Answered<FollowupResult>> {
+    const body = encodeFollowup(followup);
+    return this.#post(FOLLOWUP_PATH, body, { timeoutMs, trace }, decodeFollowupReply, () => undefined);
   }
 
   async #post<T>(
     path: string,
     body: Uint8Array,
-    timeoutMs: number,
+    { timeoutMs, trace }: { readonly timeoutMs: number; readonly trace: TraceContext | null },
     decode: (bytes: Uint8Array) => T,
     onSent: (over: Connection) => void,
   ): Promise<Answered<T>> {
     let isDone = false;
     try {
-      const headers = await this.#signed(path, body);
+      const headers = { ...(await this.#signed(path, body)), ...headersOf(trace) };
       const responding = fetch(`${this.#origin}${path}`, {
         method: "POST",
         headers,
@@ -134,6 +137,12 @@ export class Primary {
       [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
     };
   }
+}
+
+function headersOf(trace: TraceContext | null): Record<string, string> {
+  if (trace === null) return {};
+  const { traceparent, tracestate } = trace;
+  return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */

@@ -289,10 +289,10 @@ The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} m
     ],
     [
       "lane",
-      `${table(
+      table(
         ["alone", ...answered.map((_, place) => `answer ${place + 1}`)],
         [[`${ms(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
-      )}`,
+      ),
     ],
     [
       "cold",
@@ -323,8 +323,8 @@ The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} m
   ]);
 }
 
-function withTables(page: string, sections: ReadonlyMap<string, string>): string {
-  let text = page;
+function withTables(before: string, sections: ReadonlyMap<string, string>): string {
+  let text = before;
   for (const [name, section] of sections) {
     const place = new RegExp(`(<!-- ${name} -->\n).*(<!-- /${name} -->)`, "s");
     if (!place.test(text)) throw new Error(`the page has no place for ${name}`);

@@ -117,8 +117,7 @@ beforeAll(async () => {
     stateFolder: folder,
     key,
     followupTimeoutMs: null,
-    onStarted: ({ address: { host, port } }) =>
-      registerModule(`http://${host}:${port}`, key, app.manifest.module, app.content),
+    onStarted: ({ address }) => registerModule(address, key, app),
     onDied: (how) => alarms.push(how),
     onLog: (line) => {
       if (["determinism_alarm", "intent_alarm", "invariant_broken"].includes(String(line["event"]))) alarms.push(line);

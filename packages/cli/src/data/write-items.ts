@@ -19,7 +19,7 @@ import {
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { CommandError, messageOf } from "../command-error.ts";
-import { registerModule } from "../dev/register-module.ts";
+import { putModule } from "../dev/register-module.ts";
 import { signedRequest } from "../dev/signed-request.ts";
 import type { DataServer } from "./data-server.ts";
 
@@ -53,7 +53,7 @@ export async function writeItems(server: DataServer, program: Uint8Array, writes
     rwWasm: EMPTY_WASM,
   };
   const module = moduleHash(content);
-  await registerModule(server.url, server.key, module, content);
+  await putModule(server.url, server.key, module, content);
   let done = 0;
   for (const batch of batchesOf(writes)) {
     const args = new CborWriter().array(batch.length);

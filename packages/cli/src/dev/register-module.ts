@@ -1,11 +1,22 @@
 /** Gives a module to the LVI server, which must have it before a request names it. */
 import { MODULES_PATH, type ModuleContent, type ModuleHash, encodeModuleContent } from "@radical/protocol";
+import type { AppBuild } from "../build/build-app.ts";
 import { CommandError } from "../command-error.ts";
+import type { Address } from "./delay-proxy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { signedRequest } from "./signed-request.ts";
 
-/** `server`: its origin. Throws a CommandError with the server's words if it refuses. */
-export async function registerModule(
+/** Throws a CommandError with the server's words if it refuses. */
+export function registerModule(
+  { host, port }: Address,
+  key: DeploymentKey,
+  { manifest, content }: Pick<AppBuild, "manifest" | "content">,
+): Promise<void> {
+  return putModule(`http://${host}:${port}`, key, manifest.module, content);
+}
+
+/** The same for a module of no application. `server`: its origin. */
+export async function putModule(
   server: string,
   key: DeploymentKey,
   module: ModuleHash,

@@ -232,8 +232,6 @@ async function startAll(
   onStop(() => controlServer.close());
 
   let current = app;
-  const register = (address: Address, { manifest, content }: AppBuild): Promise<void> =>
-    registerModule(originOf(address), key, manifest.module, content);
   onStop(() => removeRunning(stateFolder));
   const server = await startLviServer({
     stateFolder,
@@ -241,8 +239,8 @@ async function startAll(
     followupTimeoutMs: options.followupTimeoutMs ?? null,
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
-      await register(address, current);
-      await writeRunning(stateFolder, { pid: process.pid, lviServer: originOf(address) });
+      await registerModule(address, key, current);
+      await writeRunning(stateFolder, { pid: process.pid, lviServer: `http://${address.host}:${address.port}` });
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -307,7 +305,7 @@ async function startAll(
     try {
       const outcome = await build(changed);
       if (outcome.app !== null && !isServed(outcome.app, current)) {
-        await register(server.address(), outcome.app);
+        await registerModule(server.address(), key, outcome.app);
         app = current = outcome.app;
         await edge.reload(await workerFiles(current, options.testHooks));
         const { module } = current.manifest;
@@ -330,10 +328,6 @@ async function startAll(
     control,
     stop,
   };
-}
-
-function originOf({ host, port }: Address): string {
-  return `http://${host}:${port}`;
 }
 
 /** Whether locations that run the one need not be told of the other. */

@@ -85,6 +85,7 @@ describe("radical build", () => {
     const dist = join(good.folder, "dist");
     expect((await readdir(dist)).toSorted()).toEqual([
       "client.ts",
+      "openapi.json",
       "handlers.d.ts",
       "manifest.json",
       "module.rw.wasm",

@@ -11,7 +11,10 @@ import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./dev/location-choice.ts";
 import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
 
-export interface TestAppOptions extends Pick<DevOptions, "central" | "link" | "testHooks" | "followupTimeoutMs"> {
+export interface TestAppOptions extends Pick<
+  DevOptions,
+  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs"
+> {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;
   /** Round trips to the primary in ms by location. Default: `{ near: 0, far: 0 }`. */

@@ -5,8 +5,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeArguments, valueToJson } from "./arguments.ts";
-import { CborReader, CborWriter, isTooDeep, MalformedError, MAX_DEPTH, TooLargeError } from "./cbor.ts";
+import { CborReader, CborWriter, isTooDeep, MAX_DEPTH } from "./cbor.ts";
 import { unitId } from "./ids.ts";
+import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";

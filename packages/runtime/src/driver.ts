@@ -10,7 +10,7 @@ import {
   type Invocation,
   type Snapshot,
 } from "@radical/wasm-host";
-import type { Entry, UnitId } from "@radical/protocol";
+import type { Entry, TraceContext, UnitId } from "@radical/protocol";
 import type { Cache } from "./cache/cache.ts";
 import type {
   Answer,
@@ -39,6 +39,7 @@ export interface Surroundings {
   readonly invocation: Invocation;
   readonly cache: Cache;
   readonly primary: Primary;
+  readonly trace: TraceContext | null;
   readonly lane: SpeculationLane;
   readonly failpoint: ArmedFailpoint | null;
   readonly timings: Timings;
@@ -55,7 +56,7 @@ export interface Run {
 }
 
 export function drive(execution: Execution, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, lane, failpoint, timings, now, warn } = surroundings;
+  const { module, invocation, cache, primary, trace, lane, failpoint, timings, now, warn } = surroundings;
   const answer = Promise.withResolvers<Answer>();
   let sent: Promise<void> = Promise.resolve();
 
@@ -105,7 +106,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         return { kind: "fetched", entries, atMs: now() };
       }
       case "send": {
-        const sending = primary.ask(effect.request, effect.timeoutMs);
+        const sending = primary.ask(effect.request, effect.timeoutMs, trace);
         sent = sending.sent;
         if (failpoint !== null) {
           await sent;
@@ -140,7 +141,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await failpoint?.reach("edge.put");
         return null;
       case "follow": {
-        const answered = await primary.follow(effect.followup, effect.timeoutMs);
+        const answered = await primary.follow(effect.followup, effect.timeoutMs, trace);
         return answered.kind === "reply"
           ? { kind: "followup-answered", result: answered.reply }
           : { kind: "followup-unanswered", reason: answered.reason };

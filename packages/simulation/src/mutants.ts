@@ -75,9 +75,10 @@ export const MUTANTS: readonly Mutant[] = [
     name: "absent units are not validated",
     within: 25,
     edits: [
-      inCore(
-        `return version === null || !sameVersion(version, current);`,
-        `return version === null || (version.hash !== null && !sameVersion(version, current));`,
+      inFile(
+        "server/entry-log.ts",
+        `if (hash === null || isAbsent) return hash === null && isAbsent;`,
+        `if (hash === null || isAbsent) return hash === null;`,
       ),
     ],
   },
@@ -85,9 +86,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a guess of absence is not validated",
     within: 25,
     edits: [
-      inCore(
-        `return version === null || !sameVersion(version, current);`,
-        `return version === null || (version.commitId !== "00000000-000000000000" && !sameVersion(version, current));`,
+      inFile(
+        "server/entry-log.ts",
+        `if (hash === null || isAbsent) return hash === null && isAbsent;`,
+        `if (commit === "00000000-000000000000") return true;
+    if (hash === null || isAbsent) return hash === null && isAbsent;`,
       ),
     ],
   },
@@ -132,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
       inFile(
         "server/version-table.ts",
         `return this.#unsettled.has(unit);`,
-        `return this.#unsettled.has(unit) && this.#maxBytes < 0;`,
+        `return this.#unsettled.has(unit) && this.#loads.size < 0;`,
       ),
     ],
   },
@@ -160,9 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "commit ids are used again after a restart",
     within: 25,
-    edits: [
-      inCore(`    return commitId(this.#epoch, this.#sequence);\n  }`, `    return commitId(1, this.#sequence);\n  }`),
-    ],
+    edits: [inCore(`id: commitId(this.#epoch, this.#sequence) };`, `id: commitId(1, this.#sequence) };`)],
   },
   {
     name: "what a recording execution read is not validated",
@@ -341,6 +342,13 @@ export const MUTANTS: readonly Mutant[] = [
   a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId;
 const WAITED =`,
       ),
+      inFile(
+        "server/entry-log.ts",
+        `      words[at + CONTENT_LOW] === hexWord(hash, 8, 16) &&
+      words[at + CONTENT_HIGH] === hexWord(hash, 0, 8) &&
+`,
+        ``,
+      ),
     ],
   },
   {
@@ -353,6 +361,13 @@ const WAITED =`,
         `const sameVersion = (a: Version, b: Version): boolean =>
   a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId;
 const WAITED =`,
+      ),
+      inFile(
+        "server/entry-log.ts",
+        `      words[at + CONTENT_LOW] === hexWord(hash, 8, 16) &&
+      words[at + CONTENT_HIGH] === hexWord(hash, 0, 8) &&
+`,
+        ``,
       ),
     ],
   },

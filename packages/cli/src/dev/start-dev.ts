@@ -2,14 +2,16 @@
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
  * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix, relative } from "node:path";
+import { isDeepStrictEqual, parseEnv } from "node:util";
 import type { Manifest, TestHooks } from "@radical/protocol";
 import { counted } from "../terminal/terminal.ts";
 import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
+import { writeWorkerTypes } from "../build/write-build.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
@@ -52,6 +54,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Deletes data and caches first. */
   readonly reset?: boolean;
+  /** Variables of the application's own Worker, before those of `.dev.vars`. */
+  readonly vars?: Readonly<Record<string, string>>;
   /** Whether code frames have ANSI colours. */
   readonly colours?: boolean;
   /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
@@ -144,9 +148,15 @@ async function startAll(
   const told = new ToldDiagnostics();
   let state: BuildState = { kind: "building" };
   const build = async (changed: readonly string[]): Promise<BuildOutcome> => {
-    const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
-    state = stateOf(outcome, serving());
-    return outcome;
+    try {
+      const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
+      state = stateOf(outcome, serving());
+      return outcome;
+    } catch (error) {
+      // The application's own Worker can't be bundled, say.
+      state = { kind: "failed", words: "an error", serving: serving(), diagnostics: [], frames: [messageOf(error)] };
+      throw error;
+    }
   };
   let control: Control | null = null;
   let app: AppBuild | null = null;
@@ -257,6 +267,7 @@ async function startAll(
       port,
       locations: edgeLocations,
       key,
+      vars: { ...(await devVars(project.root)), ...options.vars },
       routerWorker,
       cacheFolder: join(stateFolder, "cache"),
       controlUrl: controlServer.url,
@@ -289,7 +300,7 @@ async function startAll(
   rebuild = async (changed) => {
     const startedAtMs = performance.now();
     const outcome = await build(changed);
-    if (outcome.app !== null && outcome.app.manifest.module !== current.manifest.module) {
+    if (outcome.app !== null && !isServed(outcome.app, current)) {
       await registerModule(server.address(), key, outcome.app);
       app = current = outcome.app;
       await edge.reload(await workerFiles(current, options.testHooks));
@@ -311,6 +322,21 @@ async function startAll(
     control,
     stop,
   };
+}
+
+/** Whether locations that run the one need not be told of the other. */
+function isServed(built: AppBuild, current: AppBuild): boolean {
+  return (
+    built.manifest.module === current.manifest.module &&
+    built.worker === current.worker &&
+    isDeepStrictEqual(built.assets, current.assets)
+  );
+}
+
+/** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
+async function devVars(root: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(join(root, ".dev.vars"), "utf8").catch(() => "");
+  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
 }
 
 function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {
@@ -335,7 +361,7 @@ async function buildAndTell(
   changed: readonly string[],
   told: ToldDiagnostics,
   serving: boolean,
-  { onEvent, optimize = false }: DevOptions,
+  { onEvent, optimize = false, colours = false }: DevOptions,
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
@@ -344,7 +370,8 @@ async function buildAndTell(
     const { diagnostics } = analysis;
     onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
-  const outcome = await buildApp(project, compiler, { optimize, onAnalyzed });
+  const outcome = await buildApp(project, compiler, { optimize, colours, onAnalyzed });
+  if (outcome.app !== null) await writeWorkerTypes(project, outcome.app);
   const { app, report } = outcome;
   const { diagnostics } = report;
   const frames = told.untold(report);
@@ -380,6 +407,7 @@ async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Pro
     manifest: JSON.stringify(manifest),
     isReplaceable,
     cache: manifest.cache.kind,
+    assets: app.assets,
   };
 }
 

@@ -30,6 +30,8 @@ export interface CoreOptions {
   /** Memory for hot values, and for done executions. */
   readonly hotBytes: number;
   readonly finishedBytes: number;
+  /** Of the hashes of units, 32 bits: unknown to those who choose keys, so that nobody can make many that collide. */
+  readonly hashSeed: number;
   /** Most ids of done executions to remember when their outcomes are forgotten. */
   readonly forgottenIds: number;
   /** Most requests to remember that were answered without a trace. */
@@ -58,6 +60,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   replayWindowMs: REPLAY_WINDOW_MS,
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
+  hashSeed: 0,
   forgottenIds: 1_000_000,
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,

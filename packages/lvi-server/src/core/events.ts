@@ -122,8 +122,8 @@ export type Effect =
 /** Something worth counting and logging, as data: what is made of it is the driver's. */
 export interface Note {
   readonly name: NoteName;
-  readonly executionId?: ExecutionId;
-  readonly module?: ModuleHash;
+  readonly executionId?: ExecutionId | undefined;
+  readonly module?: ModuleHash | undefined;
   /** For people. */
   readonly detail?: string;
   /** Of a near-storage execution, or of a re-execution. */

@@ -1,9 +1,10 @@
 /** Golden bytes of protocol version 1: they stay in the tree and must decode for ever. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CborWriter, MalformedError } from "../cbor.ts";
+import { CborWriter } from "../cbor.ts";
 import { MAX_VALUE_BYTES } from "../host-functions.ts";
 import { unitId } from "../ids.ts";
+import { MalformedError } from "../malformed-error.ts";
 import { decodeModuleContent, encodeModuleContent } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
 import { followup, module, outcomes, replies, request } from "../testing/messages.ts";

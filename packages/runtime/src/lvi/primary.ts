@@ -12,6 +12,7 @@ import {
   type LviRequest,
   SIGNATURE_HEADER,
   TIME_HEADER,
+  type TraceContext,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -54,7 +55,8 @@ export class Primary {
     this.#key = key;
   }
 
-  ask(request: LviRequest, timeoutMs: number): Sending {
+  /** `trace`: whose lines of log the primary's belong to. */
+  ask(request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
     let settle = (): void => undefined;
     const sent = new Promise<void>((resolve) => {
       settle = resolve;
@@ -64,22 +66,23 @@ export class Primary {
       this.seen = reply.asOf ?? this.seen;
       return reply;
     };
-    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decode, settle) };
+    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), { timeoutMs, trace }, decode, settle) };
   }
 
-  follow(followup: Followup, timeoutMs: number): Promise<Answered<FollowupResult>> {
-    return this.#post(FOLLOWUP_PATH, encodeFollowup(followup), timeoutMs, decodeFollowupReply, () => undefined);
+  follow(followup: Followup, timeoutMs: number, trace: TraceContext | null): Promise<Answered<FollowupResult>> {
+    const body = encodeFollowup(followup);
+    return this.#post(FOLLOWUP_PATH, body, { timeoutMs, trace }, decodeFollowupReply, () => undefined);
   }
 
   async #post<T>(
     path: string,
     body: Uint8Array,
-    timeoutMs: number,
+    { timeoutMs, trace }: { readonly timeoutMs: number; readonly trace: TraceContext | null },
     decode: (bytes: Uint8Array) => T,
     onSent: () => void,
   ): Promise<Answered<T>> {
     try {
-      const headers = await this.#signed(path, body);
+      const headers = { ...(await this.#signed(path, body)), ...headersOf(trace) };
       const responding = fetch(`${this.#origin}${path}`, {
         method: "POST",
         headers,
@@ -112,6 +115,12 @@ export class Primary {
       [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
     };
   }
+}
+
+function headersOf(trace: TraceContext | null): Record<string, string> {
+  if (trace === null) return {};
+  const { traceparent, tracestate } = trace;
+  return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */

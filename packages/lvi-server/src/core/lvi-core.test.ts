@@ -757,6 +757,9 @@ describe("refusals", () => {
         story.loaded();
         story.ran({ kind: "missing", units: [unit("y")] });
         story.loaded();
+        // What was read on guesses says nothing: once more without.
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.ran({ kind: "missing", units: [unit("y")] });
       },
     ],
     ["in_doubt", {}, (story) => story.request("A", "+x=1", { seen: null })],

@@ -516,6 +516,8 @@ export class LviCore {
   }
 
   #failForBytes(execution: Execution): void {
+    const { near } = execution;
+    if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution);
     const { maxReadBytes } = this.#options;
     this.#fail(execution, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
   }

@@ -283,7 +283,7 @@ describe.each(DECODERS)("$name", (decoder) => {
 });
 
 test("a module lists each handler once, in order, whatever its name", () => {
-  const module = (...names: string[]): Uint8Array => {
+  const listing = (...names: string[]): Uint8Array => {
     const writer = new CborWriter()
       .array(8)
       .integer(3)
@@ -295,9 +295,9 @@ test("a module lists each handler once, in order, whatever its name", () => {
     for (const name of names) writer.text(name).text("near-storage");
     return writer.bytes(Uint8Array.of(1)).bytes(Uint8Array.of(2)).finish();
   };
-  expect(Object.keys(decodeModuleContent(module("__proto__", "a")).plans)).toEqual(["__proto__", "a"]);
-  expect(() => decodeModuleContent(module("a", "a"))).toThrow(/not in order/);
-  expect(() => decodeModuleContent(module("b", "a"))).toThrow(/not in order/);
+  expect(Object.keys(decodeModuleContent(listing("__proto__", "a")).plans)).toEqual(["__proto__", "a"]);
+  expect(() => decodeModuleContent(listing("a", "a"))).toThrow(/not in order/);
+  expect(() => decodeModuleContent(listing("b", "a"))).toThrow(/not in order/);
 });
 
 describe("arguments", () => {
@@ -349,7 +349,6 @@ describe("arguments", () => {
 
 // Decoded, 12 MB of them took 200 MB and more than a second.
 test("a list of units that is longer than any server takes is refused before it is read", () => {
-  const request = decodeLviRequest(DECODERS[0]!.golden[0]!);
   const units = Array.from(
     { length: 100_001 },
     (_, index) => ({ unit: unitId("t", String(index)), mode: "write" }) as const,

@@ -449,6 +449,41 @@ describe("the cache is never trusted", () => {
     expect(await call(location, "append", { key, text: "c" })).toMatchObject({ result: "abc", path: "speculative" });
   });
 
+  test("one call reads and one call writes, and the answer waits for no write", async () => {
+    primary.put(note("held"), stored("a"));
+    const location = await start({ manifest: objectOnly });
+    const cache = await location.cache();
+    await cache.hold();
+    expect(await call(location, "append", { key: "held", text: "b" })).toMatchObject({ result: "ab" });
+    expect(await cache.calls()).toEqual(["getMany notes/held", "putMany notes/held"]);
+    expect(await cache.run("SELECT * FROM entries_2")).toEqual([]);
+    await cache.release();
+    // The second one to be called finds what the first has put.
+    await call(location, "read", { key: "held" });
+    expect(await cache.run("SELECT unit FROM entries_2")).toEqual([{ unit: "notes/held" }]);
+  });
+
+  test("the memory of an isolate belongs to one build: another one in the same isolate starts empty", async () => {
+    primary.put(note("builds"), stored("a"));
+    const location = await start({
+      entry: `
+        import { createWorker } from "../src/worker.ts";
+        import f from "./module.wasm";
+        import rw from "./module.rw.wasm";
+        import manifest from "./manifest.json";
+        export { RadicalCache } from "../src/cache/radical-cache.ts";
+        const builds = { before: createWorker({ manifest, f, rw }), after: createWorker({ manifest, f, rw }) };
+        export default { fetch: (request, ...rest) => builds[request.headers.get("x-build")].fetch(request, ...rest) };`,
+      manifest: { cache: { kind: "memory", memoryBytes: 1_000_000 } },
+    });
+    const pathIn = async (build: string): Promise<string> =>
+      (await call(location, "read", { key: "builds" }, { "x-build": build })).path;
+    expect(await pathIn("before")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
+    expect(await pathIn("after")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
+  });
+
   test("rolled back to an older state", async () => {
     primary.put(note("rolled"), stored("a"));
     const location = await start({ manifest: objectOnly });

@@ -28,7 +28,7 @@ test("the entry is bundled around the runtime, with what it imports; modules and
   expect(folders).toEqual(["src", "src/lib"]);
   expect(worker).toContain("the letter");
   expect(worker).toContain("of a package");
-  const imported = [...worker.matchAll(/^import .* from "(.*)";$/gm)].map((match) => match[1]);
+  const imported = [...worker.matchAll(/^import .* from "(.*)";$/gm)].map((match) => match[1] ?? "");
   expect([...new Set(imported)].toSorted()).toEqual([
     "./manifest.json",
     "./module.rw.wasm",

@@ -89,11 +89,11 @@ describe("radical build", () => {
     const dist = join(good.folder, "dist");
     expect((await readdir(dist)).toSorted()).toEqual([
       "client.ts",
-      "openapi.json",
       "handlers.d.ts",
       "manifest.json",
       "module.rw.wasm",
       "module.wasm",
+      "openapi.json",
       "worker.js",
     ]);
     expect(WebAssembly.validate(await readFile(join(dist, "module.wasm")))).toBe(true);

@@ -180,7 +180,11 @@ async function startAll(
     let folders = first;
     const started = watchSources(
       project.root,
-      (path) => path === CONFIG_FILE || (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
+      // A folder itself: one that was not there is made.
+      (path) =>
+        path === CONFIG_FILE ||
+        folders.includes(path) ||
+        (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
       (paths) => {
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);

@@ -124,6 +124,37 @@ test("a save is served in place; one with an error is told with a code frame whi
   expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
 });
 
+test("a Worker of the application's own is taken up, served as it changes, and told of when it can't be bundled", async () => {
+  const { url, events } = await start();
+  const hello = async (): Promise<string> =>
+    fetch(`${url}/hello`).then(
+      (response) => response.text(),
+      () => "",
+    );
+  const worker = (word: string): string =>
+    `import { createRadical } from "radical:worker";
+const radical = createRadical();
+export default {
+  fetch: async (request: Request, env: unknown): Promise<Response> =>
+    new Response("${word}: " + (await radical(env).call("greet", { name: "ada" }))),
+};
+`;
+  await project.write("src/worker.ts", worker("own"));
+  await expect.poll(hello, SOON).toBe("own: hello ada");
+  await project.write("src/worker.ts", `${worker("broken")}(`);
+  await expect
+    .poll(() => events.find(({ event }) => event === "failed"), SOON)
+    .toMatchObject({ code: "worker_not_bundled", message: expect.stringContaining("src/worker.ts:7") as unknown });
+  await expect
+    .poll(async () => (await fetch(`${url}/hello`)).headers.get("x-radical-build-error"), SOON)
+    .toMatch(/error/);
+  expect(await hello()).toBe("own: hello ada");
+  await project.write("src/worker.ts", worker("mended"));
+  await expect.poll(hello, SOON).toBe("mended: hello ada");
+  await project.write("handlers/greet.ts", greeting("bonjour"));
+  await expect.poll(hello, SOON).toBe("mended: bonjour ada");
+});
+
 test.each(["SIGINT", "SIGTERM"] as const)("%s to its group, as Ctrl-C sends it, ends every process", async (signal) => {
   const { child, url, closed } = await start();
   await greet(url);

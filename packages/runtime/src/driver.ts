@@ -23,16 +23,21 @@ import type {
 } from "./core/effects.ts";
 import type { Execution } from "./core/execution.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
-import type { Primary } from "./lvi/primary.ts";
+import type { Connection, Primary } from "./lvi/primary.ts";
 import { type SpeculationLane, turns } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
 
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. A warm connection needs one turn, a cold one three.
+ * longer of the two. An open connection needs one turn, a new one to an address three.
  */
 const TURNS_BEFORE_SPECULATION = 6;
+/**
+ * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
+ * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
+ */
+const NEW_CONNECTION_MS = 2;
 
 export interface Surroundings {
   readonly module: HandlerModule;
@@ -58,7 +63,7 @@ export interface Run {
 export function drive(execution: Execution, surroundings: Surroundings): Run {
   const { module, invocation, cache, primary, trace, lane, failpoint, timings, now, warn } = surroundings;
   const answer = Promise.withResolvers<Answer>();
-  let sent: Promise<void> = Promise.resolve();
+  let sent: Promise<Connection> = Promise.resolve("open");
 
   const advance = async (event: ExecutionEvent): Promise<void> => {
     try {
@@ -121,7 +126,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         } as ExecutionEvent;
       }
       case "speculate": {
-        await sent;
+        if ((await sent) === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
         await turns(TURNS_BEFORE_SPECULATION);
         await lane.enter();
         const startedAtMs = now();

@@ -179,7 +179,11 @@ async function startAll(
     let folders = first;
     const started = watchSources(
       project.root,
-      (path) => path === CONFIG_FILE || (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
+      // A folder itself: one that was not there is made.
+      (path) =>
+        path === CONFIG_FILE ||
+        folders.includes(path) ||
+        (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
       (paths) => {
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);
@@ -299,7 +303,10 @@ async function startAll(
 
   rebuild = async (changed) => {
     const startedAtMs = performance.now();
-    const outcome = await build(changed);
+    const outcome = await build(changed).catch(async (error: unknown) => {
+      await edge.setNotice(noticeOf(state));
+      throw error;
+    });
     if (outcome.app !== null && !isServed(outcome.app, current)) {
       await registerModule(server.address(), key, outcome.app);
       app = current = outcome.app;

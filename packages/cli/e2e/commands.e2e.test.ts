@@ -88,6 +88,7 @@ describe("radical build", () => {
     });
     const dist = join(good.folder, "dist");
     expect((await readdir(dist)).toSorted()).toEqual([
+      "bindings.json",
       "client.ts",
       "handlers.d.ts",
       "manifest.json",
@@ -102,6 +103,10 @@ describe("radical build", () => {
     expect(JSON.parse(await readFile(join(dist, "manifest.json"), "utf8"))).toMatchObject({
       application: "visits",
       module: result.module,
+      cache: { kind: "durable-object" },
+    });
+    expect(JSON.parse(await readFile(join(dist, "bindings.json"), "utf8"))).toMatchObject({
+      durable_objects: { bindings: [{ name: "RADICAL_CACHE", class_name: "RadicalCache" }] },
     });
 
     const again = await radical(["build", "--json"], { cwd: good.folder });

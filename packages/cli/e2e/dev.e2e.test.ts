@@ -189,6 +189,39 @@ test("one request is one line: handler, location, path and where the time went",
   });
 });
 
+test("KV as the cache: what one request has put, another one speculates on", async () => {
+  await project.write(
+    "radical.config.ts",
+    'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0 }, dev: { locations: { A: 0 } } };\n',
+  );
+  await project.write(
+    "handlers/greet.ts",
+    `import { Table } from "@radical/sdk";
+class Visits { count: i32 = 0; }
+const visits = new Table<Visits>("visits");
+export function greet(name: string): i32 {
+  let found = visits.get(name);
+  if (found == null) found = new Visits();
+  found.count++;
+  visits.put(name, found);
+  return found.count;
+}
+`,
+  );
+  const { url, events } = await start();
+  expect(await greet(url)).toBe(1);
+  const paths = (): unknown[] => events.flatMap((event) => (event.event === "request" ? [event.path] : []));
+  // Its put follows the answer.
+  let count = 1;
+  await expect
+    .poll(async () => {
+      expect(await greet(url)).toBe(++count);
+      return paths().at(-1);
+    }, SOON)
+    .toBe("speculative");
+  expect(events.filter(({ event }) => event === "cache_failed")).toEqual([]);
+});
+
 test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
   await project.write("handlers/greet.ts", COUNTER);
   const { child, closed, url } = await start();

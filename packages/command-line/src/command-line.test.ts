@@ -44,6 +44,26 @@ test.each([
   });
 });
 
+test("operands are some of those there are, in their order; all by default", () => {
+  const command = {
+    ...COMMAND,
+    options: {
+      parts: { kind: "operands", of: ["a", "b", "c"], words: "which" },
+      json: { kind: "flag", words: "as JSON" },
+    },
+  } as const satisfies Command<Readonly<Record<string, Option>>>;
+  const partsOf = (...args: readonly string[]): unknown => {
+    const parsed = parseCommandLine(command, args);
+    return parsed.kind === "values" ? parsed.values.parts : parsed;
+  };
+  expect(partsOf()).toEqual(["a", "b", "c"]);
+  expect(partsOf("c", "--json", "a")).toEqual(["a", "c"]);
+  expect(partsOf("d")).toEqual({ kind: "problem", message: "'d' is none of a, b, c" });
+  expect(partsOf("--help")).toMatchObject({
+    text: expect.stringContaining("  [parts …]   which: a, b, c (default: all)\n") as unknown,
+  });
+});
+
 test("help tells every option, the exit codes and the examples", () => {
   const parsed = parseCommandLine(COMMAND, ["--help"]);
   expect(parsed.kind === "help" && parsed.text).toBe(`Usage: pnpm count [options]

@@ -11,7 +11,9 @@ export type Option =
   | { readonly kind: "text"; readonly placeholder: string; readonly words: string }
   /** One of these; by default the first. */
   | { readonly kind: "choice"; readonly of: readonly string[]; readonly words: string }
-  | { readonly kind: "flag"; readonly words: string };
+  | { readonly kind: "flag"; readonly words: string }
+  /** Some of these, in order and without an option; by default all. */
+  | { readonly kind: "operands"; readonly of: readonly string[]; readonly words: string };
 
 export interface Command<Options extends Readonly<Record<string, Option>>> {
   /** As it is typed. */
@@ -27,8 +29,10 @@ export type Values<Options extends Readonly<Record<string, Option>>> = {
     ? number
     : Options[Name]["kind"] extends "flag"
       ? boolean
-      : Options[Name] extends { readonly of: readonly (infer Word)[] }
-        ? Word
+      : Options[Name] extends { readonly kind: infer Kind; readonly of: readonly (infer Word)[] }
+        ? Kind extends "operands"
+          ? readonly Word[]
+          : Word
         : string | null;
 };
 
@@ -44,24 +48,27 @@ export function parseCommandLine<const Options extends Readonly<Record<string, O
   command: Command<Options>,
   args: readonly string[],
 ): CommandLine<Options> {
+  const all = Object.entries(command.options);
   const definitions = Object.fromEntries(
-    Object.entries(command.options).map(([name, { kind }]) => [
-      name,
-      { type: kind === "flag" ? ("boolean" as const) : ("string" as const) },
-    ]),
+    all
+      .filter(([, { kind }]) => kind !== "operands")
+      .map(([name, { kind }]) => [name, { type: kind === "flag" ? ("boolean" as const) : ("string" as const) }]),
   );
+  const allowPositionals = all.some(([, { kind }]) => kind === "operands");
   let given: Readonly<Record<string, unknown>>;
+  let operands: readonly string[];
   try {
     // pnpm hands on the `--` before options.
     const own = args[0] === "--" ? args.slice(1) : [...args];
-    given = parseArgs({ args: own, options: { ...definitions, help: HELP }, strict: true }).values;
+    const parsed = parseArgs({ args: own, options: { ...definitions, help: HELP }, strict: true, allowPositionals });
+    [given, operands] = [parsed.values, parsed.positionals];
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return { kind: "problem", message: error.message };
   }
   if (given["help"] === true) return { kind: "help", text: helpOf(command) };
-  const values: Record<string, number | boolean | string | null> = {};
-  for (const [name, option] of Object.entries(command.options)) {
+  const values: Record<string, number | boolean | string | readonly string[] | null> = {};
+  for (const [name, option] of all) {
     const value = given[name];
     const text = typeof value === "string" ? value : null;
     switch (option.kind) {
@@ -71,6 +78,13 @@ export function parseCommandLine<const Options extends Readonly<Record<string, O
       case "text":
         values[name] = text;
         break;
+      case "operands": {
+        const unknown = operands.find((operand) => !option.of.includes(operand));
+        if (unknown !== undefined)
+          return { kind: "problem", message: `'${unknown}' is none of ${option.of.join(", ")}` };
+        values[name] = option.of.filter((one) => operands.length === 0 || operands.includes(one));
+        break;
+      }
       case "choice":
         values[name] = text ?? option.of[0]!;
         if (text !== null && !option.of.includes(text))
@@ -137,6 +151,8 @@ function helpOf({ name, words, options, examples, exitCodes }: Command<Readonly<
         ];
       case "flag":
         return [`--${option}`, definition.words];
+      case "operands":
+        return [`[${option} …]`, `${definition.words}: ${definition.of.join(", ")} (default: all)`];
     }
   });
   rows.push(["-h, --help", "show help"]);

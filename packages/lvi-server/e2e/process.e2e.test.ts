@@ -86,7 +86,7 @@ function sqliteStorage(file: string): StorageUnderTest {
 function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
   const prefix = randomBytes(8).toString("hex");
   return {
-    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "3000"],
+    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "1500"],
     stored: async (key) => {
       const client = new DynamoDBClient({ endpoint });
       const Key = { unit: { S: `counters/${key}` } };

@@ -1,4 +1,5 @@
 /** The LVI server put together: storage, core, workers, HTTP. */
+import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
@@ -144,7 +145,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
-    const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...options.core, location }, recovered, coreNow());
+    const core = new LviCore(
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
+      recovered,
+      coreNow(),
+    );
     pool = new WorkerPool({
       workers,
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,

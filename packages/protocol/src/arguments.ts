@@ -4,7 +4,8 @@
  * Arguments are checked against the handler's declared types before anything is sent anywhere; every problem names
  * the parameter. Integers of 64 bits that JSON numbers can't carry exactly are taken as decimal strings.
  */
-import { CborReader, CborWriter, MAX_DEPTH, MalformedError } from "./cbor.ts";
+import { CborReader, CborWriter, MAX_DEPTH } from "./cbor.ts";
+import { MalformedError } from "./malformed-error.ts";
 import {
   INTEGER_RANGES,
   formatValueType,
@@ -166,6 +167,8 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
       );
     }
     value = BigInt(json);
+  } else if (typeof json === "bigint") {
+    value = json;
   } else if ((kind === "i64" || kind === "u64") && typeof json === "string" && /^-?\d{1,20}$/.test(json)) {
     value = BigInt(json);
   } else throw wrongType({ kind }, json, path);

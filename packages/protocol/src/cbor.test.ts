@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CborReader, CborWriter, MalformedError, MAX_DEPTH } from "./cbor.ts";
+import { CborReader, CborWriter, MAX_DEPTH } from "./cbor.ts";
+import { MalformedError } from "./malformed-error.ts";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "hex"));

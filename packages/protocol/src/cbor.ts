@@ -6,15 +6,9 @@
  * Values are written and read by shape, not as a tree: the reader checks every length against the bytes that are
  * left before it allocates anything.
  */
-import { decodeUtf8, encodeUtf8 } from "./text.ts";
-
-/** Bytes that are not what the reader was asked for. */
-export class MalformedError extends Error {
-  override readonly name = "MalformedError";
-}
-
-/** A message that is understood, and has more in it than is taken. */
-export class TooLargeError extends MalformedError {}
+import { MalformedError } from "./malformed-error.ts";
+import { decodeText, type RecentTexts } from "./recent-texts.ts";
+import { encodeUtf8 } from "./text.ts";
 
 /** An item nested deeper than {@link MAX_DEPTH}. */
 class TooDeepError extends MalformedError {}
@@ -30,15 +24,16 @@ const FLOAT64 = 0xfb;
 /** Deepest nesting that the reader follows. */
 export const MAX_DEPTH = 64;
 
+/** A float on its way between a number and its bytes. */
+const float = new DataView(new ArrayBuffer(8));
+const floatBytes = new Uint8Array(float.buffer);
+
+/** Longer texts are encoded by the platform. */
+const SHORT_TEXT = 64;
+
 export class CborWriter {
   #bytes = new Uint8Array(256);
-  /** Made when it is needed: short messages need none. */
-  #viewed: DataView | null = null;
   #length = 0;
-
-  get #view(): DataView {
-    return (this.#viewed ??= new DataView(this.#bytes.buffer));
-  }
 
   /** The bytes written so far, copied. */
   finish(): Uint8Array {
@@ -66,16 +61,14 @@ export class CborWriter {
 
   /** A 64-bit float; every NaN is written with the same bits. */
   float(value: number): this {
-    this.#byte(FLOAT64);
-    this.#reserve(8);
-    if (Number.isNaN(value)) this.#view.setBigUint64(this.#length, 0x7ff8_0000_0000_0000n);
-    else this.#view.setFloat64(this.#length, value);
-    this.#length += 8;
-    return this;
+    if (Number.isNaN(value)) float.setBigUint64(0, 0x7ff8_0000_0000_0000n);
+    else float.setFloat64(0, value);
+    return this.#byte(FLOAT64).raw(floatBytes);
   }
 
   /** Throws a RangeError for text with a lone surrogate. */
   text(value: string): this {
+    if (value.length <= SHORT_TEXT && this.#asciiText(value)) return this;
     if (!value.isWellFormed()) throw new RangeError("text with a lone surrogate");
     const bytes = encodeUtf8(value);
     this.#head(MAJOR.text, bytes.length);
@@ -105,6 +98,21 @@ export class CborWriter {
     return this;
   }
 
+  /** Whether it was ASCII, and is written. */
+  #asciiText(value: string): boolean {
+    const before = this.#length;
+    this.#head(MAJOR.text, value.length).#reserve(value.length);
+    for (let i = 0; i < value.length; i++) {
+      const character = value.charCodeAt(i);
+      if (character > 0x7f) {
+        this.#length = before;
+        return false;
+      }
+      this.#bytes[this.#length++] = character;
+    }
+    return true;
+  }
+
   #byte(value: number): this {
     this.#reserve(1);
     this.#bytes[this.#length++] = value;
@@ -121,18 +129,26 @@ export class CborWriter {
       this.#bytes[this.#length++] = Number(argument);
     } else if (argument < 0x1_0000) {
       this.#bytes[this.#length++] = initial | 25;
-      this.#view.setUint16(this.#length, Number(argument));
-      this.#length += 2;
+      this.#bytes[this.#length++] = Number(argument) >>> 8;
+      this.#bytes[this.#length++] = Number(argument);
     } else if (argument < 0x1_0000_0000) {
       this.#bytes[this.#length++] = initial | 26;
-      this.#view.setUint32(this.#length, Number(argument));
-      this.#length += 4;
+      this.#word(Number(argument));
     } else {
       this.#bytes[this.#length++] = initial | 27;
-      this.#view.setBigUint64(this.#length, BigInt(argument));
-      this.#length += 8;
+      const isExact = typeof argument === "number";
+      this.#word(isExact ? Math.floor(argument / 2 ** 32) : Number(argument >> 32n));
+      this.#word(isExact ? argument % 2 ** 32 : Number(argument & 0xffff_ffffn));
     }
     return this;
+  }
+
+  /** 32 bits, for which there is room. */
+  #word(value: number): void {
+    this.#bytes[this.#length++] = value >>> 24;
+    this.#bytes[this.#length++] = value >>> 16;
+    this.#bytes[this.#length++] = value >>> 8;
+    this.#bytes[this.#length++] = value;
   }
 
   #reserve(count: number): void {
@@ -141,19 +157,18 @@ export class CborWriter {
     const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
-    this.#viewed = null;
   }
 }
 
 /** Every method throws a {@link MalformedError} if the next item is not what it reads. */
 export class CborReader {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // A `Buffer` of Node has another `slice`, which copies nothing.
+    this.#bytes =
+      bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   get remaining(): number {
@@ -225,18 +240,20 @@ export class CborReader {
   float(): number {
     if (this.#initial() !== FLOAT64) throw this.#expected("float");
     this.#need(9);
-    const value = this.#view.getFloat64(this.#at + 1);
+    for (let i = 0; i < 8; i++) floatBytes[i] = this.#bytes[this.#at + 1 + i]!;
     this.#at += 9;
-    return value;
+    return float.getFloat64(0);
   }
 
   text(): string {
-    const bytes = this.#run(MAJOR.text, "text");
-    try {
-      return decodeUtf8(bytes);
-    } catch {
-      throw new MalformedError("text is not UTF-8");
-    }
+    const length = this.#length(MAJOR.text, "text");
+    return decodeText(this.#bytes, this.#at, (this.#at += length));
+  }
+
+  /** A text of a kind of which the same ones come again and again. */
+  recentText<T extends string>(kind: RecentTexts<T>): T {
+    const length = this.#length(MAJOR.text, "text");
+    return kind.read(this.#bytes, this.#at, (this.#at += length));
   }
 
   /** A view into the bytes being read, not a copy. */
@@ -307,12 +324,16 @@ export class CborReader {
   }
 
   #run(major: number, what: string): Uint8Array {
+    const length = this.#length(major, what);
+    return this.#bytes.subarray(this.#at, (this.#at += length));
+  }
+
+  /** Of the bytes that follow, which are all there. */
+  #length(major: number, what: string): number {
     if (this.#initial() >> 5 !== major) throw this.#expected(what);
     const length = this.#head(major);
     if (length > this.remaining) throw new MalformedError("unexpected end");
-    const from = this.#at;
-    this.#at += Number(length);
-    return this.#bytes.subarray(from, this.#at);
+    return Number(length);
   }
 
   #head(major: number): number | bigint {
@@ -324,17 +345,23 @@ export class CborReader {
     this.#need(size);
     const at = this.#at;
     this.#at += size;
-    let value: number | bigint;
+    let value: number;
     if (size === 1) value = this.#bytes[at]!;
-    else if (size === 2) value = this.#view.getUint16(at);
-    else if (size === 4) value = this.#view.getUint32(at);
+    else if (size === 2) value = (this.#bytes[at]! << 8) | this.#bytes[at + 1]!;
+    else if (size === 4) value = this.#word(at);
     else {
-      const wide = this.#view.getBigUint64(at);
-      if (wide < 0x1_0000_0000n) throw new MalformedError("head is not the shortest");
-      return wide <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(wide) : wide;
+      const high = this.#word(at);
+      const low = this.#word(at + 4);
+      if (high === 0) throw new MalformedError("head is not the shortest");
+      return high < 2 ** 21 ? high * 2 ** 32 + low : (BigInt(high) << 32n) | BigInt(low);
     }
     if (value < (size === 1 ? 24 : size === 2 ? 0x100 : 0x1_0000)) throw new MalformedError("head is not the shortest");
     return value;
+  }
+
+  #word(at: number): number {
+    const bytes = this.#bytes;
+    return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
   }
 }
 

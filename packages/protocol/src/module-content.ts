@@ -2,8 +2,9 @@
  * A module: one build of an application's handlers, identified by the hash of everything that decides what an
  * execution does. The LVI server keeps every module that an open intent names and runs exactly that one.
  */
-import { CborReader, CborWriter, MalformedError } from "./cbor.ts";
+import { CborReader, CborWriter } from "./cbor.ts";
 import { ABI_VERSION } from "./host-functions.ts";
+import { MalformedError } from "./malformed-error.ts";
 
 /**
  * How the accesses of a handler are known before its LVI request leaves:

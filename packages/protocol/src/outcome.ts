@@ -2,7 +2,8 @@
  * The outcome of an execution: what the client is told. Aborts and traps are outcomes like results: deterministic,
  * without writes, and told only after validation.
  */
-import { CborReader, CborWriter, MalformedError } from "./cbor.ts";
+import { CborReader, CborWriter } from "./cbor.ts";
+import { MalformedError } from "./malformed-error.ts";
 
 export type Outcome =
   /** The handler returned: its result as an encoded value. */

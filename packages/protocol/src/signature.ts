@@ -14,11 +14,16 @@ export const SIGNATURE_HEADER = "x-radical-signature";
 export const REPLAY_WINDOW_MS = 300_000;
 
 export function signedBytes(method: string, path: string, timeMs: number, body: Uint8Array): Uint8Array {
-  const head = encodeUtf8(`radical-v1\n${method}\n${path}\n${timeMs}\n`);
+  const head = encodeUtf8(signedHead(method, path, timeMs));
   const bytes = new Uint8Array(head.length + body.length);
   bytes.set(head);
   bytes.set(body, head.length);
   return bytes;
+}
+
+/** What goes before the body in the bytes that are signed. */
+export function signedHead(method: string, path: string, timeMs: number): string {
+  return `radical-v1\n${method}\n${path}\n${timeMs}\n`;
 }
 
 /** Paths of the LVI server. */

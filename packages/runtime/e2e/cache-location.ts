@@ -211,6 +211,7 @@ export class CacheLocation {
     return new CacheLocation(await startWorkerd(persistTo), persistTo);
   }
 
+  /** Also after it was stopped. */
   async restart(): Promise<void> {
     await this.location.stop();
     this.location = await startWorkerd(this.#persistTo);

@@ -1,7 +1,8 @@
 /** The caches that outlive an isolate, and the tiers, inside workerd. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { unitId } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeCache, item } from "./cache-conformance.ts";
@@ -129,6 +130,35 @@ describe("KV", () => {
     await cache.putMany([{ unit: a, entry: item(1, "one") }]);
     expect(await cache.with({ location: "elsewhere" }).getMany([a])).toEqual(new Map());
   });
+});
+
+test("a database that SQLite can't read any more is given up", async () => {
+  const cache = workerd.fresh("object", false);
+  const units = Array.from({ length: 200 }, (_, index) => unitId("notes", `torn-${index}`));
+  const puts = units.map((unit, index) => ({ unit, entry: item(index + 1, "x".repeat(500)) }));
+  await cache.putMany(puts);
+  await workerd.location.stop();
+  let torn = 0;
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (!/RadicalCache\/[0-9a-f]{64}\.sqlite$/.test(name)) continue;
+    const file = path.join(folder, name);
+    // What was written lies in the log yet.
+    const database = new DatabaseSync(file);
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+    database.close();
+    const bytes = readFileSync(file);
+    if (!bytes.includes("torn-199")) continue;
+    // All pages but the first one, which has the tables' names.
+    writeFileSync(file, bytes.fill(0xff, 4_096));
+    torn++;
+  }
+  expect(torn).toBe(1);
+  await workerd.restart();
+  const again = workerd.fresh("object", false).with(cache.which);
+  expect(await again.getMany(units)).toEqual(new Map());
+  expect(again.errors.join()).toContain("malformed");
+  await again.putMany(puts);
+  expect((await again.getMany(units)).size).toBe(200);
 });
 
 test("Durable Object and KV outlive the process", async () => {

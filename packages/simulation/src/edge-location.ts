@@ -19,7 +19,7 @@ import {
 } from "@radical/runtime/core";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
-import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
+import { type Answer, type Invocation, type Location, type LocationOptions, nameOf } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { locationHost, MODULES, PLANS } from "./programs.ts";
@@ -84,7 +84,7 @@ export class EdgeLocation implements Location {
         handler,
         args,
         environment,
-        location: `location ${index}`,
+        location: nameOf(index),
         plan: PLANS.get(handler)!,
         retained,
         seen: this.#seen,
@@ -252,7 +252,7 @@ export class EdgeLocation implements Location {
   }
 
   disturb(): void {
-    const { clock, counts, isApplied } = this.#options;
-    this.#cache.disturb(clock.random, counts, isApplied);
+    const { clock, counts, commits } = this.#options;
+    this.#cache.disturb(clock.random, counts, commits);
   }
 }

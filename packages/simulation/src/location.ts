@@ -20,7 +20,7 @@ import {
 import type { Execution } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
-import { ModelCache } from "./model-cache.ts";
+import { type KnownCommits, ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
 import type { Trace } from "./trace.ts";
@@ -52,6 +52,11 @@ export interface Location {
   disturb(): void;
 }
 
+/** As it calls itself in requests. */
+export function nameOf(index: number): string {
+  return `location ${index}`;
+}
+
 export interface LocationOptions {
   readonly index: number;
   readonly clock: Clock;
@@ -64,8 +69,7 @@ export interface LocationOptions {
   /** How long it waits for a reply. */
   readonly attemptMs: number;
   readonly send: (message: ToPrimary) => void;
-  /** Whether storage has what a commit id names. */
-  readonly isApplied: (id: CommitId) => boolean;
+  readonly commits: KnownCommits;
   /** The core of the edge, or a wrong variant of it. */
   readonly Execution: typeof Execution;
 }
@@ -182,7 +186,7 @@ export class ModelLocation implements Location {
       handler: invocation.program,
       args,
       environment,
-      location: `location ${index}`,
+      location: nameOf(index),
       units,
       retained: invocation.retained,
       deadlineMs: 5_000,
@@ -245,7 +249,7 @@ export class ModelLocation implements Location {
   }
 
   disturb(): void {
-    const { clock, counts, isApplied } = this.#options;
-    this.#cache.disturb(clock.random, counts, isApplied);
+    const { clock, counts, commits } = this.#options;
+    this.#cache.disturb(clock.random, counts, commits);
   }
 }

@@ -12,6 +12,19 @@ import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
 import type { Random } from "./random.ts";
 
+/** What a location's cache must not know, and may hold nevertheless. */
+export interface KnownCommits {
+  /** Whether storage has what is named by a commit id. */
+  readonly isApplied: (id: CommitId) => boolean;
+  /** What pending intents of other locations are to write. */
+  readonly pendingElsewhere: () => readonly PendingWrite[];
+}
+
+export interface PendingWrite {
+  readonly unit: UnitId;
+  readonly commitId: CommitId;
+}
+
 export class ModelCache {
   readonly #entries = new Map<UnitId, Entry>();
   #backup: ReadonlyMap<UnitId, Entry> = new Map();
@@ -41,10 +54,10 @@ export class ModelCache {
     this.#entries.set(unit, entry);
   }
 
-  /** Does something bad. `isApplied`: whether storage has what is named by a commit id. */
-  disturb(random: Random, counts: FaultCounts, isApplied: (id: CommitId) => boolean): void {
+  /** Does something bad. */
+  disturb(random: Random, counts: FaultCounts, { isApplied, pendingElsewhere }: KnownCommits): void {
     const all = [...this.#entries];
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0:
         counts.add("cache lost");
         this.#entries.clear();
@@ -70,6 +83,15 @@ export class ModelCache {
         const isForeign = isApplied(entry.version.commitId) && random.chance(0.7);
         counts.add(isForeign ? "cache of another history" : "cache garbled");
         this.#entries.set(unit, isForeign ? entryOf(entry.version.commitId, value) : { ...entry, value });
+        break;
+      }
+      case 6: {
+        // In another history the same commit id was taken sooner.
+        const pending = pendingElsewhere();
+        if (pending.length === 0) return;
+        counts.add("cache of another history, ahead of storage");
+        const { unit, commitId } = random.pick(pending);
+        this.#entries.set(unit, entryOf(commitId, bytesOf(`nobody:${random.below(1_000)}`)));
       }
     }
   }

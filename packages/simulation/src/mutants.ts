@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "done executions are forgotten",
-    within: 1_000,
+    within: 2_500,
     edits: [
       inFile(
         "server/finished-executions.ts",
@@ -75,9 +75,10 @@ export const MUTANTS: readonly Mutant[] = [
     name: "absent units are not validated",
     within: 25,
     edits: [
-      inCore(
-        `return version === null || !sameVersion(version, current);`,
-        `return version === null || (version.hash !== null && !sameVersion(version, current));`,
+      inFile(
+        "server/entry-log.ts",
+        `if (hash === null || isAbsent) return hash === null && isAbsent;`,
+        `if (hash === null || isAbsent) return hash === null;`,
       ),
     ],
   },
@@ -85,15 +86,17 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a guess of absence is not validated",
     within: 25,
     edits: [
-      inCore(
-        `return version === null || !sameVersion(version, current);`,
-        `return version === null || (version.commitId !== "00000000-000000000000" && !sameVersion(version, current));`,
+      inFile(
+        "server/entry-log.ts",
+        `if (hash === null || isAbsent) return hash === null && isAbsent;`,
+        `if (commit === "00000000-000000000000") return true;
+    if (hash === null || isAbsent) return hash === null && isAbsent;`,
       ),
     ],
   },
   {
     name: "a location guesses under a commit id that was taken",
-    within: 25,
+    within: 500,
     edits: [
       inFile(
         "location/execution.ts",
@@ -104,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location answers from a guess without its confirmation",
-    within: 25,
+    within: 100,
     edits: [
       inFile(
         "location/execution.ts",
@@ -132,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
       inFile(
         "server/version-table.ts",
         `return this.#unsettled.has(unit);`,
-        `return this.#unsettled.has(unit) && this.#maxBytes < 0;`,
+        `return this.#unsettled.has(unit) && this.#loads.size < 0;`,
       ),
     ],
   },
@@ -160,9 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "commit ids are used again after a restart",
     within: 25,
-    edits: [
-      inCore(`    return commitId(this.#epoch, this.#sequence);\n  }`, `    return commitId(1, this.#sequence);\n  }`),
-    ],
+    edits: [inCore(`id: commitId(this.#epoch, this.#sequence) };`, `id: commitId(1, this.#sequence) };`)],
   },
   {
     name: "what a recording execution read is not validated",
@@ -238,6 +239,17 @@ export const MUTANTS: readonly Mutant[] = [
         `if (version === null || writer === undefined) return false;`,
       ),
     ],
+  },
+  {
+    name: "what another location writes counts as an own write",
+    within: 1_000,
+    weather: "own writes",
+    edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
+  },
+  {
+    name: "a module goes although an intent names it",
+    within: 2_500,
+    edits: [inCore(`() => this.#namedModules()`, `() => new Set()`)],
   },
   {
     name: "a followup is applied before the writes that its execution has read",
@@ -330,6 +342,13 @@ export const MUTANTS: readonly Mutant[] = [
   a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId;
 const WAITED =`,
       ),
+      inFile(
+        "server/entry-log.ts",
+        `      words[at + CONTENT_LOW] === hexWord(hash, 8, 16) &&
+      words[at + CONTENT_HIGH] === hexWord(hash, 0, 8) &&
+`,
+        ``,
+      ),
     ],
   },
   {
@@ -342,6 +361,13 @@ const WAITED =`,
         `const sameVersion = (a: Version, b: Version): boolean =>
   a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId;
 const WAITED =`,
+      ),
+      inFile(
+        "server/entry-log.ts",
+        `      words[at + CONTENT_LOW] === hexWord(hash, 8, 16) &&
+      words[at + CONTENT_HIGH] === hexWord(hash, 0, 8) &&
+`,
+        ``,
       ),
     ],
   },

@@ -215,6 +215,9 @@ export class Server {
       if (this.#stopped !== waiting) return;
       this.#write(() => "goes on");
       this.#stopped = null;
+      const { storage, counts } = this.#options;
+      if (this.isServing && storage.lease.epoch !== this.#life?.epoch)
+        counts.add("server goes on beside its successor");
       // Timers and answers that have come meanwhile are met in any order.
       for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
     });

@@ -8,7 +8,8 @@ import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
-import { type Location, type LocationOptions, ModelLocation } from "./location.ts";
+import { type Location, type LocationOptions, ModelLocation, nameOf } from "./location.ts";
+import type { PendingWrite } from "./model-cache.ts";
 import { ModelStorage } from "./model-storage.ts";
 import { Network, type ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
@@ -84,6 +85,8 @@ export function simulate(options: SimulationOptions): SimulationResult {
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     // A followup that is not what its execution writes looks like a run that differs.
     if (alarm === "determinism_alarm" && counts.get("followup outside its intent") > 0) continue;
+    // A cache that is ahead of storage looks like storage that has lost a write.
+    if (alarm === "lost_write_alarm" && counts.get("cache of another history, ahead of storage") > 0) continue;
     if (notes.has(alarm)) problems.push(`there was a ${alarm}`);
   }
   return {
@@ -136,6 +139,14 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
       network.transmit(2 * message.to + 1, network.faults.maxDelayMs, () => locations[message.to]!.receive(message)),
   });
   const isApplied = (id: string): boolean => primary.storage.applied.some(({ commitId }) => commitId === id);
+  const pendingWrites = (isOf: (location: string) => boolean): PendingWrite[] =>
+    Array.from(primary.storage.intents.values(), (record) =>
+      record.state === "pending" && isOf(record.intent.location)
+        ? record.intent.units
+            .filter(({ mode }) => mode !== "read")
+            .map(({ unit }) => ({ unit, commitId: record.intent.commitId }))
+        : [],
+    ).flat();
   // Mostly the real edge core.
   const ALocation = seed % 4 === 0 ? ModelLocation : parts.EdgeLocation;
   for (let index = 0; index < LOCATIONS; index++) {
@@ -150,7 +161,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         faults: locationFaults,
         rate,
         attemptMs: weather.attemptMs,
-        isApplied,
+        commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         Execution: parts.Execution,
         send: (message) => {
           const maxDelayMs = message.kind === "followup" ? weather.followupDelayMs : network.faults.maxDelayMs;

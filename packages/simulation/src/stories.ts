@@ -82,7 +82,7 @@ class Stage {
           faults: { end: 0 },
           rate: 1,
           attemptMs: 1_500,
-          isApplied: () => true,
+          commits: { isApplied: () => true, pendingElsewhere: () => [] },
           Execution,
           send: (message) => {
             for (const laterMs of this.network(message))

@@ -155,7 +155,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         },
         ...servers(random),
         drift: 0.05,
-        ...collecting(random),
+        ...collecting(random, calm.core),
       };
     case "leases": {
       // Two servers, of which one stops for about as long as its lease, or waits as long for storage; else all is well.
@@ -193,17 +193,19 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         affinity: 0.9,
         pauseMs: random.pick([50, 300]),
       };
-    case "restarts":
+    case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
+      const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
       return {
         ...calm,
         network: { drop: 0.05, duplicate: 0.3, late: 0.1, maxDelayMs: 60 },
         followupDelayMs: random.pick([60, 2_000]),
         serverEnd: random.pick([0, 0.01, 0.03]),
-        core: { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) },
-        ...(random.chance(0.3) ? { aloneMs: 1_000_000 } : collecting(random)),
+        core,
+        ...(random.chance(0.3) ? { aloneMs: 1_000_000 } : collecting(random, core)),
         retained: 0.6,
       };
+    }
     case "cold memory":
       // Every value is loaded, beside the writes of it.
       return {
@@ -223,9 +225,14 @@ function servers(random: Random): Pick<Weather, "servers" | "aloneMs"> {
   return random.chance(0.5) ? { servers: 2, aloneMs: 0 } : { servers: 1, aloneMs: random.pick([0, 0, 1_000_000]) };
 }
 
-/** Now and then clients take their time, so that old intents are collected between. */
-function collecting(random: Random): Partial<Pick<Weather, "collectMs" | "pauseMs">> {
-  return random.chance(0.1) ? { collectMs: 7_000, pauseMs: 30_000 } : {};
+/** Now and then clients take their time, so that old intents are collected between, or modules are kept for a moment only. */
+function collecting(
+  random: Random,
+  core: Weather["core"],
+): Partial<Pick<Weather, "collectMs" | "pauseMs" | "deploys" | "core">> {
+  if (random.chance(0.1)) return { collectMs: 7_000, pauseMs: 30_000 };
+  if (random.chance(0.9)) return {};
+  return { collectMs: 200, deploys: true, core: { ...core, moduleRetentionMs: 500, followupTimeoutMs: 5_000 } };
 }
 
 function groupsOf(random: Random): readonly GroupName[] {

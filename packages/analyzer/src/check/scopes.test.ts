@@ -63,6 +63,18 @@ test("names of TypeScript and of platforms", () => {
   ]);
 });
 
+test("default values of functions where a function type is expected; alone they keep them", () => {
+  expect(
+    found(`
+      function apply(f: (by?: i32) => i32): i32 { return f(); }
+      export function h(): i32 {
+        const typed: (by?: i32) => i32 = (by: i32 = 1): i32 => by;
+        const alone = (by: i32 = 2): i32 => by;
+        return apply((by: i32 = 3): i32 => by) + apply((by) => by) + typed() + alone();
+      }`),
+  ).toEqual(["lost_default by: i32 = 1", "lost_default by: i32 = 3"]);
+});
+
 const ACCEPTED = `
   import { Table } from "@radical/sdk";
   import { helper as fetch } from "../lib/helper";

@@ -67,6 +67,13 @@ const TEMPLATE_TAG = {
   help: "call the function with its values: label(`${count} items`)",
 } as const;
 
+/** The compiler makes such a function of the type that is expected, which has no values. */
+const LOST_DEFAULT = {
+  code: "lost_default",
+  message: "this function would lose its default value here, where a function type is expected",
+  help: "declare the function with a name, and give its name",
+} as const;
+
 /** A file with more of them is told of the first ones. */
 const MOST_NAMES = 200;
 
@@ -176,6 +183,12 @@ class ScopeCheck {
         return this.#visitAll(usesIn(node), { outer: scope, owner: scope.owner, locals: new Map() });
       case NodeKind.VariableDeclaration:
         return this.#variable(node as as.VariableDeclaration, scope);
+      case NodeKind.Function: {
+        const { declaration } = node as as.FunctionExpression;
+        const lost = declaration.signature.parameters.find(({ initializer }) => initializer !== null);
+        if (lost !== undefined) this.#tell(LOST_DEFAULT, lost.range);
+        return this.#function(declaration, scope);
+      }
       default:
         return this.#visitAll(usesIn(node), scope);
     }
@@ -206,7 +219,10 @@ class ScopeCheck {
 
   #variable({ name, type, initializer, flags }: as.VariableDeclaration, scope: Scope): void {
     if (type !== null) this.#visit(type, scope);
-    if (initializer !== null) this.#visit(initializer, scope);
+    // Without a type the function is what it says itself.
+    if (initializer !== null && initializer.kind === NodeKind.Function && type === null)
+      this.#function((initializer as as.FunctionExpression).declaration, scope);
+    else if (initializer !== null) this.#visit(initializer, scope);
     if (scope.owner === null) return;
     const isConstant = (flags & CommonFlags.Const) !== 0 && (initializer === null || mayBeKnown(initializer));
     scope.locals.set(name.text, { start: name.range.start, isConstant });

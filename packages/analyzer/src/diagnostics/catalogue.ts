@@ -54,6 +54,7 @@ export const CATALOGUE = {
   assertion_signature: REFUSED,
   symbol: REFUSED,
   template_tag: REFUSED,
+  lost_default: REFUSED,
   computed_name: REFUSED,
   const_assertion: REFUSED,
   private_name: REFUSED,

@@ -208,8 +208,8 @@ class Round {
   async #freed(): Promise<number> {
     const sinceMs = performance.now();
     for (let poll = 0; poll < MOST_POLLS; poll++) {
-      const { executions, pending } = await this.#deployment.load();
-      if (executions === 0 && pending === 0) return performance.now() - sinceMs;
+      const load = await this.#deployment.load();
+      if (load?.executions === 0 && load.pending === 0) return performance.now() - sinceMs;
       await sleep(FREE_POLL_MS);
     }
     return Infinity;

@@ -22,19 +22,51 @@ const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter((name) =>
   ),
 );
 
-/** Deployments that are killed at the same time; on DynamoDB a start waits for the lease of the one before. */
+/**
+ * Deployments that are killed one failpoint after the other. All lanes go on at the same time, since each waits more than
+ * it works: for timers, and on DynamoDB for the lease of the server before.
+ */
 const LANES = { sqlite: 2, dynamodb: 3 } as const;
 /** On a machine that does other things too: the timer is what matters, and that it is not for ever. */
 const FREE_MARGIN_MS = 10_000;
 const TIMEOUT_MS = 900_000;
 
 const seed = Math.trunc(Math.random() * 2 ** 31);
+const hasDynamoDb = hasDynamoDbLocal();
+
+/** All that is killed, and what came of it. */
+interface Found {
+  readonly sqlite: ReadonlyMap<string, Crash>;
+  readonly dynamodb: ReadonlyMap<string, Crash>;
+  readonly lostWrite: string;
+  readonly forgottenExecution: string;
+}
+
 let application: Application;
+let local: DynamoDbLocal | null = null;
+let found: Found;
 
 beforeAll(async () => {
   application = await buildApplication();
+  if (hasDynamoDb) {
+    Object.assign(process.env, CREDENTIALS);
+    local = await startDynamoDbLocal();
+  }
+  const endpoint = local?.endpoint;
+  const [sqlite, dynamodb, lostWrite, forgottenExecution] = await Promise.all([
+    crashes(failpointsOf("sqlite"), LANES.sqlite, () => SQLITE),
+    endpoint === undefined ? new Map() : crashes(ON_DYNAMODB, LANES.dynamodb, () => dynamoDb(endpoint)),
+    problemsAfter("sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'"),
+    // Some executions leave nothing that shows twice: then the next round.
+    problemsAfter("storage.execution-stored", 16, "DELETE FROM intents WHERE state = 'done'"),
+  ]);
+  found = { sqlite, dynamodb, lostWrite, forgottenExecution };
+}, TIMEOUT_MS);
+
+afterAll(async () => {
+  await local?.stop();
+  await application?.remove();
 });
-afterAll(() => application?.remove());
 
 /** Crashes by failpoint. */
 async function crashes(
@@ -53,6 +85,18 @@ async function crashes(
   return new Map((await Promise.all(lanes)).flat().map((crash) => [crash.failpoint.name, crash]));
 }
 
+/** What is found in the first round in which anything is, if the storage is tampered with between the kill and the next start. */
+async function problemsAfter(name: string, rounds: number, sql: string): Promise<string> {
+  const onKilled: CrashHooks["onKilled"] = ({ file }) => {
+    const database = new DatabaseSync(file);
+    database.exec(sql);
+    database.close();
+  };
+  const names = Array.from({ length: rounds }, () => name);
+  const tampered = await crashAt(application, SQLITE, names, generator(seed), { onKilled });
+  return tampered.flatMap(({ problems }) => problems).join("\n");
+}
+
 function expectSurvived(crash: Crash | undefined): void {
   expect(crash, `seed ${seed}`).toMatchObject({ killed: true, problems: [] });
   expect(crash?.freedMs).toBeLessThan(FOLLOWUP_TIMEOUT_MS + FREE_MARGIN_MS);
@@ -65,62 +109,19 @@ test("each failpoint is killed on one of the storages", () => {
 });
 
 describe("on SQLite", () => {
-  let found: ReadonlyMap<string, Crash>;
-  beforeAll(async () => {
-    found = await crashes(failpointsOf("sqlite"), LANES.sqlite, () => SQLITE);
-  }, TIMEOUT_MS);
-
-  test.each(failpointsOf("sqlite"))("%s", (name) => {
-    expectSurvived(found.get(name));
-  });
+  test.each(failpointsOf("sqlite"))("%s", (name) => expectSurvived(found.sqlite.get(name)));
 });
 
-describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
-  let local: DynamoDbLocal;
-  let found: ReadonlyMap<string, Crash>;
-  beforeAll(async () => {
-    Object.assign(process.env, CREDENTIALS);
-    local = await startDynamoDbLocal();
-    found = await crashes(ON_DYNAMODB, LANES.dynamodb, () => dynamoDb(local.endpoint));
-  }, TIMEOUT_MS);
-  afterAll(() => local?.stop());
-
-  test.each(ON_DYNAMODB)("%s", (name) => {
-    expectSurvived(found.get(name));
-  });
+describe.skipIf(!hasDynamoDb)("on DynamoDB", () => {
+  test.each(ON_DYNAMODB)("%s", (name) => expectSurvived(found.dynamodb.get(name)));
 });
 
-describe.concurrent("a storage that is tampered with between the kill and the next start is found out", () => {
-  /** Of the first round in which there are any. */
-  const problemsOf = async (name: string, rounds: number, sql: string): Promise<string> => {
-    const onKilled: CrashHooks["onKilled"] = ({ file }) => {
-      const database = new DatabaseSync(file);
-      database.exec(sql);
-      database.close();
-    };
-    const names = Array.from({ length: rounds }, () => name);
-    const found = await crashAt(application, SQLITE, names, generator(seed), { onKilled });
-    return found.flatMap(({ problems }) => problems).join("\n");
-  };
+describe("a storage that is tampered with between the kill and the next start is found out", () => {
+  test("a write that was told is lost", () => {
+    expect(found.lostWrite).toMatch(/counters: .* were told/);
+  });
 
-  test(
-    "a write that was told is lost",
-    async () => {
-      expect(await problemsOf("sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'")).toMatch(
-        /counters: .* were told/,
-      );
-    },
-    TIMEOUT_MS,
-  );
-
-  // Some executions leave nothing that shows twice: then the next round.
-  test(
-    "an execution that nobody was told of is forgotten, and done again",
-    async () => {
-      expect(await problemsOf("storage.execution-stored", 16, "DELETE FROM intents WHERE state = 'done'")).toMatch(
-        /were told/,
-      );
-    },
-    TIMEOUT_MS,
-  );
+  test("an execution that nobody was told of is forgotten, and done again", () => {
+    expect(found.forgottenExecution).toMatch(/were told/);
+  });
 });

@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import {
@@ -37,6 +38,9 @@ export const LOCATIONS = ["here", "there"] as const;
 export const FOLLOWUP_TIMEOUT_MS = 400;
 
 const ROUND_TRIP_MS = 4;
+/** Of requests to a server that may end by itself and be started again. */
+const MOST_ATTEMPTS = 200;
+const ATTEMPT_PAUSE_MS = 50;
 const KEY: DeploymentKey = { id: "crash", secret: randomBytes(32).toString("hex") };
 const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
 const LOCATION_MAIN = fileURLToPath(new URL("location-process.ts", import.meta.url));
@@ -274,9 +278,17 @@ export class Deployment {
     this.#server?.child.kill("SIGTERM");
   }
 
-  /** Registers the application once more. */
-  registerApplication(): Promise<number> {
-    return this.registerModule(this.#application.content);
+  /** Registers the application once more, whichever server takes it: one that has lost its lease may end now. */
+  async registerApplication(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.registerModule(this.#application.content);
+        return;
+      } catch (error) {
+        if (attempt === MOST_ATTEMPTS) throw error;
+        await sleep(ATTEMPT_PAUSE_MS);
+      }
+    }
   }
 
   /** As if nobody had asked for any module for long; with no server alive, on SQLite. */
@@ -316,10 +328,14 @@ export class Deployment {
     return { ...content, limits: { ...content.limits, accesses } };
   }
 
-  /** What the server says is under way. */
-  async load(): Promise<{ readonly executions: number; readonly pending: number }> {
-    const response = await fetch(`http://127.0.0.1:${this.#serverPort}/healthz`);
-    return (await response.json()) as { executions: number; pending: number };
+  /** What the server says is under way; null: none answers now. */
+  async load(): Promise<{ readonly executions: number; readonly pending: number } | null> {
+    try {
+      const response = await fetch(`http://127.0.0.1:${this.#serverPort}/healthz`);
+      return (await response.json()) as { executions: number; pending: number };
+    } catch {
+      return null;
+    }
   }
 
   // ── The locations ──────────────────────────────────────────────────────────────────────────────────────────────

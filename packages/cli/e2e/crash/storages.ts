@@ -16,7 +16,7 @@ export function dynamoDb(endpoint: string): StorageChoice {
   const prefix = randomBytes(8).toString("hex");
   return {
     kind: "dynamodb",
-    options: () => ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "1500"],
+    options: () => ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "2500"],
     environment: CREDENTIALS,
   };
 }

@@ -15,6 +15,8 @@ export interface CoreOptions {
   readonly maxQueue: number;
   /** Most units of one execution. */
   readonly maxUnits: number;
+  /** Most bytes of values that one execution reads, as far as they are loaded or captured here. */
+  readonly maxReadBytes: number;
   /** Most callers that wait for one execution. */
   readonly maxCallers: number;
   /** What one location may use. */
@@ -28,6 +30,8 @@ export interface CoreOptions {
   /** Memory for hot values, and for done executions. */
   readonly hotBytes: number;
   readonly finishedBytes: number;
+  /** Of the hashes of units, 32 bits: unknown to those who choose keys, so that nobody can make many that collide. */
+  readonly hashSeed: number;
   /** Most ids of done executions to remember when their outcomes are forgotten. */
   readonly forgottenIds: number;
   /** Most requests to remember that were answered without a trace. */
@@ -48,6 +52,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxExecutions: 20_000,
   maxQueue: 1_000,
   maxUnits: 10_000,
+  maxReadBytes: 64 * 1024 * 1024,
   maxCallers: 100,
   location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
   maxRounds: 3,
@@ -55,6 +60,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   replayWindowMs: REPLAY_WINDOW_MS,
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
+  hashSeed: 0,
   forgottenIds: 1_000_000,
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,

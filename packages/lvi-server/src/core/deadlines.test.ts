@@ -15,3 +15,18 @@ test("property: due in order of time, first in first out at the same time", () =
     }),
   );
 });
+
+test("what is moot is not kept until its time", () => {
+  const over = new Set<number>();
+  const deadlines = new Deadlines<number>((what) => over.has(what));
+  for (let what = 0; what < 100_000; what++) {
+    deadlines.add(1_000 + (what % 7), what);
+    if (what % 1_000 !== 0) over.add(what);
+  }
+  expect(deadlines.size).toBeLessThan(2_000);
+  const due: number[] = [];
+  for (let next = deadlines.takeDue(2_000); next !== undefined; next = deadlines.takeDue(2_000)) due.push(next);
+  const live = Array.from({ length: 100 }, (_, index) => index * 1_000);
+  const left = due.filter((what) => !over.has(what));
+  expect(left).toEqual(live.toSorted((a, b) => (a % 7) - (b % 7) || a - b));
+});

@@ -1,13 +1,29 @@
-/** What is due when: a heap by time, first in first out at the same time. Nothing is cancelled; what is due looks again. */
+/**
+ * What is due when: a heap by time, first in first out at the same time. Nothing is cancelled: what is due looks again. What
+ * has become moot is dropped when there may be more of it than of all else, so that it is not kept in memory until its time.
+ */
 interface Entry<T> {
   readonly atMs: number;
   readonly order: number;
   readonly what: T;
 }
 
+/** So many are not worth looking through. */
+const FEW = 1_000;
+
 export class Deadlines<T> {
-  readonly #heap: Entry<T>[] = [];
+  #heap: Entry<T>[] = [];
   #order = 0;
+  readonly #isMoot: (what: T) => boolean;
+  #sweepAt = FEW;
+
+  constructor(isMoot: (what: T) => boolean = () => false) {
+    this.#isMoot = isMoot;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
 
   /** The earliest time at which something is due; null if nothing is. */
   get nextMs(): number | null {
@@ -15,6 +31,7 @@ export class Deadlines<T> {
   }
 
   add(atMs: number, what: T): void {
+    if (this.#heap.length >= this.#sweepAt) this.#sweep();
     const heap = this.#heap;
     const entry = { atMs, order: this.#order++, what };
     let at = heap.length;
@@ -47,6 +64,13 @@ export class Deadlines<T> {
       heap[at] = last;
     }
     return first.what;
+  }
+
+  #sweep(): void {
+    const live = this.#heap.filter(({ what }) => !this.#isMoot(what));
+    // What is sorted is a heap.
+    this.#heap = live.toSorted((a, b) => (before(a, b) ? -1 : 1));
+    this.#sweepAt = Math.max(FEW, 2 * live.length);
   }
 }
 

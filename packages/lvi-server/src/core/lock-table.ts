@@ -155,6 +155,11 @@ export class LockTable<Owner extends object> {
     return this.#held.get(owner) ?? new Set();
   }
 
+  /** Whether the unit is held, waited for or watched. */
+  isLocked(unit: UnitId): boolean {
+    return this.#locks.size > 0 && this.#locks.has(unit);
+  }
+
   /** Who holds the unit exclusively, each behind those before it. */
   exclusiveHolders(unit: UnitId): readonly Owner[] {
     const lock = this.#locks.get(unit);

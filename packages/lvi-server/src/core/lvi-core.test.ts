@@ -204,12 +204,10 @@ class Story {
 
   /** Storage answers the oldest read. */
   loaded(): void {
-    const { operation, units } = this.#take("load");
-    this.#tell({
-      kind: "loaded",
-      operation,
-      items: new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : []))),
-    });
+    const { operation, units, mostBytes } = this.#take("load");
+    const items = new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : [])));
+    const bytes = Array.from(items.values(), ({ value }) => value.length).reduce((sum, length) => sum + length, 0);
+    this.#tell(bytes > mostBytes ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items });
   }
 
   /** Storage stores the oldest intent. */
@@ -740,6 +738,30 @@ describe("refusals", () => {
         story.ran(needs("a b c d !a"));
       },
     ],
+    [
+      "too_many_units",
+      { maxReadBytes: 0 },
+      (story) => {
+        story.request("A", "+x=1");
+        story.loaded();
+      },
+    ],
+    [
+      "too_many_units",
+      { maxReadBytes: 1 },
+      (story) => {
+        // Each is loaded by itself, and both are too much.
+        story.items.set(unit("y"), story.items.get(unit("x"))!);
+        story.request("A", null, { handler: "recorded" });
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.loaded();
+        story.ran({ kind: "missing", units: [unit("y")] });
+        story.loaded();
+        // What was read on guesses says nothing: once more without.
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.ran({ kind: "missing", units: [unit("y")] });
+      },
+    ],
     ["in_doubt", {}, (story) => story.request("A", "+x=1", { seen: null })],
     ["busy", { maxExecutions: 0 }, (story) => story.request("A", "+x=1")],
     [
@@ -1011,6 +1033,19 @@ describe("own writes", () => {
     story.request("S", "x=1", { location: "elsewhere" });
     // Somebody else waits until it is applied, which is now wanted.
     expect(story.said).toEqual(["R ← valid without intent", "run declared on x=1"]);
+  });
+
+  test("another location can't have it: who sends its commit id from elsewhere waits, and what it has is compared", () => {
+    const story = withPendingWrite();
+    story.request("S", "x=never@2.1", { location: "elsewhere" });
+    story.request("B", "+x=never@2.1", { location: "elsewhere" });
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.said.filter((line) => line.startsWith("run derive"))).toEqual([
+      "run derive writing x on x=2",
+      "run derive writing nothing on x=2",
+    ]);
   });
 
   test("a write is queued behind it, told at once, and applied after it, although its followup is faster", () => {

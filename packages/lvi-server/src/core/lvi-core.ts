@@ -23,6 +23,7 @@ import {
   type LviAnswer,
   type LviRequest,
   type ModuleHash,
+  NO_COMMIT,
   type Outcome,
   type RefusalCode,
   type Repair,
@@ -109,6 +110,8 @@ export class LviCore {
   readonly #options: CoreOptions;
   readonly #epoch: number;
   #sequence = 0;
+  /** The latest commit id as text: it is asked for more often than it changes. */
+  #named = { sequence: Number.NaN, id: NO_COMMIT };
   readonly #modules: ModuleTable;
   /** Modules whose handlers ran differently twice. */
   readonly #suspects = new Set<ModuleHash>();
@@ -122,7 +125,7 @@ export class LviCore {
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
-  readonly #deadlines = new Deadlines<Due>();
+  readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
   /** Executions that nobody is ahead of since this step. */
@@ -148,7 +151,7 @@ export class LviCore {
     this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
     if (recovered.lease !== null) this.#renewSoon(0);
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
-    this.#versions = new VersionTable(options.hotBytes);
+    this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
@@ -237,6 +240,8 @@ export class LviCore {
         return this.#lookedUp(event.operation, event.record);
       case "loaded":
         return this.#loaded(event.operation, event.items);
+      case "too-much-to-load":
+        return this.#tooMuchToLoad(event.operation);
       case "intent-stored":
         return this.#intentStored(event.operation, event.result);
       case "completed":
@@ -318,12 +323,19 @@ export class LviCore {
     const excess = this.#budgets.excess(location, usage);
     if (excess !== null) return refuse("over_budget", excess.words, excess.retryAfterMs);
 
+    const isNew = !this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs);
+    const mayRunThere = plan !== "near-storage" && !this.#suspects.has(module);
+    if (isNew && mayRunThere && this.#validatesAtOnce(request)) {
+      this.#note("valid", { id: executionId, invocation: request });
+      this.#remember(request);
+      return this.#replyValid(caller, null, null);
+    }
+
     const execution = requested(caller, usage);
     this.#executions.set(executionId, execution);
     this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
-
-    if (!this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs)) return this.#begin(execution);
+    if (isNew) return this.#begin(execution);
     // The conditional insert of an intent would find out too, but a repeat may find nothing to write any more.
     const operation = ++this.#names;
     execution.phase = { kind: "looking-up" };
@@ -375,6 +387,20 @@ export class LviCore {
 
   // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /**
+   * Whether the request is valid and over in this step: it only reads, nobody who was told is to write what it reads, and
+   * all versions are in memory and the same. Most requests are of this kind, and nothing is kept of them as an execution.
+   */
+  #validatesAtOnce({ units, retained }: LviRequest): boolean {
+    if (units === null || retained) return false;
+    for (const accessed of units) {
+      if (accessed.mode !== "read" || accessed.version === null) return false;
+      if (this.#locks.isLocked(accessed.unit) && this.#toldHolder(null, accessed.unit) !== undefined) return false;
+      if (!this.#versions.isCurrent(accessed.unit, accessed.version)) return false;
+    }
+    return true;
+  }
+
   /** Compares versions: under locks if the execution writes, else in this one step. */
   #validate(execution: Execution): void {
     // Blind writes are locked and need no version.
@@ -385,16 +411,9 @@ export class LviCore {
     if (!this.#hot(execution, units, "validate")) return;
 
     if (foreign.length < declared.length) this.#note("own_write", execution);
-    const stale = foreign.filter(({ unit, version }) => {
-      const current = this.#versions.get(unit)!.version;
-      if (version !== null && version.hash !== null && current.hash !== null && version.commitId > current.commitId) {
-        this.#note("lost_write_alarm", execution, {
-          detail: `${unit}: ${version.commitId} after ${current.commitId}`,
-        });
-      }
-      return version === null || !sameVersion(version, current);
-    });
+    const stale = foreign.filter(({ unit, version }) => version === null || !this.#versions.isCurrent(unit, version));
     if (stale.length > 0) {
+      for (const { unit, version } of stale) this.#checkLostWrite(execution, unit, version);
       this.#note("stale", execution, { units: stale.map(({ unit }) => unit) });
       // Near storage it may write at any time, so it must not hold what somebody ahead still reads.
       if (execution.ahead.size > 0) {
@@ -414,6 +433,15 @@ export class LviCore {
     for (const { id, request } of others) this.#request(id, request);
   }
 
+  /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
+  #checkLostWrite(execution: Execution, unit: UnitId, version: Version | null): void {
+    const current = this.#versions.get(unit)!.version;
+    if (version === null || version.hash === null || current.hash === null) return;
+    if (version.commitId <= current.commitId) return;
+    const detail = `${unit}: ${version.commitId} after ${current.commitId}`;
+    this.#note("lost_write_alarm", execution, { detail });
+  }
+
   /**
    * Whether no unit is held by a told execution; else waits until those are applied. A writer that was not told yet may
    * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
@@ -431,18 +459,19 @@ export class LviCore {
   }
 
   /** The last told execution that is to write the unit. */
-  #toldHolder(execution: Execution, unit: UnitId): Execution | undefined {
+  #toldHolder(execution: Execution | null, unit: UnitId): Execution | undefined {
     return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && holder.told);
   }
 
   /**
-   * Whether a location sends, as the version of a unit, the commit id of the intent that is to write it: it holds exactly
-   * what will be applied, since only the location that ran the handler has the commit id before that. So it reads its
-   * own write at once, and its place in the order is behind that intent.
+   * Whether the location that ran an intent's handler sends, as the version of a unit, the commit id of that intent: it
+   * holds exactly what will be applied, and no other location has the commit id before that. So it reads its own write at
+   * once, and its place in the order is behind that intent.
    */
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
     const writer = this.#toldHolder(execution, unit);
     if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;
+    if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
     const { completion } = writer.phase;
     const write = completion.writes.find((candidate) => candidate.unit === unit);
@@ -468,7 +497,9 @@ export class LviCore {
     const operation = ++this.#names;
     this.#operations.set(operation, { kind: "load", execution, next });
     this.#versions.loadStarted(operation, units);
-    this.#effects.push({ kind: "load", operation, units });
+    // What an intent reads was validated, and must be had again.
+    const mostBytes = next === "replay" ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
+    this.#effects.push({ kind: "load", operation, units, mostBytes });
   }
 
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
@@ -476,6 +507,19 @@ export class LviCore {
     const load = this.#takeOperation(operation, "load");
     if (load.next === "replay") this.#replayLoaded(load.execution);
     else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.next);
+  }
+
+  #tooMuchToLoad(operation: OperationId): void {
+    this.#versions.loadFailed(operation);
+    const { execution } = this.#takeOperation(operation, "load");
+    if (execution.phase.kind === "loading") this.#failForBytes(execution);
+  }
+
+  #failForBytes(execution: Execution): void {
+    const { near } = execution;
+    if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution);
+    const { maxReadBytes } = this.#options;
+    this.#fail(execution, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
@@ -707,7 +751,13 @@ export class LviCore {
     if (!this.#settled(execution, wanted, "capture")) return;
     if (!this.#hot(execution, wanted, "capture")) return;
     const snapshot = new Map<UnitId, Entry>();
-    for (const unit of wanted) snapshot.set(unit, this.#current(unit));
+    let bytes = 0;
+    for (const unit of wanted) {
+      const entry = this.#current(unit);
+      snapshot.set(unit, entry);
+      bytes += entry.value?.length ?? 0;
+    }
+    if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution);
     near.snapshot = snapshot;
     near.result = null;
     near.runs++;
@@ -835,9 +885,7 @@ export class LviCore {
     const near = execution.near!;
     const { outcome, reads, writes } = near.result!;
     if (!this.#hot(execution, reads, "confirm")) return;
-    const changed = reads.some(
-      (unit) => !sameVersion(near.snapshot.get(unit)!.version, this.#versions.get(unit)!.version),
-    );
+    const changed = reads.some((unit) => !this.#versions.isCurrent(unit, near.snapshot.get(unit)!.version));
     if (!changed) return this.#complete(execution, this.#takeCommitId(execution), outcome, writes);
     if (near.gated) return this.#capture(execution);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
@@ -1216,7 +1264,9 @@ export class LviCore {
 
   /** The latest commit id taken. */
   get #latest(): CommitId {
-    return commitId(this.#epoch, this.#sequence);
+    if (this.#named.sequence !== this.#sequence)
+      this.#named = { sequence: this.#sequence, id: commitId(this.#epoch, this.#sequence) };
+    return this.#named.id;
   }
 
   /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
@@ -1282,12 +1332,7 @@ export class LviCore {
     about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null,
     more: Pick<Note, "detail" | "cause" | "units" | "waitedMs"> = {},
   ): void {
-    const note: Note = {
-      name,
-      ...(about === null ? {} : { executionId: about.id }),
-      ...(about?.invocation === undefined ? {} : { module: about.invocation.module }),
-      ...more,
-    };
+    const note: Note = { name, executionId: about?.id, module: about?.invocation?.module, ...more };
     this.#effects.push({ kind: "note", note });
   }
 }

@@ -6,7 +6,16 @@
  * old value; a load that runs beside an apply must not show one of its writes before the others. So a unit that is
  * being applied is *unsettled*: loads of it under way are ignored, and new ones wait until it is settled.
  */
-import { type CommitId, type Entry, entryOf, NO_COMMIT, type UnitId, type Write } from "@radical/protocol";
+import {
+  type CommitId,
+  type Entry,
+  entryOf,
+  NO_COMMIT,
+  type UnitId,
+  type Version,
+  type Write,
+} from "@radical/protocol";
+import { EntryLog } from "./entry-log.ts";
 
 /** An item as storage returned it. */
 export interface StoredItem {
@@ -19,39 +28,33 @@ interface Load {
   readonly units: Set<UnitId>;
 }
 
-/** Rough memory of an entry besides its value and key. */
-const ENTRY_BYTES = 200;
-
 export class VersionTable {
-  readonly #maxBytes: number;
-  /** Least recently used first. */
-  readonly #entries = new Map<UnitId, Entry>();
-  #bytes = 0;
+  readonly #entries: EntryLog;
   readonly #loads = new Map<number, Load>();
   /** How many applies of the unit are under way. */
   readonly #unsettled = new Map<UnitId, number>();
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  constructor(maxBytes: number, seed: number) {
+    this.#entries = new EntryLog(maxBytes, seed);
   }
 
-  /** How many units it holds, and their bytes. */
+  /** How many units it holds, and the memory that they take. */
   get size(): number {
     return this.#entries.size;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#entries.bytes;
   }
 
   /** The unit's entry, if the table holds it. The version of an absent unit has the commit id that deleted it, if known. */
   get(unit: UnitId): Entry | undefined {
-    const entry = this.#entries.get(unit);
-    if (entry !== undefined) {
-      this.#entries.delete(unit);
-      this.#entries.set(unit, entry);
-    }
-    return entry;
+    return this.#entries.get(unit);
+  }
+
+  /** Whether the table holds the unit, and in the same version. */
+  isCurrent(unit: UnitId, version: Version): boolean {
+    return this.#entries.holds(unit, version);
   }
 
   missing(units: Iterable<UnitId>): readonly UnitId[] {
@@ -72,7 +75,7 @@ export class VersionTable {
   loadEnded(operation: number, items: ReadonlyMap<UnitId, StoredItem>): void {
     for (const unit of this.#loads.get(operation)?.units ?? []) {
       const item = items.get(unit);
-      this.#put(unit, item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
+      this.#entries.put(unit, item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
     }
     this.#loads.delete(operation);
   }
@@ -92,7 +95,7 @@ export class VersionTable {
   /** The writes are in storage. */
   applied(commitId: CommitId, writes: readonly Write[]): void {
     this.applyFailed(writes);
-    for (const { unit, value } of writes) this.#put(unit, entryOf(commitId, value));
+    for (const { unit, value } of writes) this.#entries.put(unit, entryOf(commitId, value));
   }
 
   /** The writes are not in storage and will not be. */
@@ -104,26 +107,8 @@ export class VersionTable {
     }
   }
 
-  /** Drops the least recently used entries over the budget; called between steps, so that a step sees what it loaded. */
+  /** Forgets what it has no room for; called between steps, so that a step sees what it loaded. */
   evict(): void {
-    for (const [unit, entry] of this.#entries) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#entries.delete(unit);
-      this.#bytes -= sizeOf(unit, entry);
-    }
+    this.#entries.shrink();
   }
-
-  #put(unit: UnitId, entry: Entry): void {
-    const old = this.#entries.get(unit);
-    if (old !== undefined) {
-      this.#entries.delete(unit);
-      this.#bytes -= sizeOf(unit, old);
-    }
-    this.#entries.set(unit, entry);
-    this.#bytes += sizeOf(unit, entry);
-  }
-}
-
-function sizeOf(unit: UnitId, entry: Entry): number {
-  return ENTRY_BYTES + unit.length * 2 + (entry.value?.length ?? 0);
 }

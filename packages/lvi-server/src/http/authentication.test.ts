@@ -8,7 +8,7 @@ import {
   TIME_HEADER,
 } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { authenticate } from "./authentication.ts";
+import { claimOf, verify } from "./authentication.ts";
 import { KeyRing, parseKeys } from "./keys.ts";
 
 const SECRETS = { old: "00112233445566778899aabbccddeeff", next: "ffeeddccbbaa99887766554433221100" };
@@ -26,7 +26,7 @@ function headersOf(keyId: keyof typeof SECRETS, timeMs: number, body = BODY): Re
 
 function isTaken(ring: KeyRing, headers: Record<string, string>, body = BODY): boolean {
   try {
-    authenticate(ring.current, "POST", "/v1/lvi", headers, body, NOW_MS);
+    verify(claimOf(ring.current, headers, NOW_MS), "POST", "/v1/lvi", body);
     return true;
   } catch (error) {
     expect(error).toBeInstanceOf(RadicalError);

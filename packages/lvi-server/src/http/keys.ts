@@ -2,13 +2,13 @@
  * The keys that locations sign with. Several are accepted at once, so that they can be rotated while everything runs: the
  * new one is added here, then the locations sign with it, then the old one is taken away.
  */
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { HmacKey } from "./hmac.ts";
 
 /** Secrets by key id. */
 export type Keys = ReadonlyMap<string, Uint8Array>;
 
-/** The secrets as the platform wants them, made once. */
-export type PreparedKeys = ReadonlyMap<string, KeyObject>;
+/** Ready to be used, made once. */
+export type PreparedKeys = ReadonlyMap<string, HmacKey>;
 
 /** What is wrong with a text of keys; never shows a secret. */
 export class KeysError extends Error {
@@ -34,7 +34,7 @@ export class KeyRing {
 }
 
 function prepared(keys: Keys): PreparedKeys {
-  return new Map([...keys].map(([id, secret]) => [id, createSecretKey(secret)]));
+  return new Map([...keys].map(([id, secret]) => [id, new HmacKey(secret)]));
 }
 
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -1,11 +1,25 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { unitId } from "@radical/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { SqliteStorage } from "./sqlite-storage.ts";
-import { describeStorage } from "./storage-conformance.ts";
+import { describeStorage, loadAll } from "./storage-conformance.ts";
+
+/** Every connection that was opened. */
+const connections = vi.hoisted((): DatabaseSync[] => []);
+
+vi.mock(import("node:sqlite"), async (original) => {
+  const sqlite = await original();
+  class Noted extends sqlite.DatabaseSync {
+    constructor(...args: ConstructorParameters<typeof DatabaseSync>) {
+      super(...args);
+      connections.push(this);
+    }
+  }
+  return { ...sqlite, DatabaseSync: Noted };
+});
 
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
@@ -59,6 +73,21 @@ describe("in a file", () => {
       expect(await third.readLease()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
       await third.close();
       await second.close();
+    }));
+
+  test("full durability: the one connection that writes has each commit flushed to disk", () =>
+    inFolder(async (file) => {
+      connections.length = 0;
+      const storage = new SqliteStorage(file);
+      await storage.acquireLease(await storage.readLease(), 1_000);
+      const [data, guard, ...others] = connections;
+      expect([data?.location(), guard?.location(), others]).toEqual([file, `${file}.lock`, []]);
+      // 2 is FULL, and in this mode of the journal the only one that flushes before a commit returns.
+      expect(data?.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+      expect(data?.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      await storage.close();
+      // It holds a lock, and writes nothing.
+      expect((await stat(`${file}.lock`)).size).toBe(0);
     }));
 
   test("other tools can read it while the server runs", () =>
@@ -121,11 +150,11 @@ describe("in a file", () => {
       const other = new DatabaseSync(file);
       other.exec(`INSERT INTO items VALUES ('t', 'x', x'01', '00000001-000000000001', '0123456789abcdef')`);
       other.close();
-      await expect(storage.load([unitId("t", "x")])).rejects.toThrow(/corrupt/);
+      await expect(loadAll(storage, [unitId("t", "x")])).rejects.toThrow(/corrupt/);
       // The other operations of the same turn are not harmed.
       const [bad, good] = await Promise.allSettled([
-        storage.load([unitId("t", "x")]),
-        storage.load([unitId("t", "y")]),
+        loadAll(storage, [unitId("t", "x")]),
+        loadAll(storage, [unitId("t", "y")]),
       ]);
       expect([bad.status, good.status]).toEqual(["rejected", "fulfilled"]);
       await storage.close();

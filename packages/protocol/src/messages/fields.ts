@@ -1,5 +1,5 @@
 /** Fields that several messages share, checked as they are read. */
-import { type CborReader, type CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
+import type { CborReader, CborWriter } from "../cbor.ts";
 import { isContentHash } from "../content-hash.ts";
 import {
   type CommitId,
@@ -11,6 +11,8 @@ import {
   isModuleHash,
   isUnitId,
 } from "../ids.ts";
+import { MalformedError, TooLargeError } from "../malformed-error.ts";
+import { RecentTexts } from "../recent-texts.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
 
 /** Version of the wire. A decoder knows every version that was ever sent; additions go to the end of a message. */
@@ -42,30 +44,30 @@ export function readExecutionId(reader: CborReader): ExecutionId {
   return text;
 }
 
+const NAMES = new RecentTexts("name", (_text): _text is string => true);
+const MODULE_HASHES = new RecentTexts("module hash", isModuleHash);
+const UNIT_IDS = new RecentTexts("unit", isUnitId);
+const COMMIT_IDS = new RecentTexts("commit id", isCommitId);
+const CONTENT_HASHES = new RecentTexts("content hash", isContentHash);
+
 /** A name that a sender chooses. */
 export function readName(reader: CborReader, what: string, maxLength: number): string {
-  const text = reader.text();
+  const text = reader.recentText(NAMES);
   if (text.length > maxLength)
     throw new TooLargeError(`the name of the ${what} is longer than ${maxLength} characters`);
   return text;
 }
 
 export function readModuleHash(reader: CborReader): ModuleHash {
-  const text = reader.text();
-  if (!isModuleHash(text)) throw new MalformedError("malformed module hash");
-  return text;
+  return reader.recentText(MODULE_HASHES);
 }
 
 export function readUnitId(reader: CborReader): UnitId {
-  const text = reader.text();
-  if (!isUnitId(text)) throw new MalformedError("malformed unit");
-  return text;
+  return reader.recentText(UNIT_IDS);
 }
 
 export function readCommitId(reader: CborReader): CommitId {
-  const text = reader.text();
-  if (!isCommitId(text)) throw new MalformedError("malformed commit id");
-  return text;
+  return reader.recentText(COMMIT_IDS);
 }
 
 export function writeNullable<T>(writer: CborWriter, value: T | null, write: (value: T) => void): void {
@@ -96,10 +98,7 @@ export function writeVersion(writer: CborWriter, version: Version): void {
 export function readVersion(reader: CborReader): Version {
   if (reader.array() !== 2) throw new MalformedError("malformed version");
   const commitId = readCommitId(reader);
-  const hash = readNullable(reader, () => reader.text());
-  if (hash === null) return { commitId, hash };
-  if (!isContentHash(hash)) throw new MalformedError("malformed content hash");
-  return { commitId, hash };
+  return { commitId, hash: reader.nullIfNext() ? null : reader.recentText(CONTENT_HASHES) };
 }
 
 export function writeWrites(writer: CborWriter, writes: readonly Write[]): void {

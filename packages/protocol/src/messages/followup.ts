@@ -1,7 +1,8 @@
 /** The followup (paper, section 3.2): the speculative writes, sent after the client was answered. */
-import { CborReader, CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
+import { CborReader, CborWriter } from "../cbor.ts";
 import { MAX_RESULT_BYTES, MAX_VALUE_BYTES, MAX_WRITTEN_BYTES } from "../host-functions.ts";
 import type { CommitId, ExecutionId } from "../ids.ts";
+import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Write } from "../version.ts";
 import {

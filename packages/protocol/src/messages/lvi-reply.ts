@@ -1,6 +1,7 @@
 /** The answer to an LVI request. */
-import { CborReader, CborWriter, MalformedError } from "../cbor.ts";
+import { CborReader, CborWriter } from "../cbor.ts";
 import type { CommitId } from "../ids.ts";
+import { MalformedError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Repair } from "../version.ts";
 import {

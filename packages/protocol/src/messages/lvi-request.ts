@@ -2,9 +2,10 @@
  * The LVI request (paper, section 3.2): the one request from a location that locks, validates and makes the write
  * intent. Sent again under the same execution id it asks for the outcome of the first.
  */
-import { CborReader, CborWriter, MalformedError, TooLargeError } from "../cbor.ts";
+import { CborReader, CborWriter } from "../cbor.ts";
 import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
 import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
+import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import type { Version } from "../version.ts";
 import {
   closeMessage,
@@ -107,8 +108,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
   const location = readName(reader, "location", MAX_NAME_LENGTH);
   const units = readNullable(reader, () => readUnits(reader, () => readAccessedUnit(reader)));
-  if (units !== null && new Set(units.map(({ unit }) => unit)).size !== units.length)
-    throw new MalformedError("unit listed twice");
+  if (units !== null && !areDistinct(units)) throw new MalformedError("unit listed twice");
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
   reader.integerIn(0, 0);
@@ -118,6 +118,12 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
   return { executionId, module, handler, args, environment, location, units, retained, deadlineMs, attempt, seen };
+}
+
+function areDistinct(units: readonly AccessedUnit[]): boolean {
+  // As they are sent.
+  if (units.every(({ unit }, index) => index === 0 || units[index - 1]!.unit < unit)) return true;
+  return new Set(units.map(({ unit }) => unit)).size === units.length;
 }
 
 function readCaller(reader: CborReader): string {
@@ -131,5 +137,5 @@ function readAccessedUnit(reader: CborReader): AccessedUnit {
   const unit = readUnitId(reader);
   const mode = MODES[reader.integerIn(0, MODES.length - 1)]!;
   if (length !== (mode === "write" ? 2 : 3)) throw new MalformedError("malformed unit");
-  return mode === "write" ? { unit, mode } : { unit, mode, version: readNullable(reader, () => readVersion(reader)) };
+  return mode === "write" ? { unit, mode } : { unit, mode, version: reader.nullIfNext() ? null : readVersion(reader) };
 }

@@ -18,6 +18,7 @@ test("reads, writes, outcome and fuel are the same in Node and in workerd", asyn
   const counts: DifferentialCounts = { programs: 0, executions: 0, outcomes: new Map() };
   expect(await compareHosts(programs, 1, counts)).toEqual([]);
   expect(counts.executions).toBeGreaterThan(1_500);
-  for (const kind of ["result", "abort", "assertion_failed", "out_of_fuel", "stack_overflow", "out_of_memory"])
-    expect(counts.outcomes.get(kind), kind).toBeGreaterThan(0);
+  expect([...counts.outcomes.keys()]).toEqual(
+    expect.arrayContaining(["result", "abort", "assertion_failed", "out_of_fuel", "stack_overflow", "out_of_memory"]),
+  );
 });

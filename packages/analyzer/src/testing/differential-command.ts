@@ -32,10 +32,11 @@ const { programs, seed, runs } = commandLine(COMMAND);
 const counts: DifferentialCounts = { programs: 0, executions: 0, outcomes: new Map() };
 const started = performance.now();
 let differences = 0;
-let ends = false;
 
 const tell = (): void => {
-  const outcomes = [...counts.outcomes].toSorted().map(([kind, count]) => `${count} ${kind}`);
+  const outcomes = [...counts.outcomes]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, count]) => `${count} ${kind}`);
   const seconds = Math.round((performance.now() - started) / 1000);
   console.log(
     `${counts.programs} programs, ${counts.executions} executions, ${differences} differences, ${seconds} s: ${outcomes.join(", ")}`,
@@ -50,12 +51,11 @@ const compare = async (some: readonly DifferentialProgram[]): Promise<void> => {
 };
 
 process.once("SIGINT", () => {
-  ends = true;
   tell();
   process.exit(differences === 0 ? 0 : 1);
 });
 await compare([...templatePrograms(runs), limitsProgram(runs, true), limitsProgram(runs, false)]);
-for (let next = seed; next < seed + programs && !ends; next += PROGRAMS_TOGETHER) {
+for (let next = seed; next < seed + programs; next += PROGRAMS_TOGETHER) {
   const count = Math.min(PROGRAMS_TOGETHER, seed + programs - next);
   await compare(Array.from({ length: count }, (_, index) => randomDifferentialProgram(runs, next + index)));
 }

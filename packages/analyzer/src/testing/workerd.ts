@@ -18,7 +18,7 @@ export type WorkerModule =
 
 export interface WorkerProcess {
   readonly url: URL;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** `contents`: the main module, as if it were beside this file; `modules`: what it imports besides, by file name. */

@@ -19,7 +19,9 @@ const LINE: LogLine = {
 test("each request is a data point, in the columns that the documentation names", () => {
   const lines: LogLine[] = [];
   const points: unknown[] = [];
-  const log = withMetrics((line) => void lines.push(line), { writeDataPoint: (point?: unknown) => void points.push(point) });
+  const log = withMetrics((line) => void lines.push(line), {
+    writeDataPoint: (point?: unknown) => void points.push(point),
+  });
   log(LINE);
   log({ level: "warn", event: "cache_failed", location: "IE", handler: null, execution: null, message: "" });
   expect(lines.map(({ event }) => event)).toEqual(["request", "cache_failed"]);

@@ -62,6 +62,7 @@ export default entryOf(application.default);
     const [output] = outputFiles;
     if (output === undefined) throw new Error("esbuild gave no output");
     const folders = Object.keys(metafile.inputs)
+      .filter((input) => !input.startsWith(`${WORKER_MODULE}:`))
       .map((input) => dirname(relative(root, join(root, input))).replaceAll(sep, "/"))
       .filter((folder) => !folder.startsWith("..") && !folder.split("/").includes("node_modules"));
     return { worker: output.text, folders: [...new Set(folders)].toSorted() };

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   type CommitId,
-  DEFAULT_CACHE,
   type LviReply,
   type LviRequest,
   type UnitId,
@@ -373,6 +372,15 @@ describe("what is lost", () => {
     });
   });
 
+  test("the primary, which takes requests and never answers: 503 with Retry-After when the time is over", async () => {
+    const location = await start({ vars: { RADICAL_ATTEMPT_MS: "100", RADICAL_TOTAL_MS: "400" } });
+    primary.intercept = () => new Promise<null>(() => undefined);
+    const response = await location.call("append", { key: "mute", text: "x" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(await response.json()).toMatchObject({ error: { code: "primary_unreachable" } });
+  });
+
   test("capacity: busy is tried again, then passed on", async () => {
     const location = await start();
     let refusals = 2;
@@ -423,7 +431,9 @@ describe("the same request again", () => {
 
 describe("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
-  const objectOnly = { cache: { ...DEFAULT_CACHE, memoryBytes: 0 } };
+  const objectOnly = {
+    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 100_000_000, timeoutMs: 10_000 },
+  } as const;
 
   /** Under another commit id, with the seal that it would have. */
   const stamped = (id: CommitId) => (unit: UnitId) => {
@@ -461,6 +471,17 @@ describe("the cache is never trusted", () => {
     // The second one to be called finds what the first has put.
     await call(location, "read", { key: "held" });
     expect(await cache.run("SELECT unit FROM entries_2")).toEqual([{ unit: "notes/held" }]);
+  });
+
+  test("a cache that is too slow is missed, and told", async () => {
+    primary.put(note("slow"), stored("a"));
+    const location = await start({ manifest: { cache: { ...objectOnly.cache, timeoutMs: 20 } } });
+    await call(location, "read", { key: "slow" });
+    await (await location.cache()).stall();
+    expect(await call(location, "read", { key: "slow" })).toMatchObject({ result: "a", path: "near-storage" });
+    expect(await location.logged("cache_failed")).toMatchObject({
+      message: expect.stringContaining("did not answer within 20 ms") as unknown,
+    });
   });
 
   test("the memory of an isolate belongs to one build: another one in the same isolate starts empty", async () => {

@@ -27,8 +27,11 @@ const ENTRY = `
     held = null;
     hold() { this.held = Promise.withResolvers(); }
     release() { this.held.resolve(); }
+    stalled = false;
+    stall() { this.stalled = true; }
     getMany(application, units) {
       this.seen.push("getMany " + units.join());
+      if (this.stalled) return new Promise(() => undefined);
       return super.getMany(application, units);
     }
     async putMany(application, puts, maxBytes) {
@@ -89,6 +92,8 @@ export interface CacheDoor {
   /** Puts wait until they are released. */
   hold(): Promise<void>;
   release(): Promise<void>;
+  /** No read is answered any more. */
+  stall(): Promise<void>;
 }
 
 export class Location {
@@ -134,6 +139,7 @@ export class Location {
               RADICAL_LOCATION: location,
               ...options.vars,
             },
+            analyticsEngineDatasets: { RADICAL_METRICS: { dataset: "radical" } },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
             kvNamespaces: ["RADICAL_CACHE_KV"],
           },

@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
+import { bindingsOf } from "./bindings.ts";
 import type { AppBuild } from "./build-app.ts";
 
 export interface WrittenFile {
@@ -35,7 +36,8 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     ["handlers.d.ts", app.types],
     ["client.ts", app.client],
     ["openapi.json", app.openApi],
-    ["manifest.json", manifestText(app)],
+    ["bindings.json", jsonText(bindingsOf(app.manifest.cache))],
+    ["manifest.json", jsonText(app.manifest)],
   ];
   const written: WrittenFile[] = [];
   for (const [name, content] of files) {
@@ -62,6 +64,6 @@ export async function writeWorkerTypes({ root }: Project, { workerTypes }: AppBu
   await rename(part, path);
 }
 
-function manifestText(app: AppBuild): string {
-  return `${JSON.stringify(app.manifest, null, 2)}\n`;
+function jsonText(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -87,12 +87,12 @@ beforeEach(() => {
   errors = [];
 });
 
-function cache(writes = new KvWrites(clock)): KvCache {
+function cache(writes = new KvWrites(clock), timeoutMs = 10_000): KvCache {
   return new KvCache({
     namespace: kv,
     application: "app",
     location: "VA",
-    timeoutMs: 10_000,
+    timeoutMs,
     writes,
     onError: (error) => errors.push(error),
   });
@@ -218,4 +218,10 @@ test("whatever KV throws is a miss, and told; of many batches only the one that 
   kv.put = () => Promise.reject(new Error("KV PUT failed: 500 Internal Server Error"));
   await kvCache.putMany([{ unit: a, entry: item(1, "one") }]);
   expect(errors).toHaveLength(2);
+});
+
+test("a read that is never answered is a miss", async () => {
+  kv.get = () => new Promise(() => undefined);
+  expect(await look(cache(new KvWrites(clock), 1))).toBeUndefined();
+  expect(String(errors)).toContain("did not answer within 1 ms");
 });

@@ -1,0 +1,26 @@
+/**
+ * What the Worker of a build needs to be bound on Cloudflare, in the words of a wrangler configuration: deploying merges
+ * it into one. `radical dev` binds the same in `dev/miniflare.ts`.
+ */
+import type { CacheChoice } from "@radical/protocol";
+
+export interface WranglerBindings {
+  readonly durable_objects?: { readonly bindings: readonly { readonly name: string; readonly class_name: string }[] };
+  readonly migrations?: readonly { readonly tag: string; readonly new_sqlite_classes: readonly string[] }[];
+  /** Without an id: the first deployment makes the namespace. */
+  readonly kv_namespaces?: readonly { readonly binding: string }[];
+}
+
+export function bindingsOf(cache: CacheChoice): WranglerBindings {
+  switch (cache.kind) {
+    case "memory":
+      return {};
+    case "durable-object":
+      return {
+        durable_objects: { bindings: [{ name: "RADICAL_CACHE", class_name: "RadicalCache" }] },
+        migrations: [{ tag: "radical-cache-1", new_sqlite_classes: ["RadicalCache"] }],
+      };
+    case "kv":
+      return { kv_namespaces: [{ binding: "RADICAL_CACHE_KV" }] };
+  }
+}

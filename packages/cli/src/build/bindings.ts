@@ -21,12 +21,12 @@ export interface WranglerBindings {
 }
 
 export function bindingsOf(cache: CacheChoice, assets: Assets | null, outFolder: string): WranglerBindings {
-  return { ...cacheBindings(cache), ...(assets === null ? {} : { assets: assetsBinding(assets, outFolder) }) };
+  return { ...cacheBindings(cache), ...(assets === null ? {} : assetsBinding(assets, outFolder)) };
 }
 
-function assetsBinding({ folder, notFound, workerFirst }: Assets, outFolder: string): WranglerBindings["assets"] {
+function assetsBinding({ folder, notFound, workerFirst }: Assets, outFolder: string): WranglerBindings {
   const directory = relative(outFolder, folder).replaceAll(sep, "/");
-  return { directory, not_found_handling: notFound, run_worker_first: workerFirst };
+  return { assets: { directory, not_found_handling: notFound, run_worker_first: workerFirst } };
 }
 
 function cacheBindings(cache: CacheChoice): WranglerBindings {

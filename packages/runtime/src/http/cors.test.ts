@@ -5,11 +5,9 @@ import { Cors, type CorsOptions } from "./cors.ts";
 const OWN = "https://social.example.com";
 const APP = "https://app.example.com";
 
-function request(origin: string | null, init: RequestInit = {}): Request {
-  return new Request(`${OWN}/api/follow`, {
-    ...init,
-    headers: { ...init.headers, ...(origin === null ? {} : { origin }) },
-  });
+function request(origin: string | null, method = "POST", more: Readonly<Record<string, string>> = {}): Request {
+  const headers = { ...more, ...(origin === null ? {} : { origin }) };
+  return new Request(`${OWN}/api/follow`, { method, headers });
 }
 
 function isAllowed(cors: Cors, origin: string | null): boolean {
@@ -51,12 +49,10 @@ test("what a page may read names its origin, and so does what caches may not mix
 
 test("a preflight is told of the headers that pages may send", () => {
   const cors = new Cors({ origins: [APP], headers: ["x-tenant"], maxAgeSeconds: 60 });
-  const asked = request(APP, { method: "OPTIONS", headers: { "access-control-request-method": "POST" } });
-  expect([
-    cors.isPreflight(asked),
-    cors.isPreflight(request(APP)),
-    cors.isPreflight(request(null, { method: "OPTIONS" })),
-  ]).toEqual([true, false, false]);
+  const asked = request(APP, "OPTIONS", { "access-control-request-method": "POST" });
+  expect([cors.isPreflight(asked), cors.isPreflight(request(APP)), cors.isPreflight(request(null, "OPTIONS"))]).toEqual(
+    [true, false, false],
+  );
   const { headers } = cors.preflight(asked);
   expect(headers.get("access-control-allow-headers")).toMatch(/content-type, idempotency-key, .*, x-tenant$/);
   expect(headers.get("access-control-max-age")).toBe("60");

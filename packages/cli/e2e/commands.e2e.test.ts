@@ -37,14 +37,18 @@ afterAll(async () => {
 });
 
 describe("radical", () => {
-  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"], ["explain", "--help"]])(
-    "%s %s explains itself with examples",
-    async (...args) => {
-      const { code, stdout } = await radical(args);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
-    },
-  );
+  test.each([
+    ["--help"],
+    ["dev", "--help"],
+    ["build", "--help"],
+    ["analyze", "--help"],
+    ["explain", "--help"],
+    ["data", "--help"],
+  ])("%s %s explains itself with examples", async (...args) => {
+    const { code, stdout } = await radical(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
+  });
 
   test("--help documents the exit codes, --version prints the version", async () => {
     expect((await radical(["--help"])).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /);

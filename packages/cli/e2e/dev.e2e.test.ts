@@ -1,7 +1,10 @@
 /** `radical dev` as a process: saves, faults, signals, what is left behind. */
 import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
+  type Finished,
   type RadicalDev,
   type TemporaryProject,
   createProject,
@@ -298,7 +301,7 @@ test("with errors at the start every answer tells them, until it builds; a confi
   expect(await greet(url())).toBe("hello ada");
 });
 
-describe("faults, switched while it runs", () => {
+describe("while it runs: faults and data", () => {
   let counters: TemporaryProject;
   let dev: RadicalDev;
   /** As many as were answered with a result. */
@@ -392,6 +395,31 @@ describe("faults, switched while it runs", () => {
     expect(await increment("B")).toMatchObject({ status: 200 });
   });
 
+  const data = (...args: string[]): Promise<Finished> => radical(["data", ...args, "--project", counters.folder]);
+
+  test("data is written by the LVI server that runs: locations with older values in their caches find out", async () => {
+    await read("A");
+    expect(await read("A")).toMatchObject({ path: "speculative", result: count });
+    expect(await data("put", "counters", "one", '{"count": 100}', "--json")).toMatchObject({
+      code: 0,
+      stdout: '{"written":1,"tables":["counters"]}\n',
+    });
+    count = 100;
+    expect(await read("A")).toMatchObject({ path: "near-storage", result: count });
+    await increment("B");
+    // Answered, and perhaps not applied yet.
+    expect(await data("get", "counters", "one")).toMatchObject({ code: 0, stdout: '{"count":101}\n' });
+    const refused = await data("put", "counters", "one", '{"count": "many"}');
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain('"value.count" must be of type i32');
+    // Nobody else may write to the file.
+    const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
+    const beside = await data("delete", "counters", "one", "--storage", storage);
+    expect(beside).toMatchObject({ code: 1 });
+    expect(beside.stderr).toContain("an LVI server has this storage");
+    expect(await read("B")).toMatchObject({ result: count });
+  });
+
   test("what can't be switched is said; pages of the web can't switch anything", async () => {
     expect(await faults({ partitioned: ["C"] }, 400)).toMatchObject({
       error: { code: "invalid_faults", message: expect.stringContaining("A, B") as unknown },
@@ -399,6 +427,35 @@ describe("faults, switched while it runs", () => {
     const simple = await fetch(`${dev.url}/__radical/faults`, { method: "POST", body: '{"primaryDown": true}' });
     expect(simple.status).toBe(415);
     expect(await faults()).toEqual({ primaryDown: false, partitioned: [], dropFollowups: false });
+  });
+
+  test("stopped, data is written under the next epoch; what is exported can be imported again", async () => {
+    dev.child.kill("SIGTERM");
+    await dev.closed;
+    const items = (): unknown => {
+      const database = new DatabaseSync(join(counters.folder, ".radical/data.sqlite"), { readOnly: true });
+      try {
+        return database.prepare("SELECT key, commit_id FROM items ORDER BY key").all();
+      } finally {
+        database.close();
+      }
+    };
+    const [before] = items() as { readonly commit_id: string }[];
+    const line = '{"table":"counters","key":"one","value":{"count":101}}';
+    await counters.write("seed.ndjson", `${line}\n{"table":"counters","key":"two","value":{"count":2}}\n`);
+    expect(await data("seed", "--json")).toMatchObject({ code: 0, stdout: '{"written":2,"tables":["counters"]}\n' });
+    const [one, two] = items() as { readonly commit_id: string }[];
+    expect(one).toEqual({ key: "one", commit_id: two!.commit_id });
+    expect(one!.commit_id > before!.commit_id).toBe(true);
+    const exported = await data("export");
+    expect(exported.stdout.split("\n").slice(0, -1)).toEqual([
+      line,
+      '{"table":"counters","key":"two","value":{"count":2}}',
+    ]);
+    await counters.write("bad.ndjson", `${exported.stdout}{"table":"counters","key":"three","value":{"count":0.5}}\n`);
+    const refused = await data("import", join(counters.folder, "bad.ndjson"));
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
   });
 });
 

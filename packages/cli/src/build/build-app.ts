@@ -52,6 +52,8 @@ export interface BuildOutcome {
 export interface BuildOptions {
   /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Default true; whether the application's own Worker is bundled, if it has one. */
+  readonly bundle?: boolean;
   /** Whether code frames of the Worker's entry have ANSI colours. */
   readonly colours?: boolean;
   /** Default false; whether all that the read/write-set functions keep is to be explained. */
@@ -64,10 +66,10 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, explain = false, colours = false, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, bundle = true, colours = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
-  const bundling = bundleEntry(root, config.worker, colours);
+  const bundling = bundle ? bundleEntry(root, config.worker, colours) : Promise.resolve(null);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);

@@ -260,7 +260,9 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
 function assetsOption(assets: Assets | null) {
   if (assets === null) return {};
   const { folder: directory, notFound: notFoundHandling, workerFirst } = assets;
-  return { assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [...workerFirst] } };
+  return {
+    assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [MODULE_PATH, ...workerFirst] },
+  };
 }
 
 /** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */

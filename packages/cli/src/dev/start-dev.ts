@@ -25,6 +25,7 @@ import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
+import { RUNNING_FILE, removeRunning, writeRunning } from "./running-dev.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -235,6 +236,7 @@ async function startAll(
   onStop(() => controlServer.close());
 
   let current = app;
+  onStop(() => removeRunning(stateFolder));
   const server = await startLviServer({
     stateFolder,
     key,
@@ -242,6 +244,7 @@ async function startAll(
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
       await registerModule(address, key, current);
+      await writeRunning(stateFolder, { pid: process.pid, lviServer: `http://${address.host}:${address.port}` });
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -303,20 +306,20 @@ async function startAll(
 
   rebuild = async (changed) => {
     const startedAtMs = performance.now();
-    const outcome = await build(changed).catch(async (error: unknown) => {
+    try {
+      const outcome = await build(changed);
+      if (outcome.app !== null && !isServed(outcome.app, current)) {
+        await registerModule(server.address(), key, outcome.app);
+        app = current = outcome.app;
+        await edge.reload(await workerFiles(current, options.testHooks));
+        const { module } = current.manifest;
+        onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
+        void record.update();
+      }
+      return outcome;
+    } finally {
       await edge.setNotice(noticeOf(state));
-      throw error;
-    });
-    if (outcome.app !== null && !isServed(outcome.app, current)) {
-      await registerModule(server.address(), key, outcome.app);
-      app = current = outcome.app;
-      await edge.reload(await workerFiles(current, options.testHooks));
-      const { module } = current.manifest;
-      onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
-      void record.update();
     }
-    await edge.setNotice(noticeOf(state));
-    return outcome;
   };
   if (options.watch === true && watcher === null) watch(first);
 
@@ -353,9 +356,9 @@ function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildSt
   return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
 }
 
-/** Deletes all state but the key; says what. */
+/** Deletes data and caches; says what. */
 async function reset(root: string, stateFolder: string): Promise<readonly string[]> {
-  const kept = [KEY_FILE, PROCESS_RECORD_FILE];
+  const kept = [KEY_FILE, PROCESS_RECORD_FILE, RUNNING_FILE];
   const names = (await readdir(stateFolder)).filter((name) => !kept.includes(name)).toSorted();
   for (const name of names) await rm(join(stateFolder, name), { recursive: true });
   return names.map((name) => relative(root, join(stateFolder, name)));

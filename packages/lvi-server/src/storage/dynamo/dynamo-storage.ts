@@ -571,7 +571,8 @@ function decodeWrites(bytes: Uint8Array): readonly Write[] {
 }
 
 /** Throws for a value that its hash does not fit, or that nobody of us wrote. */
-function intactValue(unit: UnitId, item: Item): Uint8Array {
+/** Throws a StorageError unless it is what its hash says. */
+export function intactValue(unit: UnitId, item: Item): Uint8Array {
   let value: Uint8Array | null = null;
   try {
     value = nativeOf(item, "value");

@@ -132,6 +132,17 @@ export class Dynamo {
     );
   }
 
+  /** All items of a table, whole, in no order. */
+  async *items(table: string): AsyncIterable<Item> {
+    let start: { ExclusiveStartKey?: Record<string, AttributeValue> } | null = {};
+    while (start !== null) {
+      const command: ScanCommand = new ScanCommand({ TableName: table, ConsistentRead: true, ...start });
+      const page = await this.#requests.read((abortSignal) => this.#client.send(command, { abortSignal }));
+      yield* page.Items ?? [];
+      start = page.LastEvaluatedKey === undefined ? null : { ExclusiveStartKey: page.LastEvaluatedKey };
+    }
+  }
+
   async #pages(
     send: (
       start: { ExclusiveStartKey?: Record<string, AttributeValue> },

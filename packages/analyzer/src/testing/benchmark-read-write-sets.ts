@@ -266,7 +266,7 @@ async function compareWithWorkerd(): Promise<void> {
     const prepared = prepare(code, application);
     const items = Object.fromEntries(Array.from(prepared.items, ([unit, value]) => [unit, hexOf(value)]));
     const { hash, limits } = prepared.module;
-    const runner = await startWorkerd(ROOT, prepared.built, { hash, limits, items });
+    const runner = await startWorkerd(prepared.built, { hash, limits, items });
     for (const one of cases) {
       const handler = `${application.name}/${one.handler}`;
       const batch = await measureBatches(prepared, one, runner, seconds);

@@ -37,8 +37,12 @@ export interface ProgramContext {
   readonly types: readonly FunctionType[];
   /** Types of all functions, imported ones first. */
   readonly functions: readonly FunctionType[];
-  /** Of the imported functions: whether the last operand is a number of bytes that the host reads. */
-  readonly imports: readonly { readonly takesBytes: boolean }[];
+  readonly imports: readonly {
+    /** Whether the last operand is a number of bytes that the host reads. */
+    readonly takesBytes: boolean;
+    /** Whether it ends the run. */
+    readonly ends: boolean;
+  }[];
   /** Globals: the fuel that is left (i64), and the bytes of stack (i32). */
   readonly fuel: number;
   readonly stack: number;
@@ -303,11 +307,13 @@ class BodyScan {
     this.#push(results.length);
   }
 
-  #hostCall({ takesBytes }: ProgramContext["imports"][number], at: number): void {
-    this.#top.part.fuel += HOST_CALL_FUEL;
-    if (!takesBytes) return;
-    const bytes = this.#own.index(ValueKind.I32, "bytes");
+  /** Where it is made, and not where its function is entered: most are on paths that are hardly ever taken. */
+  #hostCall({ takesBytes, ends }: ProgramContext["imports"][number], at: number): void {
+    if (ends) return;
+    const bytes = takesBytes ? this.#own.index(ValueKind.I32, "bytes") : null;
     this.#insert(at, (code) => {
+      charge(code, this.#context, this.#own, HOST_CALL_FUEL);
+      if (bytes === null) return;
       code.byte(Op.LocalTee).unsigned(bytes);
       chargeBytes(code, this.#context, this.#own, bytes, 0);
     });
@@ -331,13 +337,13 @@ class BodyScan {
   #memoryGrow(at: number): void {
     const { maximumPages, fuel } = this.#context;
     if (maximumPages === null) throw new Error("there is no memory to grow");
-    this.#top.part.fuel += MEMORY_GROW_FUEL;
     const pages = this.#own.index(ValueKind.I32, "bytes");
     const until = this.#reader.at;
     this.#edits.push({
       at,
       until,
       write: (code) => {
+        charge(code, this.#context, this.#own, MEMORY_GROW_FUEL);
         code.byte(Op.LocalTee).unsigned(pages);
         code.byte(Op.I32Const).signed(maximumPages).byte(Op.MemorySize, 0, Op.I32Sub, Op.I32GtU);
         code.byte(Op.If, ValueKind.I32, Op.I32Const).signed(-1).byte(Op.Else);

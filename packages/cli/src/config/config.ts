@@ -36,7 +36,7 @@ export interface RadicalConfig {
    */
   readonly cache?: CacheKind | CacheConfig;
   readonly limits?: {
-    /** What one execution of a handler may compute. Default: 100,000,000,000. See docs/handlers.md, "Limits". */
+    /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
     readonly fuel?: number;
   };
   readonly dev?: {

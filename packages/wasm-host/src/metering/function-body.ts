@@ -5,7 +5,7 @@
  * then it is written with what belongs to these places.
  */
 import { BinaryReader, BinaryWriter, EMPTY_BLOCK, ValueKind } from "./binary.ts";
-import { Op, operandsOf, PrefixedOp, resultsOf, skipImmediates } from "./instructions.ts";
+import { fuelOf, Op, operandsOf, PrefixedOp, resultsOf, skipImmediates } from "./instructions.ts";
 
 /** The instructions of a check, which count like all others. */
 const CHECK_FUEL = 10;
@@ -237,7 +237,7 @@ class BodyScan {
     while (this.#blocks.length > 0) {
       const at = reader.at;
       const op = reader.byte();
-      this.#top.part.fuel++;
+      this.#top.part.fuel += fuelOf(op);
       this.#instruction(op, at, before);
       before = op;
     }

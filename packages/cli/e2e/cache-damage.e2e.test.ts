@@ -21,7 +21,7 @@ import { generator } from "./crash/random.ts";
 import { readItems } from "./storage.ts";
 
 const SEED = 20_251_121;
-const STEPS = 60;
+const STEPS = 42;
 const PROJECT = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 
 /** Each with items of its own: names begin with the prefix. */

@@ -156,6 +156,14 @@ export default {
   await expect.poll(hello, SOON).toBe("mended: hello ada");
   await project.write("handlers/greet.ts", greeting("bonjour"));
   await expect.poll(hello, SOON).toBe("mended: bonjour ada");
+  // One that says nothing but who may call.
+  await project.write(
+    "src/worker.ts",
+    `import { CallError, createRadical } from "radical:worker";
+export default createRadical({ authenticate: () => { throw new CallError(403, "closed", "Come back tomorrow."); } });
+`,
+  );
+  await expect.poll(async () => (await call(url, "greet")).status, SOON).toBe(403);
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s to its group, as Ctrl-C sends it, ends every process", async (signal) => {

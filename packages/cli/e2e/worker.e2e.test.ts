@@ -91,7 +91,7 @@ describe("the caller", () => {
     expect(await (await call("whoami", {}, session)).json()).toEqual({ result: "cleo" });
   });
 
-  test("is a key of what the handler touches, speculatively and in a re-execution", async () => {
+  test("is a key of what the handler touches, also of what it is known to touch before it runs", async () => {
     const ann = await as("ann");
     expect(await (await call("sign", { page: "home", text: "Hello" }, ann)).json()).toEqual({ result: 1 });
     expect(await errorOf(await call("sign", { page: "home", text: "Again" }, ann))).toEqual([409, "signed_before"]);
@@ -101,6 +101,18 @@ describe("the caller", () => {
     expect(mine.headers.get("x-radical-path")).toBe("speculative");
     expect(await mine.json()).toMatchObject({ result: { author: "ann", text: "Hello" } });
     expect(await (await call("mine", { page: "home" }, await as("bob"))).json()).toEqual({ result: null });
+  });
+
+  test("is the same when the primary runs the handler in place of a followup", async () => {
+    await app.control.change({ dropFollowups: true });
+    try {
+      const signed = await call("sign", { page: "lost", text: "not lost" }, await as("gus"));
+      expect([signed.headers.get("x-radical-path"), await signed.json()]).toEqual(["speculative", { result: 1 }]);
+      const found = await call("entry", { page: "lost", author: "gus" }, { "x-radical-location": "far" });
+      expect(await found.json()).toMatchObject({ result: { author: "gus", text: "not lost" } });
+    } finally {
+      await app.control.change({ dropFollowups: false });
+    }
   });
 
   test("gets no answer that was another's", async () => {

@@ -26,6 +26,8 @@ export interface TestAppOptions extends Pick<
 export interface CallOptions {
   readonly location?: string;
   readonly idempotencyKey?: string;
+  /** Sent with the call: a token of who calls, say. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The answer to a call, whatever it is. */
@@ -103,6 +105,7 @@ async function callHandler(url: string, handler: string, args: unknown, options:
     body: JSON.stringify(args),
     headers: {
       "content-type": "application/json",
+      ...options.headers,
       ...(options.location === undefined ? {} : { [LOCATION_HEADER]: options.location }),
       ...(options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey }),
     },

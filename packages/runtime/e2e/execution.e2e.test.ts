@@ -372,6 +372,15 @@ describe("what is lost", () => {
     });
   });
 
+  test("the primary, which takes requests and never answers: 503 with Retry-After when the time is over", async () => {
+    const location = await start({ vars: { RADICAL_ATTEMPT_MS: "100", RADICAL_TOTAL_MS: "400" } });
+    primary.intercept = () => new Promise<null>(() => undefined);
+    const response = await location.call("append", { key: "mute", text: "x" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(await response.json()).toMatchObject({ error: { code: "primary_unreachable" } });
+  });
+
   test("capacity: busy is tried again, then passed on", async () => {
     const location = await start();
     let refusals = 2;

@@ -139,6 +139,7 @@ export class Location {
               RADICAL_LOCATION: location,
               ...options.vars,
             },
+            analyticsEngineDatasets: { RADICAL_METRICS: { dataset: "radical" } },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
             kvNamespaces: ["RADICAL_CACHE_KV"],
           },

@@ -26,6 +26,7 @@ import { type Identity, identityOf } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
 import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
+import { withMetrics } from "./metrics.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 import { SpeculationLane } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
@@ -122,7 +123,8 @@ export function bindRadical({
       // At its start: a client that goes away must not cancel the followup.
       context.waitUntil(
         (async () => {
-          const one = new Exchange(manifest, module, log, trace);
+          const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
+          const one = new Exchange(manifest, module, reported, trace);
           try {
             isolate ??= openIsolate(bindings as Env);
             one.location = isolate.settings.location;

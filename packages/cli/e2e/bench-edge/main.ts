@@ -4,7 +4,7 @@
  * measured here, outside of them. docs/internals/edge-speed.md has the tables.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "@radical/command-line";
 import { generator } from "../crash/random.ts";
@@ -32,6 +32,8 @@ const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url
 const GRID_MS = [0, 50, 100, 150] as const;
 const SAMPLES = quick ? 5 : 25;
 const WARM_UPS = quick ? 5 : 15;
+/** In which the followup of one request has arrived before the next one is sent. */
+const PAUSE_MS = 10;
 const IDLE_SAMPLES = quick ? 1 : 5;
 /** Longer than connections are kept. */
 const IDLE_MS = 6_000;
@@ -49,12 +51,17 @@ interface Cell {
   readonly lvi: number;
   readonly f: number;
   readonly total: number;
+  /** The shortest: what is near to a quiet machine's on one that is not. */
+  readonly least: number;
   readonly p99: number;
+  /** What any answer of this Worker takes: one that it gives without the primary. */
+  readonly http: number;
   /** Total minus the longer of the two, at p50. */
   readonly excess: number;
 }
 
 const random = generator(seed);
+const loadBefore = loadavg()[0]!;
 const deployment = await Deployment.start();
 try {
   const byRoundTrip = new Map<number, BenchLocation>();
@@ -66,7 +73,7 @@ try {
   const lane = await measureLane(byRoundTrip.get(50)!, rounds.get(100)!);
   const cold = await measureCold();
   const doubt = replayDoubt(random);
-  const machine = { cpu: cpus()[0]?.model ?? "", cores: cpus().length, node: process.version };
+  const machine = { cpu: cpus()[0]?.model ?? "", cores: cpus().length, node: process.version, loadBefore };
   const sections = tables({ machine, grid, idle, lane, cold, doubt });
   if (json) console.log(JSON.stringify({ seed, machine, grid, idle, lane, cold, doubt }, null, 2));
   else console.log([...sections.values()].join("\n"));
@@ -105,6 +112,7 @@ async function measureGrid(
   rounds: ReadonlyMap<number, number>,
 ): Promise<readonly Cell[]> {
   const lvi = new Map<number, number[]>();
+  const http = new Map<number, number[]>();
   const totals = new Map<string, number[]>();
   const add = <Key>(times: Map<Key, number[]>, key: Key, ms: number): void => {
     const list = times.get(key);
@@ -115,9 +123,14 @@ async function measureGrid(
   for (let sample = -WARM_UPS; sample < SAMPLES; sample++) {
     for (const [roundTripMs, location] of byRoundTrip) {
       const probe = await location.roundTrip();
-      if (sample >= 0) add(lvi, roundTripMs, probe);
+      const refused = await location.call("nobody", {});
+      if (sample >= 0) {
+        add(lvi, roundTripMs, probe);
+        add(http, roundTripMs, refused.ms);
+      }
       for (const workMs of GRID_MS) {
         const key = `own-${roundTripMs}`;
+        await sleep(roundTripMs / 2 + PAUSE_MS);
         const timed = confirmed(await location.call("change", { key, rounds: rounds.get(workMs) }));
         if (sample < 0) continue;
         if (timed.path !== "speculative") throw new Error(`${timed.path}: ${timed.reason}`);
@@ -140,7 +153,9 @@ async function measureGrid(
         lvi: lviMs,
         f,
         total: p50,
+        least: Math.min(...times),
         p99: quantile(times, 0.99),
+        http: median(http.get(roundTripMs)!),
         excess: p50 - Math.max(lviMs, f),
       };
     }),
@@ -253,7 +268,13 @@ function zipf(count: number): () => number {
 // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Measured {
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly machine: {
+    readonly cpu: string;
+    readonly cores: number;
+    readonly node: string;
+    /** Processes that ran or wanted to: on a quiet machine near 0, and from the number of cores on all is waiting. */
+    readonly loadBefore: number;
+  };
   readonly grid: readonly Cell[];
   readonly idle: { readonly warm: number; readonly idle: number };
   readonly lane: { readonly alone: number; readonly answered: readonly number[] };
@@ -271,7 +292,7 @@ function tables({ machine, grid, idle, lane, cold, doubt }: Measured): ReadonlyM
     [
       "grid",
       `${table(
-        ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)"],
+        ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)", "HTTP"],
         grid.map((cell) => [
           String(cell.roundTripMs),
           String(cell.workMs),
@@ -280,9 +301,10 @@ function tables({ machine, grid, idle, lane, cold, doubt }: Measured): ReadonlyM
           ms(cell.total),
           ms(cell.p99),
           ms(cell.excess),
+          ms(cell.http),
         ]),
       )}
-The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}.
+The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
 
 100 ms of work at a round trip of 100 ms: ${ms(idle.warm)} ms over an open connection, ${ms(idle.idle)} ms after ${IDLE_MS / 1_000} s without a request.
 `,

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
@@ -52,6 +52,8 @@ export interface BuildOutcome {
 export interface BuildOptions {
   /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Default true; whether the application's own Worker is bundled, if it has one. */
+  readonly bundle?: boolean;
   /** Whether code frames of the Worker's entry have ANSI colours. */
   readonly colours?: boolean;
   /** Default false; whether all that the read/write-set functions keep is to be explained. */
@@ -64,10 +66,10 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, explain = false, colours = false, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, bundle = true, colours = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
-  const bundling = bundleEntry(root, config.worker, colours);
+  const bundling = bundle ? bundleEntry(root, config.worker, colours) : Promise.resolve(null);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
@@ -75,7 +77,7 @@ export async function buildApp(
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
 
-  const content = contentOf(report);
+  const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
   const app: AppBuild = {
     manifest,
@@ -144,8 +146,8 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
   return Object.fromEntries(handlers.map(({ name, plan }) => [name, plan.kind]));
 }
 
-function contentOf(report: BuildResult): ModuleContent {
-  return { limits: DEFAULT_LIMITS, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
+function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
+  return { limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {

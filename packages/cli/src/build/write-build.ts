@@ -36,7 +36,7 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     ["handlers.d.ts", app.types],
     ["client.ts", app.client],
     ["openapi.json", app.openApi],
-    ["bindings.json", jsonText(bindingsOf(app.manifest.cache))],
+    ["bindings.json", jsonText(bindingsOf(app.manifest.cache, app.assets, folder))],
     ["manifest.json", jsonText(app.manifest)],
   ];
   const written: WrittenFile[] = [];

@@ -14,8 +14,9 @@ export async function callerOf<Env>(
   env: Env,
 ): Promise<string | null> {
   if (authenticate === undefined) return null;
-  const { url, method, headers } = request;
-  return checkedCaller(await authenticate(new Request(url, { method, headers }), env), "authenticate");
+  const { url, method, headers, cf } = request;
+  const head = new Request(url, { method, headers, ...(cf === undefined ? {} : { cf }) });
+  return checkedCaller(await authenticate(head, env), "authenticate");
 }
 
 /** Throws an `internal_error`: the application's own code is wrong. */

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
@@ -77,7 +77,7 @@ export async function buildApp(
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
 
-  const content = contentOf(report);
+  const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
   const app: AppBuild = {
     manifest,
@@ -146,8 +146,8 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
   return Object.fromEntries(handlers.map(({ name, plan }) => [name, plan.kind]));
 }
 
-function contentOf(report: BuildResult): ModuleContent {
-  return { limits: DEFAULT_LIMITS, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
+function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
+  return { limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {

@@ -1,4 +1,4 @@
-import { type CacheChoice, DEFAULT_CACHE } from "@radical/protocol";
+import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
 import {
@@ -21,7 +21,15 @@ test("a name is enough; everything else has a default", () => {
     assets: { folder: "public", notFound: "none", workerFirst: [] },
     outDir: "dist",
     cache: DEFAULT_CACHE,
+    limits: DEFAULT_LIMITS,
     dev: { port: 8787, locations: PAPER_LOCATIONS },
+  });
+});
+
+test("fuel of executions", () => {
+  expect(resolveConfig({ name: "a", limits: { fuel: 5_000 } }, FILE).limits).toEqual({
+    ...DEFAULT_LIMITS,
+    fuel: 5_000,
   });
 });
 
@@ -68,6 +76,10 @@ test.each([
   [{ name: "a", port: 3 }, /port is not a field/],
   [{ name: "a", handlers: "../x" }, /handlers must be/],
   [{ name: "a", outDir: "/tmp" }, /outDir must be/],
+  [{ name: "a", limits: 3 }, /limits must be an object, not 3/],
+  [{ name: "a", limits: { memory: 3 } }, /limits\.memory is not a field; the fields are fuel/],
+  [{ name: "a", limits: { fuel: 0 } }, /limits\.fuel must be a whole number from 1 to 1000000000000, not 0/],
+  [{ name: "a", limits: { fuel: "much" } }, /limits\.fuel must be a whole number/],
   [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", not "redis"/],
   [{ name: "a", cache: 3 }, /cache must be one of .*, or an object, not 3/],
   [{ name: "a", cache: { kind: "d1" } }, /cache\.kind must be one of/],

@@ -7,9 +7,12 @@ import {
   type CacheChoice,
   type CacheKind,
   DEFAULT_CACHE,
+  DEFAULT_LIMITS,
   DEFAULT_MEMORY_BYTES,
   DEFAULT_OBJECT_BYTES,
   DEFAULT_TIMEOUT_MS,
+  type Limits,
+  MAX_LIMITS,
 } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 
@@ -32,6 +35,10 @@ export interface RadicalConfig {
    * What each costs and survives: docs/caches.md.
    */
   readonly cache?: CacheKind | CacheConfig;
+  readonly limits?: {
+    /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
+    readonly fuel?: number;
+  };
   readonly dev?: {
     /** Port of `radical dev`; 0 takes any free one. Default: 8787. */
     readonly port?: number;
@@ -93,6 +100,7 @@ export interface ResolvedConfig {
   readonly assets: Required<AssetsConfig>;
   readonly outDir: string;
   readonly cache: CacheChoice;
+  readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
 }
 
@@ -132,7 +140,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "dev"]);
+  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev"]);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -170,6 +178,16 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
+
+  const limits = config["limits"] ?? {};
+  let fuel: unknown = DEFAULT_LIMITS.fuel;
+  if (!isObject(limits)) wrong("limits", "an object", limits);
+  else {
+    unknownFields("limits.", limits, ["fuel"]);
+    fuel = limits["fuel"] ?? fuel;
+    if (!Number.isInteger(fuel) || Number(fuel) < 1 || Number(fuel) > MAX_LIMITS.fuel)
+      wrong("limits.fuel", `a whole number from 1 to ${MAX_LIMITS.fuel}`, fuel);
+  }
 
   const dev = config["dev"] ?? {};
   let port: unknown = DEFAULT_PORT;
@@ -220,6 +238,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     assets: { folder: assetsFolder, notFound, workerFirst },
     outDir,
     cache,
+    limits: { ...DEFAULT_LIMITS, fuel: Number(fuel) },
     dev: { port: Number(port), locations },
   };
 }

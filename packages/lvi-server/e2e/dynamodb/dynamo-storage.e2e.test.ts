@@ -91,7 +91,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
 
     test("what is stored can be looked at beside the server: one item, those of a table, all", async () => {
       const lease = await storage.acquireLease(await storage.readLease(), 1_000);
-      const many = Array.from({ length: 3 }, (_, number) => ({ unit: unitId("posts", `${number}`), value: user }));
+      const many = ["0", "1", "2"].map((key) => ({ unit: unitId("posts", key), value: user }));
       const applied = { ...completion, writes: [...writes, ...many] };
       expect(await storage.complete(lease!.epoch, "new", applied)).toEqual({ kind: "applied" });
       const reader = await openItems({ kind: "dynamodb", prefix, endpoint: local.endpoint });

@@ -317,8 +317,7 @@ export class CborReader {
   }
 
   #count(major: number, what: string, bytesPerElement: number): number {
-    if (this.#initial() >> 5 !== major) throw this.#expected(what);
-    const count = this.#head(major);
+    const count = this.#argument(major, what);
     if (count > this.remaining / bytesPerElement) throw new MalformedError(`${what} longer than the message`);
     return Number(count);
   }
@@ -330,10 +329,18 @@ export class CborReader {
 
   /** Of the bytes that follow, which are all there. */
   #length(major: number, what: string): number {
-    if (this.#initial() >> 5 !== major) throw this.#expected(what);
-    const length = this.#head(major);
+    const length = this.#argument(major, what);
     if (length > this.remaining) throw new MalformedError("unexpected end");
     return Number(length);
+  }
+
+  #argument(major: number, what: string): number | bigint {
+    const initial = this.#initial();
+    if (initial >> 5 !== major) throw this.#expected(what);
+    if ((initial & 31) >= 24) return this.#head(major);
+    // Nearly all of them.
+    this.#at++;
+    return initial & 31;
   }
 
   #head(major: number): number | bigint {

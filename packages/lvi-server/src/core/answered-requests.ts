@@ -76,8 +76,8 @@ export class AnsweredRequests {
 
 /** Attempts of one series have the same seed; the same execution asked for elsewhere or anew has another. */
 function keyOf({ executionId, environment: { seed } }: LviRequest): string {
-  // Faster than spreading the seed into arguments.
+  // Two bytes a character. Faster than spreading the seed into arguments.
   let key: string = executionId;
-  for (let i = 0; i < seed.length; i++) key += String.fromCharCode(seed[i]!);
+  for (let i = 0; i < seed.length; i += 2) key += String.fromCharCode((seed[i]! << 8) | (seed[i + 1] ?? 0));
   return key;
 }

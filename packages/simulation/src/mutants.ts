@@ -191,8 +191,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       inFile(
         "server/answered-requests.ts",
-        `    if (known !== undefined && request.attempt <= known) return "answered";\n`,
-        `    if (known !== undefined) return "new";`,
+        `    if (request.attempt <= this.#known(request)) return "answered";\n`,
+        `    if (this.#known(request) > 0) return "new";`,
       ),
     ],
   },

@@ -28,11 +28,14 @@ export const MAX_DEPTH = 64;
 const float = new DataView(new ArrayBuffer(8));
 const floatBytes = new Uint8Array(float.buffer);
 
+/** So few are quickly there; a short reply fits. */
+const FIRST_BYTES = 64;
+
 /** Longer texts are encoded by the platform. */
 const SHORT_TEXT = 64;
 
 export class CborWriter {
-  #bytes = new Uint8Array(256);
+  #bytes = new Uint8Array(FIRST_BYTES);
   #length = 0;
 
   /** The bytes written so far, copied. */
@@ -154,7 +157,7 @@ export class CborWriter {
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 4));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }

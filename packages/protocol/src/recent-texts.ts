@@ -60,16 +60,16 @@ function areEqual(bytes: Uint8Array, from: number, to: number, others: Uint8Arra
 
 function hashOf(bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
-  let i = from;
-  for (; i + 4 <= to; i += 4) {
-    hash = Math.imul(hash ^ word(bytes, i), 0x5bd1e995);
-    hash ^= hash >>> 15;
-  }
-  for (; i < to; i++) {
-    hash = Math.imul(hash ^ bytes[i]!, 0x5bd1e995);
-    hash ^= hash >>> 15;
-  }
-  return hash;
+  for (let i = from; i + 4 <= to; i += 4) hash = mixed(hash, word(bytes, i));
+  // The rest, with some of what went before it.
+  hash = mixed(hash, to - from >= 4 ? word(bytes, to - 4) : bytes[from]!);
+  // All bits of the last word have a say in the lowest ones.
+  return mixed(hash ^ (hash >>> 16), 0);
+}
+
+function mixed(hash: number, word: number): number {
+  const product = Math.imul(hash ^ word, 0x5bd1e995);
+  return product ^ (product >>> 15);
 }
 
 function word(bytes: Uint8Array, at: number): number {

@@ -15,8 +15,6 @@ const FIRST_SLOTS = 64;
 export class AttemptTable {
   #words = new Uint32Array(FIRST_SLOTS * SLOT);
   #size = 0;
-  /** The series that is looked for. */
-  readonly #key = new Uint32Array(ATTEMPT_HIGH);
 
   get size(): number {
     return this.#size;
@@ -34,20 +32,15 @@ export class AttemptTable {
     const at = this.#find(request);
     if (this.#isFree(at)) {
       this.#size++;
-      this.#words.set(this.#key, at);
+      this.#words.set(keyOf(request), at);
     }
     this.#words[at + ATTEMPT_HIGH] = Math.floor(attempt / 2 ** 32);
     this.#words[at + ATTEMPT_LOW] = attempt % 2 ** 32;
   }
 
   /** The slot of the request's series, or the free one where it would be. */
-  #find({ executionId, environment: { seed } }: LviRequest): number {
-    const key = this.#key;
-    for (let i = 0; i < SEED; i++) {
-      key[ID + i] = hexWord(executionId, 8 * i);
-      key[SEED + i] = byteWord(seed, 4 * i);
-    }
-    return slotOf(this.#words, key, 0);
+  #find(request: LviRequest): number {
+    return slotOf(this.#words, keyOf(request), 0);
   }
 
   #isFree(at: number): boolean {
@@ -64,6 +57,21 @@ export class AttemptTable {
   }
 }
 
+const key = new Uint32Array(ATTEMPT_HIGH);
+let keyed: LviRequest | null = null;
+
+/** Of the request's series. It is asked for several times in a row. */
+function keyOf(request: LviRequest): Uint32Array {
+  if (request === keyed) return key;
+  const { executionId, environment } = request;
+  for (let i = 0; i < SEED; i++) {
+    key[ID + i] = hexWord(executionId, 8 * i);
+    key[SEED + i] = byteWord(environment.seed, 4 * i);
+  }
+  keyed = request;
+  return key;
+}
+
 /** Where the key is that begins at an offset of `from`, or the free slot where it would be. */
 function slotOf(words: Uint32Array, from: Uint32Array, offset: number): number {
   const count = words.length / SLOT;
@@ -72,7 +80,8 @@ function slotOf(words: Uint32Array, from: Uint32Array, offset: number): number {
     hash = Math.imul(hash ^ from[offset + i]!, 0x5bd1e995);
     hash ^= hash >>> 15;
   }
-  for (let slot = hash & (count - 1); ; slot = (slot + 1) & (count - 1)) {
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  for (let slot = (hash ^ (hash >>> 13)) & (count - 1); ; slot = (slot + 1) & (count - 1)) {
     const at = slot * SLOT;
     if (words[at + ATTEMPT_HIGH] === 0 && words[at + ATTEMPT_LOW] === 0) return at;
     let i = 0;
@@ -86,7 +95,8 @@ function hexWord(id: ExecutionId, from: number): number {
   let word = 0;
   for (let i = from; i < from + 8; i++) {
     const character = id.charCodeAt(i);
-    word = (word << 4) | (character - (character < 0x61 ? 0x30 : 0x57));
+    // Letters are nine more than their lowest bits say.
+    word = (word << 4) | ((character & 15) + 9 * (character >>> 6));
   }
   return word;
 }

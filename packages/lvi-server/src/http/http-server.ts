@@ -59,7 +59,7 @@ const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
 
-const MAX_TEXT_BYTES = 4_096;
+const MAX_TEXT_BYTES = 1_024;
 
 /** A request that takes longer to arrive is given up. */
 const REQUEST_MS = 60_000;
@@ -321,8 +321,9 @@ function json(status: number, value: unknown): Answer {
   return { status, body: `${JSON.stringify(value)}\n`, type: "application/json" };
 }
 
-function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+/** Each byte is a character. */
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode.apply(null, bytes as unknown as number[]);
 }
 
 function cbor(body: Uint8Array): Answer {

@@ -41,6 +41,7 @@ export default defineConfig({
           exclude,
           execArgv,
           testTimeout: 20_000,
+          hookTimeout: 60_000,
         },
       },
       {

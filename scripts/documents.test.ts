@@ -1,4 +1,7 @@
-/** What the documents at the root name must exist: paths in backticks, links, scripts of package.json. */
+/**
+ * What the documents at the root name must exist: paths in backticks, links, scripts of package.json. And the
+ * specification is complete.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -20,4 +23,14 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])("%s", (file) 
     const named = [...all(/`p?npm run ([\w:-]+)/g), ...all(/`pnpm (?!install|vitest|exec)([\w:-]+)/g)];
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
+});
+
+test("the protocol's page tells every state of an execution at the LVI server", () => {
+  const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+  const [, type = ""] = /\ntype Phase =([^]*?);\n/.exec(read("packages/lvi-server/src/core/execution.ts")) ?? [];
+  const states = [...type.matchAll(/kind: "([\w-]+)"/g)].map(([, kind]) => kind);
+  const [, section = ""] = /\n## States\n([^]*?)\n## /.exec(read("docs/internals/protocol.md")) ?? [];
+  const told = [...section.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, kind]) => kind);
+  expect(states.length).toBeGreaterThan(5);
+  expect(told).toEqual(states);
 });

@@ -9,6 +9,7 @@ const root = new URL("../../../", import.meta.url);
 test.each([
   "README.md",
   "docs/handlers.md",
+  "docs/worker.md",
   "docs/analysis.md",
   "templates/social/AGENTS.md",
   "templates/minimal/AGENTS.md",

@@ -4,6 +4,7 @@ import { rememberingSlicer } from "./slicer.ts";
 export { renderDiagnostic, renderFrames, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
+export { compileDataProgram } from "./data-program.ts";
 export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";
 export type { Analysis, BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
 

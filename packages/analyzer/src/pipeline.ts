@@ -154,10 +154,8 @@ export function buildWith(
   if (hasErrors()) return failed();
 
   const derived = derive(slicer, resolved, frontEnd(input, schema, directions), schema);
-  const known = new Map([
-    ...nearStorageAccesses(resolved, input.sources, schema, directions),
-    ...givenAccesses(request, input.sources, schema, directions),
-  ]);
+  const directed = directedAccesses(resolved, input.sources, schema, directions);
+  const known = new Map([...directed, ...givenAccesses(request, input.sources, schema, directions, directed)]);
   onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived, known));
 
   const { entry, grafts } = generateCode(schema, { respond: true });
@@ -346,27 +344,32 @@ function planOf(
 /** Of handlers without a slice, by name. */
 type KnownByHandler = ReadonlyMap<string, KnownAccesses>;
 
-function nearStorageAccesses(
+/** Of the handlers themselves that run near storage or have a given set. */
+function directedAccesses(
   { program, compiler }: CompiledProgram<FactsCompiler>,
   sources: readonly SourceFile[],
   schema: Schema,
-  { nearStorage }: Directions,
+  { given, nearStorage }: Directions,
 ): KnownByHandler {
   if (compiler === null) return new Map();
   const front = { program, facts: compiler.facts, sources, tables: schema.tables };
   return new Map(
     schema.handlers
-      .filter(({ name }) => nearStorage.has(name))
+      .filter(({ name }) => nearStorage.has(name) || given.has(name))
       .map(({ name, declaration }) => [name, knownAccesses(front, declaration)]),
   );
 }
 
-/** Given sets are compiled apart: they may say what handlers may not. What is wrong with them is told later. */
+/**
+ * Given sets are compiled apart: they may say what handlers may not. What is wrong with them is told later. Whether a
+ * handler writes is its own matter, whatever is said of it.
+ */
 function givenAccesses(
   request: CompileRequest,
   sources: readonly SourceFile[],
   { handlers }: Schema,
   { given }: Directions,
+  handlersOwn: KnownByHandler,
 ): KnownByHandler {
   const found = new Map<string, KnownAccesses>();
   if (given.size === 0) return found;
@@ -389,7 +392,10 @@ function givenAccesses(
   if (compiler === null) return found;
   const front = { program, facts: compiler.facts, sources, tables: schema.tables };
   for (const { set, declaration } of declared)
-    if (declaration !== null) found.set(set.handler, knownAccesses(front, declaration, { isGivenSet: true }));
+    if (declaration !== null) {
+      const readOnly = handlersOwn.get(set.handler)?.readOnly ?? false;
+      found.set(set.handler, { ...knownAccesses(front, declaration, { isGivenSet: true }), readOnly });
+    }
   return found;
 }
 

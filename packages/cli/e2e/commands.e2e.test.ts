@@ -37,14 +37,18 @@ afterAll(async () => {
 });
 
 describe("radical", () => {
-  test.each([["--help"], ["dev", "--help"], ["build", "--help"], ["analyze", "--help"], ["explain", "--help"]])(
-    "%s %s explains itself with examples",
-    async (...args) => {
-      const { code, stdout } = await radical(args);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
-    },
-  );
+  test.each([
+    ["--help"],
+    ["dev", "--help"],
+    ["build", "--help"],
+    ["analyze", "--help"],
+    ["explain", "--help"],
+    ["data", "--help"],
+  ])("%s %s explains itself with examples", async (...args) => {
+    const { code, stdout } = await radical(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Examples:\n {2}\$ radical/);
+  });
 
   test("--help documents the exit codes, --version prints the version", async () => {
     expect((await radical(["--help"])).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /);
@@ -84,11 +88,13 @@ describe("radical build", () => {
     });
     const dist = join(good.folder, "dist");
     expect((await readdir(dist)).toSorted()).toEqual([
+      "bindings.json",
       "client.ts",
       "handlers.d.ts",
       "manifest.json",
       "module.rw.wasm",
       "module.wasm",
+      "openapi.json",
       "worker.js",
     ]);
     expect(WebAssembly.validate(await readFile(join(dist, "module.wasm")))).toBe(true);
@@ -97,6 +103,10 @@ describe("radical build", () => {
     expect(JSON.parse(await readFile(join(dist, "manifest.json"), "utf8"))).toMatchObject({
       application: "visits",
       module: result.module,
+      cache: { kind: "durable-object" },
+    });
+    expect(JSON.parse(await readFile(join(dist, "bindings.json"), "utf8"))).toMatchObject({
+      durable_objects: { bindings: [{ name: "RADICAL_CACHE", class_name: "RadicalCache" }] },
     });
 
     const again = await radical(["build", "--json"], { cwd: good.folder });

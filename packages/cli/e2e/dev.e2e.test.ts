@@ -1,7 +1,10 @@
 /** `radical dev` as a process: saves, faults, signals, what is left behind. */
 import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
+  type Finished,
   type RadicalDev,
   type TemporaryProject,
   createProject,
@@ -124,6 +127,45 @@ test("a save is served in place; one with an error is told with a code frame whi
   expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
 });
 
+test("a Worker of the application's own is taken up, served as it changes, and told of when it can't be bundled", async () => {
+  const { url, events } = await start();
+  const hello = async (): Promise<string> =>
+    fetch(`${url}/hello`).then(
+      (response) => response.text(),
+      () => "",
+    );
+  const worker = (word: string): string =>
+    `import { createRadical } from "radical:worker";
+const radical = createRadical();
+export default {
+  fetch: async (request: Request, env: unknown): Promise<Response> =>
+    new Response("${word}: " + (await radical(env).call("greet", { name: "ada" }))),
+};
+`;
+  await project.write("src/worker.ts", worker("own"));
+  await expect.poll(hello, SOON).toBe("own: hello ada");
+  await project.write("src/worker.ts", `${worker("broken")}(`);
+  await expect
+    .poll(() => events.find(({ event }) => event === "failed"), SOON)
+    .toMatchObject({ code: "worker_not_bundled", message: expect.stringContaining("src/worker.ts:7") as unknown });
+  await expect
+    .poll(async () => (await fetch(`${url}/hello`)).headers.get("x-radical-build-error"), SOON)
+    .toMatch(/error/);
+  expect(await hello()).toBe("own: hello ada");
+  await project.write("src/worker.ts", worker("mended"));
+  await expect.poll(hello, SOON).toBe("mended: hello ada");
+  await project.write("handlers/greet.ts", greeting("bonjour"));
+  await expect.poll(hello, SOON).toBe("mended: bonjour ada");
+  // One that says nothing but who may call.
+  await project.write(
+    "src/worker.ts",
+    `import { CallError, createRadical } from "radical:worker";
+export default createRadical({ authenticate: () => { throw new CallError(403, "closed", "Come back tomorrow."); } });
+`,
+  );
+  await expect.poll(async () => (await call(url, "greet")).status, SOON).toBe(403);
+});
+
 test.each(["SIGINT", "SIGTERM"] as const)("%s to its group, as Ctrl-C sends it, ends every process", async (signal) => {
   const { child, url, closed } = await start();
   await greet(url);
@@ -153,6 +195,39 @@ test("one request is one line: handler, location, path and where the time went",
       total: expect.any(Number) as unknown,
     },
   });
+});
+
+test("KV as the cache: what one request has put, another one speculates on", async () => {
+  await project.write(
+    "radical.config.ts",
+    'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0 }, dev: { locations: { A: 0 } } };\n',
+  );
+  await project.write(
+    "handlers/greet.ts",
+    `import { Table } from "@radical/sdk";
+class Visits { count: i32 = 0; }
+const visits = new Table<Visits>("visits");
+export function greet(name: string): i32 {
+  let found = visits.get(name);
+  if (found == null) found = new Visits();
+  found.count++;
+  visits.put(name, found);
+  return found.count;
+}
+`,
+  );
+  const { url, events } = await start();
+  expect(await greet(url)).toBe(1);
+  const paths = (): unknown[] => events.flatMap((event) => (event.event === "request" ? [event.path] : []));
+  // Its put follows the answer.
+  let count = 1;
+  await expect
+    .poll(async () => {
+      expect(await greet(url)).toBe(++count);
+      return paths().at(-1);
+    }, SOON)
+    .toBe("speculative");
+  expect(events.filter(({ event }) => event === "cache_failed")).toEqual([]);
 });
 
 test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
@@ -234,7 +309,7 @@ test("with errors at the start every answer tells them, until it builds; a confi
   expect(await greet(url())).toBe("hello ada");
 });
 
-describe("faults, switched while it runs", () => {
+describe("while it runs: faults and data", () => {
   let counters: TemporaryProject;
   let dev: RadicalDev;
   /** As many as were answered with a result. */
@@ -328,6 +403,31 @@ describe("faults, switched while it runs", () => {
     expect(await increment("B")).toMatchObject({ status: 200 });
   });
 
+  const data = (...args: string[]): Promise<Finished> => radical(["data", ...args, "--project", counters.folder]);
+
+  test("data is written by the LVI server that runs: locations with older values in their caches find out", async () => {
+    await read("A");
+    expect(await read("A")).toMatchObject({ path: "speculative", result: count });
+    expect(await data("put", "counters", "one", '{"count": 100}', "--json")).toMatchObject({
+      code: 0,
+      stdout: '{"written":1,"tables":["counters"]}\n',
+    });
+    count = 100;
+    expect(await read("A")).toMatchObject({ path: "near-storage", result: count });
+    await increment("B");
+    // Answered, and perhaps not applied yet.
+    expect(await data("get", "counters", "one")).toMatchObject({ code: 0, stdout: '{"count":101}\n' });
+    const refused = await data("put", "counters", "one", '{"count": "many"}');
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain('"value.count" must be of type i32');
+    // Nobody else may write to the file.
+    const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
+    const beside = await data("delete", "counters", "one", "--storage", storage);
+    expect(beside).toMatchObject({ code: 1 });
+    expect(beside.stderr).toContain("an LVI server has this storage");
+    expect(await read("B")).toMatchObject({ result: count });
+  });
+
   test("what can't be switched is said; pages of the web can't switch anything", async () => {
     expect(await faults({ partitioned: ["C"] }, 400)).toMatchObject({
       error: { code: "invalid_faults", message: expect.stringContaining("A, B") as unknown },
@@ -335,6 +435,35 @@ describe("faults, switched while it runs", () => {
     const simple = await fetch(`${dev.url}/__radical/faults`, { method: "POST", body: '{"primaryDown": true}' });
     expect(simple.status).toBe(415);
     expect(await faults()).toEqual({ primaryDown: false, partitioned: [], dropFollowups: false });
+  });
+
+  test("stopped, data is written under the next epoch; what is exported can be imported again", async () => {
+    dev.child.kill("SIGTERM");
+    await dev.closed;
+    const items = (): unknown => {
+      const database = new DatabaseSync(join(counters.folder, ".radical/data.sqlite"), { readOnly: true });
+      try {
+        return database.prepare("SELECT key, commit_id FROM items ORDER BY key").all();
+      } finally {
+        database.close();
+      }
+    };
+    const [before] = items() as { readonly commit_id: string }[];
+    const line = '{"table":"counters","key":"one","value":{"count":101}}';
+    await counters.write("seed.ndjson", `${line}\n{"table":"counters","key":"two","value":{"count":2}}\n`);
+    expect(await data("seed", "--json")).toMatchObject({ code: 0, stdout: '{"written":2,"tables":["counters"]}\n' });
+    const [one, two] = items() as { readonly commit_id: string }[];
+    expect(one).toEqual({ key: "one", commit_id: two!.commit_id });
+    expect(one!.commit_id > before!.commit_id).toBe(true);
+    const exported = await data("export");
+    expect(exported.stdout.split("\n").slice(0, -1)).toEqual([
+      line,
+      '{"table":"counters","key":"two","value":{"count":2}}',
+    ]);
+    await counters.write("bad.ndjson", `${exported.stdout}{"table":"counters","key":"three","value":{"count":0.5}}\n`);
+    const refused = await data("import", join(counters.folder, "bad.ndjson"));
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
   });
 });
 

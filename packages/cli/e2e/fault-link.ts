@@ -16,7 +16,11 @@ export type Fate =
   /** The server never sees it; the location's connection breaks. */
   | "lose-request"
   /** The server acts on it; the location's connection breaks in place of the reply. */
-  | "lose-reply";
+  | "lose-reply"
+  /** The server acts on it; its reply never comes, and the location's connection stays. */
+  | "swallow-reply"
+  /** The server gets it twice, one after the other, and the location the second reply. */
+  | "duplicate";
 
 export interface FaultLink {
   readonly link: NonNullable<DevOptions["link"]>;
@@ -24,13 +28,17 @@ export interface FaultLink {
   decide: (request: LinkRequest) => Fate | Promise<Fate>;
   /** What has arrived so far, whatever became of it. */
   readonly arrived: readonly LinkRequest[];
+  /** What the server has answered so far, whatever became of that. */
+  readonly answered: readonly LinkRequest[];
 }
 
 export function createFaultLink(): FaultLink {
   const arrived: LinkRequest[] = [];
+  const answered: LinkRequest[] = [];
   const faults: FaultLink = {
     decide: () => "pass",
     arrived,
+    answered,
     link: async (location, server) => {
       const proxy = createServer((incoming, outgoing) => {
         void handle(incoming, outgoing, location.name);
@@ -43,20 +51,31 @@ export function createFaultLink(): FaultLink {
           incoming.socket.destroy();
           return;
         }
-        const forwarded = request(
-          { ...server(), path: incoming.url, method: incoming.method, headers: incoming.headers },
-          (reply) => {
-            if (fate === "lose-reply") {
-              reply.resume();
-              reply.on("end", () => incoming.socket.destroy());
-              return;
-            }
-            outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
-            reply.pipe(outgoing);
-          },
-        );
-        forwarded.on("error", () => incoming.socket.destroy());
-        forwarded.end(linkRequest.body);
+        const forward = (onReply: (reply: IncomingMessage) => void): void => {
+          const forwarded = request(
+            { ...server(), path: incoming.url, method: incoming.method, headers: incoming.headers },
+            (reply) => {
+              answered.push(linkRequest);
+              onReply(reply);
+            },
+          );
+          forwarded.on("error", () => incoming.socket.destroy());
+          forwarded.end(linkRequest.body);
+        };
+        const handOn = (reply: IncomingMessage): void => {
+          outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
+          reply.pipe(outgoing);
+        };
+        switch (fate) {
+          case "pass":
+            return forward(handOn);
+          case "lose-reply":
+            return forward((reply) => reply.resume().on("end", () => incoming.socket.destroy()));
+          case "swallow-reply":
+            return forward((reply) => void reply.resume());
+          case "duplicate":
+            return forward((reply) => reply.resume().on("end", () => forward(handOn)));
+        }
       };
       proxy.keepAliveTimeout = 60_000;
       await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));

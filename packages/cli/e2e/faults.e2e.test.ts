@@ -75,6 +75,40 @@ describe("with followups that are waited for long", () => {
     await expect.poll(() => stored(app), SOON).toBe(before + 1);
   });
 
+  test("a followup that comes twice, and one that comes after the primary has run the handler: one effect", async () => {
+    const before = await app.result<number>("count", {}, { location: "near" });
+    faults.decide = ({ path }) => (path === FOLLOWUP_PATH ? "duplicate" : "pass");
+    expect(await app.call("increment", {}, { location: "near" })).toMatchObject({ path: "speculative" });
+    await expect.poll(() => stored(app), SOON).toBe(before + 1);
+
+    const { promise: fate, resolve: decideFate } = Promise.withResolvers<Fate>();
+    faults.decide = ({ path }) => (path === FOLLOWUP_PATH ? fate : "pass");
+    expect(await app.call("increment", {}, { location: "near" })).toMatchObject({ path: "speculative" });
+    // Who wants the counter does not wait for the followup.
+    expect(await app.result("count", {}, { location: "far" })).toBe(before + 2);
+    const followups = (): number => faults.answered.filter(({ path }) => path === FOLLOWUP_PATH).length;
+    const sofar = followups();
+    decideFate("pass");
+    await expect.poll(followups, SOON).toBe(sofar + 1);
+    faults.decide = () => "pass";
+    expect(await app.result("count", {}, { location: "far" })).toBe(before + 2);
+    expect(stored(app)).toBe(before + 2);
+  });
+
+  test("LVI replies that are lost for good: 503 with Retry-After, and no lock is left; the same key tells what happened", async () => {
+    const before = await app.result<number>("count", {}, { location: "far" });
+    faults.decide = ({ path, location }) => (path === LVI_PATH && location === "near" ? "lose-reply" : "pass");
+    const idempotencyKey = crypto.randomUUID();
+    const answer = await app.call("increment", {}, { location: "near", idempotencyKey });
+    expect(answer).toMatchObject({ status: 503, error: { code: "primary_unreachable" } });
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    // It has happened, as the primary knows, and nobody waits for it.
+    expect(await app.result("increment", {}, { location: "far" })).toBe(before + 2);
+    faults.decide = () => "pass";
+    expect(await app.result("increment", {}, { location: "near", idempotencyKey })).toBe(before + 1);
+    expect(await app.result("count", {}, { location: "far" })).toBe(before + 2);
+  });
+
   test("a lost LVI reply is asked for again: one effect", async () => {
     const before = await app.result<number>("count");
     let lost = 0;

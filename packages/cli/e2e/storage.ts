@@ -16,6 +16,26 @@ export function readItem(stateFolder: string, table: string, key: string): unkno
   });
 }
 
+export interface StoredItem {
+  readonly table: string;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** All items, by table and key. */
+export function readItems(stateFolder: string): readonly StoredItem[] {
+  return withDatabase(stateFolder, (database) =>
+    database
+      .prepare('SELECT "table", key, value FROM items WHERE value IS NOT NULL ORDER BY "table", key')
+      .all()
+      .map((row) => ({
+        table: String(row["table"]),
+        key: String(row["key"]),
+        value: JSON.parse(valueToJson(row["value"] as Uint8Array)) as unknown,
+      })),
+  );
+}
+
 export function readIntents(stateFolder: string, handler: string): readonly StoredIntent[] {
   return withDatabase(stateFolder, (database) => {
     const rows = database

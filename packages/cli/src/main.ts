@@ -16,6 +16,7 @@ Examples:
   $ radical dev                    run the application here, with simulated locations
   $ radical build                  write the files that are deployed to dist/
   $ radical analyze follow         show what the handler "follow" reads and writes
+  $ radical data get users ann     show an item of a table
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -39,6 +40,7 @@ for (const stream of [process.stdout, process.stderr]) {
 const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
+const { dataCommand } = await import("./commands/data.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
 
@@ -52,7 +54,7 @@ const program = new Command("radical")
   .helpOption("-h, --help", "show help")
   .addHelpText("after", HELP)
   .showHelpAfterError("(radical --help shows how it is used)");
-for (const command of [devCommand(), buildCommand(), analyzeCommand(), explainCommand()]) {
+for (const command of [devCommand(), buildCommand(), analyzeCommand(), explainCommand(), dataCommand()]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
   );

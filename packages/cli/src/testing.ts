@@ -11,7 +11,10 @@ import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./dev/location-choice.ts";
 import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
 
-export interface TestAppOptions extends Pick<DevOptions, "central" | "link" | "testHooks" | "followupTimeoutMs"> {
+export interface TestAppOptions extends Pick<
+  DevOptions,
+  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs"
+> {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;
   /** Round trips to the primary in ms by location. Default: `{ near: 0, far: 0 }`. */
@@ -23,6 +26,8 @@ export interface TestAppOptions extends Pick<DevOptions, "central" | "link" | "t
 export interface CallOptions {
   readonly location?: string;
   readonly idempotencyKey?: string;
+  /** Sent with the call: a token of who calls, say. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The answer to a call, whatever it is. */
@@ -100,6 +105,7 @@ async function callHandler(url: string, handler: string, args: unknown, options:
     body: JSON.stringify(args),
     headers: {
       "content-type": "application/json",
+      ...options.headers,
       ...(options.location === undefined ? {} : { [LOCATION_HEADER]: options.location }),
       ...(options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey }),
     },

@@ -72,6 +72,8 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
+const byUnit = (a: Write, b: Write): number => (a.unit < b.unit ? -1 : 1);
+
 const errorOf = async (response: Response): Promise<[number, string]> => {
   const { error } = (await response.json()) as { error: { code: string; message: string; hint: string } };
   expect(error.message).not.toBe("");
@@ -374,6 +376,34 @@ describe("bad input", () => {
     });
     // Whoever wants one of them next gets it.
     expect(await client.lvi(client.requestOf("increment", "many-9999", null))).toMatchObject({ kind: "executed" });
+  });
+
+  test("a run near storage reads 64 MiB of values at most: more is refused, and nothing is held", async () => {
+    const perRequest = Math.floor(MAX_RESULT_BYTES / MAX_VALUE_BYTES);
+    const most = Math.floor((64 * 1024 * 1024) / MAX_VALUE_BYTES);
+    for (let first = 0; first <= most; first += perRequest) {
+      const units = Array.from({ length: perRequest }, (_, index) => unitId("bulk", String(first + index)));
+      const request = client.requestOf(
+        "increment",
+        "bulk",
+        units.map((unit) => ({ unit, mode: "write" })),
+      );
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const reply = await client.lvi(request);
+      if (reply.kind !== "valid") throw new Error(reply.kind);
+      const writes = units.map((unit): Write => ({ unit, value: new Uint8Array(MAX_VALUE_BYTES) })).toSorted(byUnit);
+      const followup = { ...incrementFollowup(request.executionId, reply.commitId!, "bulk", ABSENT), writes };
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await client.followup(followup)).toBe("applied");
+    }
+    const read = (count: number) => client.lvi(client.requestOf("readBulkNearStorage", String(count), null));
+    expect(await read(perRequest)).toMatchObject({ kind: "executed" });
+    expect(await read(most + 1)).toMatchObject({
+      kind: "refused",
+      code: "too_many_units",
+      message: "the handler reads more than 67108864 bytes of values",
+    });
+    expect(await client.lvi(client.requestOf("increment", "after", null))).toMatchObject({ kind: "executed" });
   });
 
   test("arguments, names, values, write sets and results over their limit are refused, and nothing is held", async () => {

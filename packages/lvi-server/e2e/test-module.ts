@@ -69,6 +69,12 @@ export function incrementRecorded(): void { add(linked(argument())); }
 export function incrementNearStorage(): void { add(argument()); }
 /** Ends on what is there, never on absences. */
 export function searchNearStorage(): void { while (counter(argument()) == 0) {} add("found"); }
+/** So many items of a table. */
+export function readBulkNearStorage(): void {
+  const count = I32.parseInt(argument());
+  for (let i = 0; i < count; i++) get("bulk", i.toString());
+  result(0, 0);
+}
 export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
 export function trap(): void { counter(argument()); assert(false, "it had to be"); }
 export function spin(): void { counter(argument()); for (;;) {} }

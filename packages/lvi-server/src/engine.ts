@@ -165,11 +165,11 @@ export class Engine {
           record,
         }));
       case "load":
-        return this.#operate(effect.operation, storage.load(effect.units), (items) => ({
-          kind: "loaded",
-          operation: effect.operation,
-          items,
-        }));
+        return this.#operate(effect.operation, storage.load(effect.units, effect.mostBytes), (items) =>
+          items === null
+            ? { kind: "too-much-to-load", operation: effect.operation }
+            : { kind: "loaded", operation: effect.operation, items },
+        );
       case "store-intent":
         return this.#operate(effect.operation, storage.storeIntent(epoch, effect.intent), (result) => ({
           kind: "intent-stored",

@@ -17,7 +17,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
         : between("storage.lease-renewal-unsent", "storage.lease-renewed", () => storage.renewLease(epoch, termMs)),
     recover: (epoch) => storage.recover(epoch),
     lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
-    load: (units) => between(null, "storage.loaded", () => storage.load(units)),
+    load: (units, mostBytes) => between(null, "storage.loaded", () => storage.load(units, mostBytes)),
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     complete: (epoch, expects, completion) => {

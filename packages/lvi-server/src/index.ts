@@ -3,7 +3,9 @@ export { FAILPOINTS } from "./failpoints.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
 export { KeyRing, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";
+export { type ItemReader, openItems, type StoredUnit } from "./storage/items.ts";
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
+export { openStorage, parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
 export { type Storage, StorageError } from "./storage/storage.ts";
 // What drives the core in the simulation.
 export { Deadlines } from "./core/deadlines.ts";

@@ -167,6 +167,8 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
       );
     }
     value = BigInt(json);
+  } else if (typeof json === "bigint") {
+    value = json;
   } else if ((kind === "i64" || kind === "u64") && typeof json === "string" && /^-?\d{1,20}$/.test(json)) {
     value = BigInt(json);
   } else throw wrongType({ kind }, json, path);

@@ -6,20 +6,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeArguments, valueToJson } from "./arguments.ts";
 import { CborReader, CborWriter, isTooDeep, MAX_DEPTH } from "./cbor.ts";
-import { commitId, type ExecutionId, type ModuleHash, unitId } from "./ids.ts";
+import { unitId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
-import { decodeModuleContent, DEFAULT_LIMITS, encodeModuleContent } from "./module-content.ts";
-import { decodeOutcome, encodeOutcome, type Outcome } from "./outcome.ts";
+import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
+import { decodeOutcome, encodeOutcome } from "./outcome.ts";
+import { followup, module, outcomes, replies, request } from "./testing/messages.ts";
 import type { Parameter, RecordTypes } from "./value-type.ts";
-import { entryOf } from "./version.ts";
 
-const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
 const value = new CborWriter().map(1).text("name").array(2).integer(1).float(0.5).finish();
-const outcome: Outcome = { kind: "result", value };
-const times = { receivedAtMs: 1_700_000_000_000, sentAtMs: 1_700_000_000_000.5 };
 
 interface Decoder {
   readonly name: string;
@@ -34,59 +31,17 @@ interface Decoder {
 const DECODERS: readonly Decoder[] = [
   {
     name: "LVI request",
-    golden: [
-      encodeLviRequest({
-        executionId,
-        module: "ab".repeat(32) as ModuleHash,
-        handler: "follow",
-        args: Uint8Array.of(0xa0),
-        environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9), caller: "ann" },
-        location: "JP",
-        units: [
-          { unit: unitId("users", "ann"), mode: "read-write", version: entryOf(commitId(1, 2), value).version },
-          { unit: unitId("users", "eve"), mode: "read", version: null },
-          { unit: unitId("follows", "ann/bob"), mode: "write" },
-        ],
-        retained: true,
-        deadlineMs: 10_000,
-        attempt: 2,
-        seen: commitId(3, 76),
-      }),
-    ],
+    golden: [encodeLviRequest(request)],
     again: (bytes) => encodeLviRequest(decodeLviRequest(bytes)),
   },
   {
     name: "LVI reply",
-    golden: [
-      encodeLviReply({ kind: "valid", commitId: commitId(3, 77), times, asOf: commitId(3, 78) }),
-      encodeLviReply({
-        kind: "executed",
-        cause: "stale",
-        outcome,
-        repairs: [
-          { unit: unitId("users", "ann"), entry: entryOf(commitId(1, 5), value) },
-          { unit: unitId("users", "bob"), entry: entryOf(commitId(1, 5), null) },
-        ],
-        times,
-        asOf: commitId(3, 77),
-      }),
-      encodeLviReply({ kind: "refused", code: "busy", message: "wait", retryAfterMs: 50, asOf: commitId(3, 77) }),
-    ],
+    golden: replies.map((reply) => encodeLviReply(reply)),
     again: (bytes) => encodeLviReply(decodeLviReply(bytes)),
   },
   {
     name: "followup",
-    golden: [
-      encodeFollowup({
-        executionId,
-        commitId: commitId(3, 77),
-        outcome,
-        writes: [
-          { unit: unitId("follows", "ann/bob"), value },
-          { unit: unitId("users", "bob"), value: null },
-        ],
-      }),
-    ],
+    golden: [encodeFollowup(followup)],
     again: (bytes) => encodeFollowup(decodeFollowup(bytes)),
   },
   {
@@ -96,24 +51,13 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "module",
-    golden: [
-      encodeModuleContent({
-        limits: DEFAULT_LIMITS,
-        plans: { a: "sliced", b: "near-storage", c: "given" },
-        wasm: value,
-        rwWasm: Uint8Array.of(1),
-      }),
-    ],
+    golden: [encodeModuleContent(module)],
     again: (bytes) => encodeModuleContent(decodeModuleContent(bytes)),
     canonical: true,
   },
   {
     name: "outcome",
-    golden: [
-      encodeOutcome(outcome),
-      encodeOutcome({ kind: "abort", status: 409, code: "taken", message: "the name is taken" }),
-      encodeOutcome({ kind: "trap", code: "assertion_failed", message: "at handlers/a.ts:3:1" }),
-    ],
+    golden: outcomes.map((outcome) => encodeOutcome(outcome)),
     again: (bytes) => encodeOutcome(decodeOutcome(bytes)),
     canonical: true,
   },
@@ -205,7 +149,15 @@ const item: fc.Arbitrary<Uint8Array> = fc.letrec<{ item: Uint8Array }>((tie) => 
     fc.double().map((number) => new CborWriter().float(number).finish()),
     fc.string({ unit: "grapheme", maxLength: 8 }).map((text) => new CborWriter().text(text).finish()),
     fc
-      .constantFrom("__proto__", "constructor", "users/ann", executionId, "00000003-00000000004d", "sliced", "busy")
+      .constantFrom(
+        "__proto__",
+        "constructor",
+        "users/ann",
+        request.executionId,
+        "00000003-00000000004d",
+        "sliced",
+        "busy",
+      )
       .map((text) => new CborWriter().text(text).finish()),
     fc.uint8Array({ maxLength: 16 }).map((bytes) => new CborWriter().bytes(bytes).finish()),
     fc.constantFrom(
@@ -331,7 +283,7 @@ describe.each(DECODERS)("$name", (decoder) => {
 });
 
 test("a module lists each handler once, in order, whatever its name", () => {
-  const module = (...names: string[]): Uint8Array => {
+  const listing = (...names: string[]): Uint8Array => {
     const writer = new CborWriter()
       .array(8)
       .integer(3)
@@ -343,9 +295,9 @@ test("a module lists each handler once, in order, whatever its name", () => {
     for (const name of names) writer.text(name).text("near-storage");
     return writer.bytes(Uint8Array.of(1)).bytes(Uint8Array.of(2)).finish();
   };
-  expect(Object.keys(decodeModuleContent(module("__proto__", "a")).plans)).toEqual(["__proto__", "a"]);
-  expect(() => decodeModuleContent(module("a", "a"))).toThrow(/not in order/);
-  expect(() => decodeModuleContent(module("b", "a"))).toThrow(/not in order/);
+  expect(Object.keys(decodeModuleContent(listing("__proto__", "a")).plans)).toEqual(["__proto__", "a"]);
+  expect(() => decodeModuleContent(listing("a", "a"))).toThrow(/not in order/);
+  expect(() => decodeModuleContent(listing("b", "a"))).toThrow(/not in order/);
 });
 
 describe("arguments", () => {
@@ -397,7 +349,6 @@ describe("arguments", () => {
 
 // Decoded, 12 MB of them took 200 MB and more than a second.
 test("a list of units that is longer than any server takes is refused before it is read", () => {
-  const request = decodeLviRequest(DECODERS[0]!.golden[0]!);
   const units = Array.from(
     { length: 100_001 },
     (_, index) => ({ unit: unitId("t", String(index)), mode: "write" }) as const,

@@ -20,7 +20,7 @@ export const MAX_VALUE_BYTES = 384 * 1024;
  * there, or not any more, and then one of them might go on for ever. A handler that needs more takes so long that running
  * it near storage costs nothing.
  */
-export const READ_WRITE_SET_FUEL = 500_000_000;
+export const READ_WRITE_SET_FUEL = 2_000_000_000;
 
 /** Exports that the build adds to each program, for the host: what counts is in the program itself. */
 export const METER_EXPORTS = {

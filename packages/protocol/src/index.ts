@@ -15,5 +15,6 @@ export * from "./module-content.ts";
 export * from "./outcome.ts";
 export * from "./radical-error.ts";
 export * from "./signature.ts";
+export * from "./trace-context.ts";
 export * from "./value-type.ts";
 export * from "./version.ts";

@@ -40,7 +40,7 @@ export const MAX_LIMITS: Limits = { memoryPages: 65_536, accesses: 1_000_000, fu
 export const DEFAULT_LIMITS: Limits = {
   memoryPages: 1024,
   accesses: 10_000,
-  fuel: 10_000_000_000,
+  fuel: 50_000_000_000,
   stackBytes: MAX_LIMITS.stackBytes,
 };
 

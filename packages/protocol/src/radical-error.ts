@@ -25,6 +25,8 @@ export const ERROR_KINDS = {
   request_too_large: { status: 400, effect: "none", retry: "never" },
   invalid_idempotency_key: { status: 400, effect: "none", retry: "never" },
   unknown_location: { status: 400, effect: "none", retry: "never" },
+  origin_not_allowed: { status: 403, effect: "none", retry: "never" },
+  unsupported_media_type: { status: 415, effect: "none", retry: "never" },
   unauthorized: { status: 401, effect: "none", retry: "never" },
   unknown_handler: { status: 404, effect: "none", retry: "never" },
   not_found: { status: 404, effect: "none", retry: "never" },

@@ -44,13 +44,15 @@ const b = unitId("notes", "b");
 export interface ConformanceOptions {
   /** Runs of the properties. */
   readonly runs?: number;
+  /** Units of the large batch. */
+  readonly batch?: number;
 }
 
 export function describeCache(
   name: string,
   open: () => Promise<OpenCache> | OpenCache,
   deviations: Deviations = {},
-  { runs = 50 }: ConformanceOptions = {},
+  { runs = 50, batch: batchSize = 500 }: ConformanceOptions = {},
 ): void {
   describe(`${name}: conformance`, () => {
     let opened: OpenCache;
@@ -162,7 +164,7 @@ export function describeCache(
         " ",
         "k".repeat(512),
       ];
-      const units = [...keys, ...Array.from({ length: 500 }, (_, index) => `n${index}`)].map((key) =>
+      const units = [...keys, ...Array.from({ length: batchSize }, (_, index) => `n${index}`)].map((key) =>
         unitId("notes", key),
       );
       const entries = new Map(

@@ -12,7 +12,6 @@ const ENTRY = `
   import { KvWrites } from "../src/cache/kv-writes.ts";
   import { MemoryCache } from "../src/cache/memory-cache.ts";
   import { RadicalCache as Base } from "../src/cache/radical-cache.ts";
-  import { entryOf } from "@radical/protocol";
   import { TieredCache } from "../src/cache/tiered-cache.ts";
 
   function flip(bytes, random) {
@@ -96,15 +95,6 @@ const ENTRY = `
           const found = await cache.getMany(asked.units);
           return Response.json({ errors, found: [...found].map(([unit, entry]) => [unit, pack(entry)]) });
         }
-        // Values that are too large to cross.
-        case "fill":
-          for (const unit of asked.units) {
-            const value = new Uint8Array(asked.bytes).fill(7);
-            await cache.putMany([{ unit, entry: entryOf("00000001-000000000001", value) }]);
-          }
-          break;
-        case "count":
-          return Response.json({ errors, count: (await cache.getMany(asked.units)).size });
         case "garble":
           await stores[store](env, { application, location, unit: asked.unit }).garble(asked.random);
           break;
@@ -125,7 +115,6 @@ interface Packed {
 interface WorkerAnswer {
   readonly errors: readonly string[];
   readonly found?: readonly (readonly [UnitId, Packed])[];
-  readonly count?: number;
 }
 
 interface Which {
@@ -173,16 +162,6 @@ export class RemoteCache implements Cache {
     return new RemoteCache(this.#location, { ...this.which, ...which });
   }
 
-  /** Puts values of so many bytes. */
-  async putFilled(units: readonly UnitId[], bytes: number): Promise<void> {
-    await this.post({ kind: "fill", units, bytes });
-  }
-
-  /** How many it gets of these in one call. */
-  async count(units: readonly UnitId[]): Promise<number> {
-    return (await this.post({ kind: "count", units })).count!;
-  }
-
   async post(body: object): Promise<WorkerAnswer> {
     const response = await this.#location.request("/", {
       method: "POST",
@@ -211,6 +190,7 @@ export class CacheLocation {
     return new CacheLocation(await startWorkerd(persistTo), persistTo);
   }
 
+  /** Also after it was stopped. */
   async restart(): Promise<void> {
     await this.location.stop();
     this.location = await startWorkerd(this.#persistTo);

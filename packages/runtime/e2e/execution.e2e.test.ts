@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   type CommitId,
-  DEFAULT_CACHE,
   type LviReply,
   type LviRequest,
   type UnitId,
@@ -373,6 +372,15 @@ describe("what is lost", () => {
     });
   });
 
+  test("the primary, which takes requests and never answers: 503 with Retry-After when the time is over", async () => {
+    const location = await start({ vars: { RADICAL_ATTEMPT_MS: "100", RADICAL_TOTAL_MS: "400" } });
+    primary.intercept = () => new Promise<null>(() => undefined);
+    const response = await location.call("append", { key: "mute", text: "x" });
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(await response.json()).toMatchObject({ error: { code: "primary_unreachable" } });
+  });
+
   test("capacity: busy is tried again, then passed on", async () => {
     const location = await start();
     let refusals = 2;
@@ -423,7 +431,9 @@ describe("the same request again", () => {
 
 describe("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
-  const objectOnly = { cache: { ...DEFAULT_CACHE, memoryBytes: 0 } };
+  const objectOnly = {
+    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 100_000_000, timeoutMs: 10_000 },
+  } as const;
 
   /** Under another commit id, with the seal that it would have. */
   const stamped = (id: CommitId) => (unit: UnitId) => {
@@ -447,6 +457,52 @@ describe("the cache is never trusted", () => {
     await (await location.cache()).run(damage(note(key)));
     expect(await call(location, "append", { key, text: "b" })).toMatchObject({ result: "ab", path: "near-storage" });
     expect(await call(location, "append", { key, text: "c" })).toMatchObject({ result: "abc", path: "speculative" });
+  });
+
+  test("one call reads and one call writes, and the answer waits for no write", async () => {
+    primary.put(note("held"), stored("a"));
+    const location = await start({ manifest: objectOnly });
+    const cache = await location.cache();
+    await cache.hold();
+    expect(await call(location, "append", { key: "held", text: "b" })).toMatchObject({ result: "ab" });
+    expect(await cache.calls()).toEqual(["getMany notes/held", "putMany notes/held"]);
+    expect(await cache.run("SELECT * FROM entries_2")).toEqual([]);
+    await cache.release();
+    // The second one to be called finds what the first has put.
+    await call(location, "read", { key: "held" });
+    expect(await cache.run("SELECT unit FROM entries_2")).toEqual([{ unit: "notes/held" }]);
+  });
+
+  test("a cache that is too slow is missed, and told", async () => {
+    primary.put(note("slow"), stored("a"));
+    const location = await start({ manifest: { cache: { ...objectOnly.cache, timeoutMs: 20 } } });
+    await call(location, "read", { key: "slow" });
+    await (await location.cache()).stall();
+    expect(await call(location, "read", { key: "slow" })).toMatchObject({ result: "a", path: "near-storage" });
+    expect(await location.logged("cache_failed")).toMatchObject({
+      message: expect.stringContaining("did not answer within 20 ms") as unknown,
+    });
+  });
+
+  test("the memory of an isolate belongs to one build: another one in the same isolate starts empty", async () => {
+    primary.put(note("builds"), stored("a"));
+    const location = await start({
+      entry: `
+        import { createWorker } from "../src/worker.ts";
+        import f from "./module.wasm";
+        import rw from "./module.rw.wasm";
+        import manifest from "./manifest.json";
+        export { RadicalCache } from "../src/cache/radical-cache.ts";
+        const builds = { before: createWorker({ manifest, f, rw }), after: createWorker({ manifest, f, rw }) };
+        export default { fetch: (request, ...rest) => builds[request.headers.get("x-build")].fetch(request, ...rest) };`,
+      manifest: { cache: { kind: "memory", memoryBytes: 1_000_000 } },
+    });
+    const pathIn = async (build: string): Promise<string> =>
+      (await call(location, "read", { key: "builds" }, { "x-build": build })).path;
+    expect(await pathIn("before")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
+    expect(await pathIn("after")).toBe("near-storage");
+    expect(await pathIn("before")).toBe("speculative");
   });
 
   test("rolled back to an older state", async () => {

@@ -224,10 +224,78 @@ describe("routing", () => {
     expect(await errorOf(await location.request(target))).toMatchObject({ status: 404, code: "not_found" });
   });
 
-  test.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("%s of a handler is 405 with Allow", async (method) => {
-    const response = await location.request("/api/read", { method });
-    expect(response.headers.get("allow")).toBe("POST");
+  test.each([
+    ["GET", "append", "POST"],
+    ["PUT", "append", "POST"],
+    ["OPTIONS", "append", "POST"],
+    ["DELETE", "read", "GET, POST"],
+    ["PATCH", "read", "GET, POST"],
+  ])("%s of %s is 405 with Allow", async (method, handler, allow) => {
+    const response = await location.request(`/api/${handler}`, { method });
+    expect(response.headers.get("allow")).toBe(allow);
     expect(await errorOf(response)).toMatchObject({ status: 405, code: "method_not_allowed" });
+  });
+
+  test("what only reads is called with GET, its arguments in the query", async () => {
+    await location.call("write", { key: "got", text: "by GET" });
+    const response = await location.request("/api/read?key=got");
+    expect(await response.json()).toEqual({ result: "by GET" });
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await (await location.request("/api/typed?count=-7")).json()).toEqual({ result: -7 });
+    expect(await errorOf(await location.request("/api/typed?count=seven"))).toMatchObject({
+      status: 400,
+      code: "invalid_argument",
+      message: '"count" must be of type i32, not "seven"',
+    });
+    expect(await errorOf(await location.request("/api/typed"))).toMatchObject({ code: "missing_argument" });
+    expect(await errorOf(await location.request("/api/typed?count=1&sum=2"))).toMatchObject({
+      code: "unknown_argument",
+    });
+  });
+
+  test("a page of another site gets nothing, and no form of any", async () => {
+    const send = (headers: Record<string, string>, method = "POST"): Promise<Response> =>
+      location.request("/api/typed?count=1", {
+        method,
+        headers,
+        ...(method === "POST" ? { body: '{"count":1}' } : {}),
+      });
+    const json = { "content-type": "application/json" };
+    const own = { origin: location.url.origin };
+    expect((await send({ ...own, ...json })).status).toBe(200);
+    expect((await send({ origin: `https://${location.url.host}`, ...json })).status).toBe(200);
+    for (const origin of ["https://evil.example", "null", `${location.url.origin}.evil.example`]) {
+      for (const method of ["POST", "GET"])
+        expect(await errorOf(await send({ origin, ...json }, method))).toMatchObject({
+          status: 403,
+          code: "origin_not_allowed",
+        });
+    }
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+      expect(await errorOf(await send({ ...own, "content-type": type }))).toMatchObject({
+        status: 415,
+        code: "unsupported_media_type",
+      });
+    const asked = await location.request("/api/typed", {
+      method: "OPTIONS",
+      headers: { origin: "https://evil.example", "access-control-request-method": "POST" },
+    });
+    expect(asked.headers.get("access-control-allow-origin")).toBeNull();
+    expect(await errorOf(asked)).toMatchObject({ status: 403 });
+  });
+
+  test("a trace goes on to the primary and into the log; what is no trace does not", async () => {
+    const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+    await location.call("write", { key: "traced", text: "x" }, { headers: { traceparent, tracestate: "vendor=1" } });
+    expect(await location.logged("request", (line) => line.trace === trace)).toMatchObject({ handler: "write" });
+    const { headers } = await primary.happened("followup");
+    expect([headers["traceparent"], headers["tracestate"]]).toEqual([traceparent, "vendor=1"]);
+    expect((await primary.happened("lvi")).headers["traceparent"]).toBe(traceparent);
+    primary.reset();
+    await location.call("typed", { count: 1 }, { headers: { traceparent: "garbage", tracestate: "vendor=1" } });
+    const plain = await primary.happened("lvi");
+    expect([plain.headers["traceparent"], plain.headers["tracestate"]]).toEqual([undefined, undefined]);
   });
 
   test("HEAD of a handler is 405", async () => {

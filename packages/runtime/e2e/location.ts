@@ -10,7 +10,7 @@ import { KEY, KEY_ID } from "./primary.ts";
 const COMPATIBILITY_DATE = "2026-11-01";
 const NAME = "location";
 
-/** What a build writes, but for a cache that lets a test damage it. */
+/** What a build writes, but for a cache that lets a test look at it, hold it up and damage it. */
 const ENTRY = `
   import { RadicalCache as Base } from "../src/cache/radical-cache.ts";
   import { createWorker } from "../src/worker.ts";
@@ -22,6 +22,23 @@ const ENTRY = `
     run(sql) { return this.ctx.storage.sql.exec(sql).toArray(); }
     size() { return this.ctx.storage.sql.databaseSize; }
     breakDown() { this.ctx.abort("broken by the test"); }
+    seen = [];
+    calls() { return this.seen; }
+    held = null;
+    hold() { this.held = Promise.withResolvers(); }
+    release() { this.held.resolve(); }
+    stalled = false;
+    stall() { this.stalled = true; }
+    getMany(application, units) {
+      this.seen.push("getMany " + units.join());
+      if (this.stalled) return new Promise(() => undefined);
+      return super.getMany(application, units);
+    }
+    async putMany(application, puts, maxBytes) {
+      this.seen.push("putMany " + puts.map(({ unit }) => unit).join());
+      await this.held?.promise;
+      super.putMany(application, puts, maxBytes);
+    }
   }
 
   export default createWorker({ manifest, f, rw });
@@ -70,6 +87,13 @@ export interface CacheDoor {
   /** Bytes of its database. */
   size(): Promise<number>;
   breakDown(): Promise<void>;
+  /** What it was called with so far. */
+  calls(): Promise<readonly string[]>;
+  /** Puts wait until they are released. */
+  hold(): Promise<void>;
+  release(): Promise<void>;
+  /** No read is answered any more. */
+  stall(): Promise<void>;
 }
 
 export class Location {
@@ -115,6 +139,7 @@ export class Location {
               RADICAL_LOCATION: location,
               ...options.vars,
             },
+            analyticsEngineDatasets: { RADICAL_METRICS: { dataset: "radical" } },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
             kvNamespaces: ["RADICAL_CACHE_KV"],
           },

@@ -33,6 +33,14 @@ test("over a cold connection the primary has the LVI request before f ends", asy
   expect(request.handler).toBe("work");
 });
 
+test("likewise over one that is new because the primary has closed those before it", async () => {
+  expect((await location.call("write", { key: "k", text: "warm" })).status).toBe(200);
+  await primary.happened("followup");
+  primary.disconnect();
+  callForEver();
+  await primary.happened("lvi", (event) => event.request.handler === "work");
+});
+
 test("over a warm connection the primary has the LVI request before f ends", async () => {
   expect((await location.call("write", { key: "k", text: "warm" })).status).toBe(200);
   await primary.happened("followup");

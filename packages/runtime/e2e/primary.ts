@@ -3,7 +3,13 @@
  * every signature, keeps the order of events, and can be told to answer otherwise.
  */
 import { createHmac } from "node:crypto";
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -40,8 +46,13 @@ export const KEY_ID = "test";
 export const KEY = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 export type PrimaryEvent =
-  | { readonly kind: "lvi"; readonly request: LviRequest }
-  | { readonly kind: "followup"; readonly followup: Followup; readonly result: FollowupResult };
+  | { readonly kind: "lvi"; readonly request: LviRequest; readonly headers: IncomingHttpHeaders }
+  | {
+      readonly kind: "followup";
+      readonly followup: Followup;
+      readonly result: FollowupResult;
+      readonly headers: IncomingHttpHeaders;
+    };
 
 /** Returns what to answer instead of the primary's own reply: undefined for that, null for none at all. */
 export type Interceptor = (request: LviRequest, ownReply: () => LviReply) => Promise<LviReply | null | undefined>;
@@ -148,7 +159,11 @@ export class TestPrimary {
       return;
     }
     const answer =
-      path === LVI_PATH ? await this.#onLvi(body) : path === FOLLOWUP_PATH ? await this.#onFollowup(body) : null;
+      path === LVI_PATH
+        ? await this.#onLvi(body, request.headers)
+        : path === FOLLOWUP_PATH
+          ? await this.#onFollowup(body, request.headers)
+          : null;
     if (answer === null) response.destroy();
     else response.writeHead(200, { "content-type": "application/cbor" }).end(answer);
   }
@@ -160,16 +175,16 @@ export class TestPrimary {
     return request.headers[KEY_HEADER] === KEY_ID && request.headers[SIGNATURE_HEADER] === expected;
   }
 
-  async #onLvi(body: Uint8Array): Promise<Uint8Array | null> {
+  async #onLvi(body: Uint8Array, headers: IncomingHttpHeaders): Promise<Uint8Array | null> {
     const request = decodeLviRequest(body);
-    this.#events.push({ kind: "lvi", request });
+    this.#events.push({ kind: "lvi", request, headers });
     let own: LviReply | null = null;
     const ownReply = (): LviReply => (own ??= this.reply(request));
     const reply = await this.intercept?.(request, ownReply);
     return reply === null ? null : encodeLviReply(reply ?? ownReply());
   }
 
-  async #onFollowup(body: Uint8Array): Promise<Uint8Array | null> {
+  async #onFollowup(body: Uint8Array, headers: IncomingHttpHeaders): Promise<Uint8Array | null> {
     const followup = decodeFollowup(body);
     if (!(await this.acceptFollowup(followup))) return null;
     const pending = this.#pending.get(followup.executionId);
@@ -181,7 +196,7 @@ export class TestPrimary {
       this.#compare(followup, { outcome: own.outcome, writes: own.writes });
       this.#apply(pending, followup.outcome, followup.writes);
     } else if (stored !== undefined) this.#compare(followup, stored);
-    this.#events.push({ kind: "followup", followup, result });
+    this.#events.push({ kind: "followup", followup, result, headers });
     return encodeFollowupReply(result);
   }
 

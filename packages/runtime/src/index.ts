@@ -2,4 +2,17 @@ export { RadicalCache } from "./cache/radical-cache.ts";
 export type { CacheNamespace } from "./cache/durable-object-cache.ts";
 export { consoleLog, type Log, type LogLine } from "./log.ts";
 export type { CacheBindings, Env } from "./settings.ts";
-export { createWorker, type RadicalWorker, type WorkerParts } from "./worker.ts";
+export { CallError } from "./call-error.ts";
+export type { Authenticate } from "./http/authentication.ts";
+export type { CorsOptions } from "./http/cors.ts";
+export {
+  bindRadical,
+  createWorker,
+  entryOf,
+  type Call,
+  type CallOptions,
+  type Radical,
+  type RadicalOptions,
+  type RadicalWorker,
+  type WorkerParts,
+} from "./worker.ts";

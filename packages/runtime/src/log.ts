@@ -9,6 +9,8 @@ export type LogLine =
       /** Null if the request named none. */
       readonly handler: string | null;
       readonly execution: string | null;
+      /** The trace that the request belongs to, by its header `traceparent`. */
+      readonly trace: string | null;
       readonly status: number;
       readonly path: ExecutionPath | null;
       /** Why the execution took its path; null if it did not come to an outcome. */

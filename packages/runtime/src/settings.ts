@@ -24,6 +24,8 @@ export interface Env extends CacheBindings {
   readonly RADICAL_NEAR_STORAGE_ONLY?: string;
   /** Most bytes of a request's body; 1 MiB if not set. */
   readonly RADICAL_MAX_BODY_BYTES?: string;
+  /** Gets a data point for each request. */
+  readonly RADICAL_METRICS?: AnalyticsEngineDataset;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;

@@ -2,7 +2,7 @@
  * Where the time of a request went, in milliseconds. The platform's clock may stand still while code runs, so what no
  * input or output ended may show as 0.
  */
-const PHASES = ["rw", "cache", "lvi", "f"] as const;
+export const PHASES = ["rw", "cache", "lvi", "f"] as const;
 export type Phase = (typeof PHASES)[number];
 
 export class Timings {

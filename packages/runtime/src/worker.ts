@@ -1,8 +1,16 @@
 /**
- * A location as a Cloudflare Worker: HTTP, the execution, its cache and its way to the primary, put together.
+ * A location as a Cloudflare Worker: HTTP, calls in process, the execution, its cache and its way to the primary, put
+ * together.
  */
-import type { ExecutionId, Manifest } from "@radical/protocol";
-import { SEED_BYTES } from "@radical/protocol";
+import { waitUntil } from "cloudflare:workers";
+import {
+  type ExecutionId,
+  type HandlerManifest,
+  type Manifest,
+  SEED_BYTES,
+  type TraceContext,
+  traceContextOf,
+} from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
 import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import type { Answer } from "./core/effects.ts";
@@ -10,11 +18,15 @@ import { Execution } from "./core/execution.ts";
 import { Experience } from "./core/experience.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
-import { readCall, route } from "./http/call.ts";
-import { identityOf } from "./http/idempotency-key.ts";
+import { CallError } from "./call-error.ts";
+import { type Authenticate, callerOf, checkedCaller } from "./http/authentication.ts";
+import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
+import { Cors, type CorsOptions } from "./http/cors.ts";
+import { type Identity, identityOf } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
 import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
+import { withMetrics } from "./metrics.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 import { SpeculationLane } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
@@ -29,7 +41,39 @@ export interface WorkerParts {
 }
 
 export interface RadicalWorker {
-  fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response>;
+  readonly fetch: (request: Request, env: Env, context: Context) => Promise<Response>;
+}
+
+export interface RadicalOptions<Bindings> {
+  /** Without it nobody is known: `caller()` is null. */
+  readonly authenticate?: Authenticate<Bindings>;
+  /** Without it only pages of the application's own origin may call. */
+  readonly cors?: CorsOptions;
+}
+
+/** What of the platform's context is used. */
+type Context = Pick<ExecutionContext, "waitUntil">;
+
+export interface CallOptions {
+  /**
+   * The request on whose behalf the handler is called: `authenticate` finds its caller, and its trace goes on. Its
+   * idempotency key is not taken: a route may call several handlers.
+   */
+  readonly request?: Request;
+  /** On whose behalf, if not what `authenticate` says of `request`. */
+  readonly caller?: string | null;
+  /** As the header `Idempotency-Key`. */
+  readonly idempotencyKey?: string;
+}
+
+/** Calls a handler by name; gives its result, or throws a {@link CallError}. */
+export type Call = (handler: string, args?: unknown, options?: CallOptions) => Promise<unknown>;
+
+export interface Radical<Bindings> {
+  /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
+  (env: Bindings, context?: Context): { readonly call: Call };
+  /** Answers `/api/<handler>`. */
+  readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }
 
 /** What the requests of an isolate share. None of it belongs to a request. */
@@ -43,7 +87,13 @@ interface Isolate {
   readonly failpoint: ArmedFailpoint | null;
 }
 
-export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts): RadicalWorker {
+/** A module as the Worker of an application's own gets it: `createRadical` of `radical:worker`. */
+export function bindRadical({
+  manifest,
+  f,
+  rw,
+  log = consoleLog,
+}: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits };
   let isolate: Isolate | null = null;
 
@@ -59,61 +109,135 @@ export function createWorker({ manifest, f, rw, log = consoleLog }: WorkerParts)
     };
   };
 
-  return {
-    fetch(request, env, context) {
-      const responding = Promise.withResolvers<Response>();
+  return <Bindings>({ authenticate, cors: corsOptions }: RadicalOptions<Bindings> = {}) => {
+    const cors = new Cors(corsOptions ?? null);
+
+    /** Answers as soon as it can; what is left to do then keeps the Worker alive. */
+    const exchange = (
+      bindings: Bindings,
+      context: Context,
+      trace: TraceContext | null,
+      read: (exchange: Exchange, settings: Settings) => Promise<CallInput>,
+    ): Promise<Reply> => {
+      const replying = Promise.withResolvers<Reply>();
       // At its start: a client that goes away must not cancel the followup.
       context.waitUntil(
         (async () => {
-          const exchange = new Exchange(manifest, module, log);
+          const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
+          const one = new Exchange(manifest, module, reported, trace);
           try {
-            isolate ??= openIsolate(env);
-            await exchange.serve(request, isolate, responding.resolve);
+            isolate ??= openIsolate(bindings as Env);
+            one.location = isolate.settings.location;
+            await one.execute(await read(one, isolate.settings), isolate, replying.resolve);
           } catch (error) {
-            responding.resolve(exchange.fail(error, isolate?.settings.location ?? "unknown"));
+            replying.resolve(one.fail(error));
           }
         })(),
       );
-      return responding.promise;
-    },
+      return replying.promise;
+    };
+
+    const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
+      if (cors.isPreflight(request)) return cors.preflight(request);
+      const reply = await exchange(env, context, traceOf(request), async (one, { maxBodyBytes }) => {
+        cors.check(request);
+        const handler = one.name(route(request, manifest));
+        const identity = one.identify(await identityOf(request.headers.get("idempotency-key")));
+        const caller = await callerOf(authenticate, request, env);
+        const declaration = declarationOf(handler, manifest);
+        const args = await readArguments(request, declaration, manifest, maxBodyBytes);
+        return { handler, declaration, args, identity, caller };
+      });
+      return toResponse(reply, cors.headers(request));
+    };
+
+    const calls = (env: Bindings, context: Context = { waitUntil }): { readonly call: Call } => ({
+      call: async (name, args = {}, { request, caller, idempotencyKey } = {}) => {
+        const trace = request === undefined ? null : traceOf(request);
+        const reply = await exchange(env, context, trace, async (one) => {
+          const declaration = declarationOf(name, manifest);
+          const handler = one.name(name);
+          const identity = one.identify(await identityOf(idempotencyKey ?? null));
+          const onBehalfOf =
+            caller !== undefined || request === undefined
+              ? checkedCaller(caller ?? null, "the caller of call()")
+              : await callerOf(authenticate, request, env);
+          return { handler, declaration, args: argumentsOf(args, declaration, manifest), identity, caller: onBehalfOf };
+        });
+        return resultOf(reply);
+      },
+    });
+    return Object.assign(calls, { fetch });
   };
 }
 
-/** One request and its response. */
+/** The default entry: handlers under `/api/` and nothing else. */
+export function createWorker(parts: WorkerParts): RadicalWorker {
+  const { fetch } = bindRadical(parts)();
+  return { fetch };
+}
+
+/** What a Worker exports by default, from what the application's entry does: a `createRadical` alone is one too. */
+export function entryOf(entry: unknown): unknown {
+  if (typeof entry === "function" && Object.hasOwn(entry, "fetch")) return { fetch: (entry as Radical<Env>).fetch };
+  if ((typeof entry === "object" && entry !== null) || typeof entry === "function") return entry;
+  throw new TypeError(
+    "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
+  );
+}
+
+interface CallInput {
+  readonly handler: string;
+  readonly declaration: HandlerManifest;
+  /** Encoded: a map by parameter name. */
+  readonly args: Uint8Array;
+  readonly identity: Identity;
+  readonly caller: string | null;
+}
+
+/** One call of a handler and its answer. */
 class Exchange {
   readonly #manifest: Manifest;
   readonly #module: HandlerModule;
   readonly #log: Log;
+  readonly #trace: TraceContext | null;
   readonly #timings = new Timings(now);
+  /** Known one after the other. */
+  location = "unknown";
   #handler: string | null = null;
   #executionId: ExecutionId | null = null;
 
-  constructor(manifest: Manifest, module: HandlerModule, log: Log) {
+  constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
     this.#manifest = manifest;
     this.#module = module;
     this.#log = log;
+    this.#trace = trace;
   }
 
-  /** Responds as soon as the execution is answered; settles when nothing is left to do. */
-  async serve(request: Request, isolate: Isolate, respond: (response: Response) => void): Promise<void> {
+  name(handler: string): string {
+    return (this.#handler = handler);
+  }
+
+  identify(identity: Identity): Identity {
+    this.#executionId = identity.executionId;
+    return identity;
+  }
+
+  /** Replies as soon as the execution is answered; settles when nothing is left to do. */
+  async execute(input: CallInput, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
+    const { handler, declaration, args, identity, caller } = input;
     const { settings, cache, primary, lane, experience, failpoint } = isolate;
     const { location } = settings;
-    const handler = (this.#handler = route(request, this.#manifest));
-    const { executionId, retained } = await identityOf(request.headers);
-    this.#executionId = executionId;
-    const { declaration, args } = await readCall(request, handler, this.#manifest, settings.maxBodyBytes);
-
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller: null };
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = new Execution(
       {
-        executionId,
+        ...identity,
         module: this.#module.hash,
         handler,
         args,
         environment,
         location,
         plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
-        retained,
         seen: primary.seen,
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
@@ -123,54 +247,88 @@ class Exchange {
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: cache((error) => this.#warn("warn", "cache_failed", location, describe(error))),
+      cache: cache((error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
+      trace: this.#trace,
       lane,
       failpoint,
       timings: this.#timings,
       now,
-      warn: (event, message) => this.#warn("warn", event, location, message),
+      warn: (event, message) => this.#warn("warn", event, message),
     });
     try {
       const answer = await run.answered;
-      respond(this.#respond(replyOf(answer), answer, location));
+      reply(this.#reply(replyOf(answer), answer));
     } catch (error) {
-      respond(this.fail(error, location));
+      reply(this.fail(error));
     }
     await run.finished;
   }
 
-  /** The response to bad input, or to a fault of ours. */
-  fail(error: unknown, location: string): Response {
+  /** The reply to bad input, or to a fault of ours. */
+  fail(error: unknown): Reply {
     const reply = replyOfError(error);
-    if (reply.code === "internal_error") this.#warn("error", "internal_error", location, describe(error));
-    return this.#respond(reply, null, location);
+    if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
+    return this.#reply(reply, null);
   }
 
-  #respond(reply: Reply, answer: Answer | null, location: string): Response {
+  #reply(reply: Reply, answer: Answer | null): Reply {
+    const execution = this.#executionId;
     this.#log({
       level: "info",
       event: "request",
-      location,
+      location: this.location,
       handler: this.#handler,
-      execution: this.#executionId,
+      execution,
+      trace: this.#trace?.traceId ?? null,
       status: reply.status,
       path: reply.path,
       reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
     });
-    return toResponse(reply, this.#executionId, location, this.#timings);
+    const headers: Record<string, string> = {
+      ...reply.headers,
+      "x-radical-location": this.location,
+      "server-timing": this.#timings.toHeader(),
+    };
+    if (execution !== null) headers["x-radical-execution"] = execution;
+    return { ...reply, headers };
   }
 
   #warn(
     level: "warn" | "error",
     event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
-    location: string,
     message: string,
   ): void {
-    this.#log({ level, event, location, handler: this.#handler, execution: this.#executionId, message });
+    this.#log({
+      level,
+      event,
+      location: this.location,
+      handler: this.#handler,
+      execution: this.#executionId,
+      message,
+    });
   }
+}
+
+/** The result of a call in process. Throws a CallError for every other reply. */
+function resultOf({ status, body, headers }: Reply): unknown {
+  const { result, error } = JSON.parse(body) as {
+    readonly result?: unknown;
+    readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+  };
+  if (error === undefined) return result;
+  const retryAfter = headers["retry-after"];
+  throw new CallError(status, error.code, error.message, {
+    hint: error.hint,
+    idempotencyKey: headers["x-radical-execution"] ?? null,
+    retryAfter: retryAfter === undefined ? null : Number(retryAfter),
+  });
+}
+
+function traceOf({ headers }: Request): TraceContext | null {
+  return traceContextOf(headers.get("traceparent"), headers.get("tracestate"));
 }
 
 function now(): number {

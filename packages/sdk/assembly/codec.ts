@@ -11,6 +11,7 @@ import * as host from "./host";
 // Initial bytes and major types (RFC 8949, section 3).
 const UNSIGNED: u8 = 0 << 5;
 const NEGATIVE: u8 = 1 << 5;
+const BYTES: u8 = 2 << 5;
 const TEXT: u8 = 3 << 5;
 const ARRAY: u8 = 4 << 5;
 const MAP: u8 = 5 << 5;
@@ -184,6 +185,17 @@ export class Reader {
     const start = this.at;
     this.at += length as usize;
     return String.UTF8.decodeUnsafe(start, length as usize);
+  }
+
+  /** A byte string, copied. */
+  bytes(): ArrayBuffer {
+    if ((this.initial() & 0xe0) != BYTES) throw new Error("malformed value: expected bytes");
+    const length = this.head();
+    this.need(length);
+    const bytes = new ArrayBuffer(length as i32);
+    memory.copy(changetype<usize>(bytes), this.at, length as usize);
+    this.at += length as usize;
+    return bytes;
   }
 
   /** The length of an array whose elements follow. */

@@ -20,6 +20,7 @@ export function describeEvent(event: Event): string {
     case "intent-stored":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
+    case "too-much-to-load":
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;

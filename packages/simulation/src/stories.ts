@@ -19,7 +19,10 @@ interface Story {
   readonly title: string;
   readonly words: string;
   readonly servers?: number;
-  readonly play: (stage: Stage) => void;
+  /** How many copies of a message to the primary arrive, and how much later; else one, at once. */
+  readonly copies?: Partial<Record<ToPrimary["kind"], readonly number[]>>;
+  /** What happens once both locations hear of the server and know the items. */
+  readonly play: (stage: Stage) => Stage;
 }
 
 /** Everything takes its longest time, and what is only possible does not happen. */
@@ -46,10 +49,10 @@ class Stage {
   readonly primary: Primary;
   readonly #locations: readonly EdgeLocation[];
   #operations = 0;
-  /** How many copies of a message arrive, and how much later. */
-  network: (message: ToPrimary) => readonly number[] = () => [0];
+  /** Null: the story has not begun. */
+  #copies: Story["copies"] | null = null;
 
-  constructor(servers: number) {
+  constructor({ servers = 1 }: Story) {
     const { clock } = this;
     const trace = this.#trace;
     const counts = new FaultCounts();
@@ -85,14 +88,14 @@ class Stage {
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           Execution,
           send: (message) => {
-            for (const laterMs of this.network(message))
+            for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
           },
         }),
     );
   }
 
-  ask(location: number, program: ProgramName, ...units: readonly UnitId[]): void {
+  ask(location: number, program: ProgramName, ...units: readonly UnitId[]): this {
     const number = ++this.#operations;
     const name = `op${number}`;
     this.#trace.write(`client: ${name} ${program} ${units.join(" ")}, at location ${location}`);
@@ -107,163 +110,113 @@ class Stage {
         );
       },
     );
+    return this;
   }
 
-  run(ms: number): void {
+  run(ms: number): this {
     const untilMs = this.clock.nowMs + ms;
     while (this.clock.step(untilMs));
     this.clock.after(untilMs - this.clock.nowMs, () => {});
     this.clock.step(untilMs);
+    return this;
+  }
+
+  stopServer(ms: number): this {
+    this.primary.stop(ms);
+    return this;
   }
 
   /** What has been written until now is not part of the story: it begins here. */
-  curtain(): void {
+  curtain(): this {
     this.#trace.lines!.length = 0;
     this.#trace.begin(this.clock.nowMs);
+    return this;
   }
 
   get lines(): readonly string[] {
     return this.#trace.lines!;
   }
 
-  /** Both locations hear of the server and know the items. */
-  warmUp(): void {
+  play({ play, copies }: Story): this {
     // A server that has just begun can't know what it has answered before: the first requests would be in doubt.
-    this.run(2 * TERM_MS);
-    this.ask(0, "overwrite", A, B);
-    this.run(2_000);
-    for (const location of [0, 1]) this.ask(location, "read", A, B);
-    this.run(2_000);
-    this.curtain();
+    this.run(2 * TERM_MS)
+      .ask(0, "overwrite", A, B)
+      .run(2_000);
+    this.ask(0, "read", A, B).ask(1, "read", A, B).run(2_000);
+    this.#copies = copies;
+    play(this.curtain());
+    return this;
   }
 }
-
-const dropFollowups = (message: ToPrimary): readonly number[] => (message.kind === "followup" ? [] : [0]);
 
 const STORIES: readonly Story[] = [
   {
     title: "Valid",
     words:
       "The cache is current. The handler runs while the request is on its way; the answer needs both, and its writes follow.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "update", A);
-      stage.run(400);
-    },
+    play: (stage) => stage.ask(0, "update", A).run(400),
   },
   {
     title: "Read-only",
     words: "Nothing is locked and nothing is stored: the step that compares the versions is its place in the order.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "read", A, B);
-      stage.run(400);
-    },
+    play: (stage) => stage.ask(0, "read", A, B).run(400),
   },
   {
     title: "Stale",
     words:
       "Location 0 has changed the item; location 1 does not know. The primary runs the handler itself, and its reply repairs the cache.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "update", A);
-      stage.run(1_000);
-      stage.curtain();
-      stage.ask(1, "update", A);
-      stage.run(400);
-    },
+    play: (stage) => stage.ask(0, "update", A).run(1_000).curtain().ask(1, "update", A).run(400),
   },
   {
     title: "Guess",
     words: "The item is new. The cache lacks it, so the location guesses that it is absent, and is confirmed.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "update", C);
-      stage.run(400);
-    },
+    play: (stage) => stage.ask(0, "update", C).run(400),
   },
   {
     title: "Wrong guess",
     words: "The same at a location that does not know what the other one has made: as if its cache had been stale.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "update", C);
-      stage.run(1_000);
-      stage.curtain();
-      stage.ask(1, "update", C);
-      stage.run(400);
-    },
+    play: (stage) => stage.ask(0, "update", C).run(1_000).curtain().ask(1, "update", C).run(400),
   },
   {
     title: "Followup lost",
     words:
       "The client has its answer, and the followup never comes: when its time is over the handler is run from the intent.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.network = dropFollowups;
-      stage.ask(0, "update", A);
-      stage.run(800);
-    },
+    copies: { followup: [] },
+    play: (stage) => stage.ask(0, "update", A).run(800),
   },
   {
     title: "Somebody waits",
     words: "The same, but location 1 wants the item meanwhile: the handler is run from the intent at once.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.network = dropFollowups;
-      stage.ask(0, "update", A);
-      stage.run(120);
-      stage.ask(1, "update", A);
-      stage.run(380);
-    },
+    copies: { followup: [] },
+    play: (stage) => stage.ask(0, "update", A).run(120).ask(1, "update", A).run(380),
   },
   {
     title: "Own write",
     words:
       "Location 0 reads and writes what it has just written, before its followup has arrived: it is valid, behind its own write.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.network = (message) => (message.kind === "followup" ? [100] : [0]);
-      stage.ask(0, "update", A);
-      stage.run(125);
-      stage.ask(0, "update", A);
-      stage.run(500);
-    },
+    copies: { followup: [100] },
+    play: (stage) => stage.ask(0, "update", A).run(125).ask(0, "update", A).run(500),
   },
   {
     title: "Duplicate",
     words:
       "The network delivers a request twice. The second copy comes when the execution is done, and is answered with its outcome; nobody hears it.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.network = (message) => (message.kind === "lvi-request" ? [0, 300] : [0]);
-      stage.ask(0, "update", A);
-      stage.run(500);
-    },
+    copies: { "lvi-request": [0, 300] },
+    play: (stage) => stage.ask(0, "update", A).run(500),
   },
   {
     title: "Duplicate without a trace",
     words:
       "A read-only execution leaves nothing in storage, so its second copy is told apart by the number of its attempt.",
-    play: (stage) => {
-      stage.warmUp();
-      stage.network = (message) => (message.kind === "lvi-request" ? [0, 300] : [0]);
-      stage.ask(0, "read", A);
-      stage.run(500);
-    },
+    copies: { "lvi-request": [0, 300] },
+    play: (stage) => stage.ask(0, "read", A).run(500),
   },
   {
     title: "Takeover",
     words:
       "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the lease out, adopts the intent with its locks, and runs the handler from it. The first one goes on, and finds its lease over.",
     servers: 2,
-    play: (stage) => {
-      stage.warmUp();
-      stage.ask(0, "update", A);
-      stage.run(58);
-      stage.primary.stop(3_000);
-      stage.run(3_100);
-    },
+    play: (stage) => stage.ask(0, "update", A).run(58).stopServer(3_000).run(3_100),
   },
 ];
 
@@ -277,9 +230,9 @@ export function transcripts(): string {
     "takes 50 of them, storage 4. Commit ids are shown as epoch-sequence. The first lines of a server's turn say what it hears of,",
     "the indented ones what it does then.",
   ];
-  for (const { title, words, servers, play } of STORIES) {
-    const stage = new Stage(servers ?? 1);
-    play(stage);
+  for (const story of STORIES) {
+    const { title, words } = story;
+    const stage = new Stage(story).play(story);
     parts.push("", `## ${title}`, "", words, "", "```", ...stage.lines.filter(isTold), "```");
   }
   return `${parts.join("\n")}\n`;

@@ -8,7 +8,14 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { commandLine } from "@radical/command-line";
 import type * as protocol from "@radical/protocol";
-import type { Entry, RecordTypes, UnitId, ValueType } from "@radical/protocol";
+import {
+  DEFAULT_LIMITS,
+  METER_EXPORTS,
+  type Entry,
+  type RecordTypes,
+  type UnitId,
+  type ValueType,
+} from "@radical/protocol";
 import type * as host from "@radical/wasm-host";
 import type { AccessSet, DerivedSet, HandlerModule, HandlerRun, Invocation } from "@radical/wasm-host";
 import type * as pipeline from "../pipeline.ts";
@@ -207,6 +214,7 @@ function instanceTime(module: object, seconds: number): Times {
   for (const wanted of Module.imports(module)) (imports[wanted.module] ??= {})[wanted.name] = () => 0;
   const instantiate = (): void => {
     const { exports } = new Instance(module, imports);
+    exports[METER_EXPORTS.begin]?.(DEFAULT_LIMITS.fuel, DEFAULT_LIMITS.stackBytes);
     exports["_start"]?.();
   };
   new Times().measure(instantiate, seconds * 200);
@@ -216,7 +224,10 @@ function instanceTime(module: object, seconds: number): Times {
 }
 
 interface InstantiatingPlatform {
-  readonly Instance: new (module: object, imports: object) => { readonly exports: Record<string, () => void> };
+  readonly Instance: new (
+    module: object,
+    imports: object,
+  ) => { readonly exports: Record<string, (...limits: readonly number[]) => void> };
   readonly Module: { imports(module: object): readonly { readonly module: string; readonly name: string }[] };
 }
 
@@ -266,7 +277,7 @@ async function compareWithWorkerd(): Promise<void> {
     const prepared = prepare(code, application);
     const items = Object.fromEntries(Array.from(prepared.items, ([unit, value]) => [unit, hexOf(value)]));
     const { hash, limits } = prepared.module;
-    const runner = await startWorkerd(ROOT, prepared.built, { hash, limits, items });
+    const runner = await startWorkerd(prepared.built, { hash, limits, items });
     for (const one of cases) {
       const handler = `${application.name}/${one.handler}`;
       const batch = await measureBatches(prepared, one, runner, seconds);

@@ -177,24 +177,17 @@ const ENOUGH_TO_JUDGE = 10;
 
 /** Calls handlers at random and compares each call. Throws fast-check's error, with the calls minimized. */
 export function explore(build: BuildResult, exploration: Exploration): Findings {
-  const { strings, integers = [0, 1, 2, 3, 7, -1], runs = 50, callsPerRun = 12, seed = 1 } = exploration;
+  const { strings, runs = 50, callsPerRun = 12, seed = 1 } = exploration;
   const module = moduleOf(build);
   const handlers = build.handlers.filter(({ name, plan }) =>
     exploration.handlers === undefined ? plan.kind === "sliced" : exploration.handlers.includes(name),
   );
   if (handlers.length === 0) throw new Error("no handler has a read/write-set function");
   const known = new Map(handlers.map((handler) => [handler.name, knownOf(handler)]));
-  const json = (type: ValueType): fc.Arbitrary<unknown> => arbitraryJson(type, build.records, { strings, integers }, 4);
-  const start = arbitraryItems(build, exploration, { strings, integers });
-  const callers = [null, ...strings.filter(isCaller)];
-  const call = fc.oneof(
-    ...handlers.map(({ name, parameters }) =>
-      fc.record({
-        handler: fc.constant(name),
-        json: fc.record(Object.fromEntries(parameters.map((parameter) => [parameter.name, json(parameter.type)]))),
-        draw: fc.nat(255),
-      }),
-    ),
+  const { start, call } = arbitraryHistory(
+    build,
+    handlers.map(({ name }) => name),
+    exploration,
   );
   const findings = {
     calls: 0,
@@ -211,16 +204,9 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
     fc.property(start, fc.array(call, { minLength: 1, maxLength: callsPerRun }), (initial, calls) => {
       let items: Items = new Map(initial);
       const executed: { readonly invocation: Invocation; readonly items: Items; readonly shown: Shown }[] = [];
-      for (const { handler, json: args, draw } of calls) {
-        const { parameters } = handlers.find(({ name }) => name === handler)!;
-        const encoded = encodeArguments(parameters, build.records, args);
-        if (encoded.kind === "problem") throw new Error(encoded.problem.message);
-        const environment = {
-          timeMs: 1_700_000_000_000,
-          seed: new Uint8Array(16).fill(draw),
-          caller: callers[draw % callers.length]!,
-        };
-        const invocation = { handler, args: encoded.bytes, environment };
+      for (const one of calls) {
+        const { handler } = one;
+        const invocation = invocationOf(build, one, strings);
         const shown = execute(module, known.get(handler)!, invocation, items);
         executed.push({ invocation, items, shown });
         for (const unit of shown.recorded.set.reads) exploration.onRead?.(unit);
@@ -260,6 +246,55 @@ export function explore(build: BuildResult, exploration: Exploration): Findings 
     if (calls >= ENOUGH_TO_JUDGE && 2 * unsaid > calls)
       throw new Error(`${name}: f^rw gives no set in ${unsaid} of ${calls} executions in which f goes on`);
   return findings;
+}
+
+/** One call of a handler, as fast-check shows it. */
+export interface RandomCall {
+  readonly handler: string;
+  readonly json: unknown;
+  readonly draw: number;
+}
+
+/** What a store begins with, and calls of these handlers. */
+export function arbitraryHistory(
+  build: BuildResult,
+  handlers: readonly string[],
+  exploration: Exploration,
+): { readonly start: fc.Arbitrary<[UnitId, Uint8Array][]>; readonly call: fc.Arbitrary<RandomCall> } {
+  const { strings, integers = [0, 1, 2, 3, 7, -1] } = exploration;
+  const json = (type: ValueType): fc.Arbitrary<unknown> => arbitraryJson(type, build.records, { strings, integers }, 4);
+  return {
+    start: arbitraryItems(build, exploration, { strings, integers }),
+    call: fc.oneof(
+      ...build.handlers
+        .filter(({ name }) => handlers.includes(name))
+        .map(({ name, parameters }) =>
+          fc.record({
+            handler: fc.constant(name),
+            json: fc.record(Object.fromEntries(parameters.map((parameter) => [parameter.name, json(parameter.type)]))),
+            draw: fc.nat(255),
+          }),
+        ),
+    ),
+  };
+}
+
+/** `strings`: those that may be callers are. */
+export function invocationOf(
+  build: BuildResult,
+  { handler, json, draw }: RandomCall,
+  strings: readonly string[],
+): Invocation {
+  const { parameters } = build.handlers.find(({ name }) => name === handler)!;
+  const encoded = encodeArguments(parameters, build.records, json);
+  if (encoded.kind === "problem") throw new Error(encoded.problem.message);
+  const callers = [null, ...strings.filter(isCaller)];
+  const environment = {
+    timeMs: 1_700_000_000_000,
+    seed: new Uint8Array(16).fill(draw),
+    caller: callers[draw % callers.length]!,
+  };
+  return { handler, args: encoded.bytes, environment };
 }
 
 function knownOf({ name, plan, transformations }: BuildResult["handlers"][number]): Known {

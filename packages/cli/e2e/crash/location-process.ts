@@ -19,6 +19,7 @@ async function serve(): Promise<void> {
       host: "127.0.0.1",
       port: 0,
       locations: input.locations.map((name) => ({ name, primary: input.primary, nearStorageOnly: false })),
+      vars: {},
       key: input.key,
       routerWorker: await readFile(path(WORKER_FILES.router), "utf8"),
       cacheFolder: input.cacheFolder,
@@ -30,6 +31,7 @@ async function serve(): Promise<void> {
       worker: await readFile(path(WORKER_FILES.worker), "utf8"),
       wasm: await readFile(path(WORKER_FILES.wasm)),
       rwWasm: await readFile(path(WORKER_FILES.rwWasm)),
+      assets: null,
       manifest: JSON.stringify(
         input.failpoint === null ? manifest : { ...manifest, testHooks: { failpoint: input.failpoint } },
       ),

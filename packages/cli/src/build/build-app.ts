@@ -1,24 +1,44 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
+import { stat } from "node:fs/promises";
+import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { DEFAULT_LIMITS, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
+import { bundleEntry } from "./bundle-entry.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { generateClient } from "./client.ts";
 import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
+import { generateOpenApi } from "./openapi.ts";
+import { generateWorkerTypes } from "./worker-types.ts";
 
 export interface AppBuild {
   readonly manifest: Manifest;
   readonly content: ModuleContent;
   /** The bundle that a location runs. */
   readonly worker: string;
+  /** Null: there is no folder with static files. */
+  readonly assets: Assets | null;
+  /** Null: there is no entry of the application's own, and the bundle is the same for all such applications. */
+  readonly workerTypes: string | null;
   /** `handlers.d.ts`. */
   readonly types: string;
   /** `client.ts`. */
   readonly client: string;
+  /** `openapi.json`. */
+  readonly openApi: string;
+}
+
+/** Static files, served where no path of the handlers is meant. */
+export interface Assets {
+  /** Absolute. */
+  readonly folder: string;
+  readonly notFound: NotFound;
+  /** Paths that files never answer. */
+  readonly workerFirst: readonly string[];
 }
 
 export interface BuildOutcome {
@@ -32,6 +52,10 @@ export interface BuildOutcome {
 export interface BuildOptions {
   /** Default true. What is only looked at, or changes with the next save, needs no fast modules. */
   readonly optimize?: boolean;
+  /** Default true; whether the application's own Worker is bundled, if it has one. */
+  readonly bundle?: boolean;
+  /** Whether code frames of the Worker's entry have ANSI colours. */
+  readonly colours?: boolean;
   /** Default false; whether all that the read/write-set functions keep is to be explained. */
   readonly explain?: boolean;
   /** Called with all that is known before there is WebAssembly, unless there are errors. */
@@ -42,25 +66,44 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, explain = false, onAnalyzed }: BuildOptions = {},
+  { optimize = true, explain = false, bundle = true, colours = false, onAnalyzed }: BuildOptions = {},
 ): Promise<BuildOutcome> {
-  const [{ handlerFiles, sources, folders }, worker] = await Promise.all([
-    discoverSources(root, config.handlers),
-    bundleAppWorker(),
-  ]);
+  const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
+  const bundling = bundle ? bundleEntry(root, config.worker, colours) : Promise.resolve(null);
+  // Whatever comes of it is awaited behind the compiler.
+  bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
-  if (!report.ok) return { app: null, report, folders };
+  if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders) };
+  const entry = await bundling;
+  const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
 
-  const content = contentOf(report);
+  const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
   const app: AppBuild = {
     manifest,
     content,
-    worker,
+    worker: entry?.worker ?? (await bundleAppWorker()),
+    assets: await assetsOf(root, config),
+    workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
+    openApi: generateOpenApi(manifest),
   };
   return { app, report, folders };
+}
+
+async function assetsOf(root: string, { assets }: ResolvedConfig): Promise<Assets | null> {
+  const folder = join(root, assets.folder);
+  const isThere = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere ? { ...assets, folder, workerFirst: ["/api/*", ...assets.workerFirst] } : null;
+}
+
+/** An entry may still be written, or be wrong: its folder is looked at in any case. */
+function withFolderOf(entry: string, folders: readonly string[]): readonly string[] {
+  return [...new Set([...folders, posix.dirname(entry)])].toSorted();
 }
 
 /** How the read/write set of a handler is found, in a word. */
@@ -103,8 +146,8 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
   return Object.fromEntries(handlers.map(({ name, plan }) => [name, plan.kind]));
 }
 
-function contentOf(report: BuildResult): ModuleContent {
-  return { limits: DEFAULT_LIMITS, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
+function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
+  return { limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {

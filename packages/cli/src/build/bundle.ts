@@ -2,13 +2,27 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 
 /** In a checkout the packages run from their sources; published, from what was compiled. */
 const FROM_SOURCE = import.meta.url.endsWith(".ts");
 
 /** Files that stay imports of a bundle: they lie beside it. */
 const BESIDE = ["./module.wasm", "./module.rw.wasm", "./manifest.json"];
+
+/** How a Worker is bundled. */
+export const WORKER_OPTIONS = {
+  bundle: true,
+  write: false,
+  format: "esm",
+  platform: "neutral",
+  target: "es2024",
+  mainFields: ["module", "main"],
+  conditions: [...(FROM_SOURCE ? ["source"] : []), "workerd", "worker", "import"],
+  external: ["cloudflare:*", ...BESIDE],
+  legalComments: "inline",
+  logLevel: "silent",
+} as const satisfies BuildOptions;
 
 interface BundleInput {
   readonly contents: string;
@@ -19,16 +33,7 @@ interface BundleInput {
 async function bundleWorker(input: BundleInput): Promise<string> {
   const result = await build({
     stdin: { contents: input.contents, sourcefile: input.path, resolveDir: dirname(input.path), loader: "ts" },
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "neutral",
-    target: "es2024",
-    mainFields: ["module", "main"],
-    conditions: [...(FROM_SOURCE ? ["source"] : []), "workerd", "worker", "import"],
-    external: ["cloudflare:*", ...BESIDE],
-    legalComments: "inline",
-    logLevel: "silent",
+    ...WORKER_OPTIONS,
   });
   const [output] = result.outputFiles;
   if (output === undefined) throw new Error("esbuild gave no output");

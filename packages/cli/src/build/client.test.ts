@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { DEFAULT_LIMITS, type Manifest, type ModuleHash } from "@radical/protocol";
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
+import { generateOpenApi } from "./openapi.ts";
 
 const at = { plan: "sliced", readOnly: false, file: "handlers/social.ts", line: 3 } as const;
 const MANIFEST: Manifest = {
@@ -205,6 +207,48 @@ test("after the last attempt the error tells with which key to go on", async () 
     idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
   });
   expect(requests).toBe(3);
+});
+
+test("what a handler itself answers is not asked for again, whatever its status", async () => {
+  let requests = 0;
+  const baseUrl = await serve((_request, response) => {
+    requests++;
+    response
+      .writeHead(503, { "x-radical-path": "speculative" })
+      .end('{"error":{"code":"closed","message":"closed today","hint":""}}');
+  });
+  const error = await client
+    .createClient({ baseUrl })
+    .follow({ me: "ada" })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "closed", status: 503 });
+  expect(requests).toBe(1);
+});
+
+test("waiting for the next attempt ends with the signal", async () => {
+  const controller = new AbortController();
+  const baseUrl = await serve((_request, response) => {
+    response.writeHead(503, { "retry-after": "3600" }).end('{"error":{"code":"primary_busy","message":"m"}}', () => {
+      controller.abort(new Error("no longer wanted"));
+    });
+  });
+  const { follow } = client.createClient({ baseUrl, maxWaitMs: 3_600_000 });
+  await expect(follow({ me: "ada" }, { signal: controller.signal })).rejects.toThrow(/no longer wanted|abort/i);
+});
+
+test("the OpenAPI document of all these types is valid, and every reference leads somewhere", async () => {
+  const validator = new Validator();
+  const document = JSON.parse(generateOpenApi(MANIFEST)) as {
+    readonly components: { readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>> };
+  };
+  expect(await validator.validate(document)).toEqual({ valid: true });
+  expect(() => validator.resolveRefs()).not.toThrow();
+  const { schemas } = document.components;
+  expect(Object.keys(schemas)).toEqual(["Radical.Error", "Post", "Post.Input", "Promise"]);
+  expect([schemas["Post"]?.required, schemas["Post.Input"]?.required]).toEqual([
+    ["text", "likes", "answers"],
+    ["text"],
+  ]);
 });
 
 test("what is no answer of the application is named as such", async () => {

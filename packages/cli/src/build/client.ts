@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
 async function callHandler(options: ClientOptions, handler: string, args: unknown, call: CallOptions): Promise<unknown> {
   const send = options.fetch ?? fetch;
   const attempts = options.attempts ?? 5;
-  const idempotencyKey = call.idempotencyKey ?? crypto.randomUUID().replaceAll("-", "");
+  const idempotencyKey = call.idempotencyKey ?? newKey();
   const url = \`\${options.baseUrl.replace(/\\/+$/, "")}/api/\${encodeURIComponent(handler)}\`;
   const request = {
     method: "POST",
@@ -113,7 +113,9 @@ async function callHandler(options: ClientOptions, handler: string, args: unknow
       const text = await response.text();
       if (response.ok) return (JSON.parse(text) as { readonly result: unknown }).result;
       failure = new RadicalClientError(errorOf(text, response.status), handler, idempotencyKey);
-      if (response.status !== 502 && response.status !== 503 && response.status !== 504) throw failure;
+      // What a handler itself answers it would answer again.
+      const isFinal = response.headers.has("x-radical-path");
+      if (isFinal || (response.status !== 502 && response.status !== 503 && response.status !== 504)) throw failure;
       const retryAfter = Number(response.headers.get("retry-after"));
       if (retryAfter > 0) waitMs = retryAfter * 1000;
     } catch (cause) {
@@ -125,6 +127,11 @@ async function callHandler(options: ClientOptions, handler: string, args: unknow
     if (attempt >= attempts) throw failure;
     await wait(Math.min(waitMs, options.maxWaitMs ?? 10_000), call.signal);
   }
+}
+
+/** Not \`crypto.randomUUID\`: pages that came over plain HTTP have none. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function errorOf(text: string, status: number): { code: string; status: number; message: string; hint: string } {
@@ -147,6 +154,7 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
       resolve();
     }, ms);
     signal?.addEventListener("abort", aborted, { once: true });
+    if (signal?.aborted === true) aborted();
   });
 }
 `;

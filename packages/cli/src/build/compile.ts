@@ -30,9 +30,13 @@ export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
 
 export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize" | "explain">;
 
+/** What the thread is asked for: an application, or the program that `radical data` writes with. */
+export type ThreadQuestion = CompileQuestion | "data-program";
+
 export type CompileAnswer =
   | { readonly kind: "analyzed"; readonly analysis: AnalysisReport }
   | { readonly kind: "compiled"; readonly compilation: Compilation }
+  | { readonly kind: "data-program"; readonly wasm: Uint8Array }
   | { readonly kind: "crashed"; readonly stack: string };
 
 export interface Compiler {
@@ -41,6 +45,8 @@ export interface Compiler {
    * there is WebAssembly, unless there are errors.
    */
   compile(question: CompileQuestion, onAnalyzed?: (analysis: AnalysisReport) => void): Promise<Compilation>;
+  /** The program by which `radical data` writes items. Not beside another call. */
+  dataProgram(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -67,25 +73,32 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
   thread.on("error", end);
   thread.on("exit", () => end(new Error("the compiler's thread has ended")));
 
+  const ask = async <Kind extends CompileAnswer["kind"]>(
+    question: ThreadQuestion,
+    kind: Kind,
+    onAnalyzed?: (analysis: AnalysisReport) => void,
+  ): Promise<CompileAnswer & { kind: Kind }> => {
+    if (ended !== null) throw ended;
+    thread.ref();
+    try {
+      return await new Promise((resolve, reject) => {
+        const answer = (given: CompileAnswer): void => {
+          if (given.kind === kind) resolve(given as CompileAnswer & { kind: Kind });
+          else if (given.kind === "analyzed") onAnalyzed?.(given.analysis);
+          else if (given.kind === "crashed") reject(crashed(given.stack));
+        };
+        waiting = { answer, reject };
+        thread.postMessage(question);
+      });
+    } finally {
+      waiting = null;
+      thread.unref();
+    }
+  };
+
   return {
-    compile: async (question, onAnalyzed) => {
-      if (ended !== null) throw ended;
-      thread.ref();
-      try {
-        return await new Promise<Compilation>((resolve, reject) => {
-          const answer = (given: CompileAnswer): void => {
-            if (given.kind === "analyzed") onAnalyzed?.(given.analysis);
-            else if (given.kind === "compiled") resolve(given.compilation);
-            else reject(crashed(given.stack));
-          };
-          waiting = { answer, reject };
-          thread.postMessage(question);
-        });
-      } finally {
-        waiting = null;
-        thread.unref();
-      }
-    },
+    compile: async (question, onAnalyzed) => (await ask(question, "compiled", onAnalyzed)).compilation,
+    dataProgram: async () => (await ask("data-program", "data-program")).wasm,
     close: async () => {
       await thread.terminate();
     },

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
-import type { CompileAnswer, CompileQuestion, CompilerLibrary, Framed, Frames } from "./compile.ts";
+import type { CompileAnswer, CompilerLibrary, Framed, Frames, ThreadQuestion } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
@@ -22,14 +22,18 @@ if (existsSync(binaryen)) {
   // V8 compiles the WebAssembly while the modules of the analyzer are read.
   void import(binaryen.href);
 }
-const { buildApplication, renderDiagnostic, renderFrames } = await import("@radical/analyzer");
+const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = await import("@radical/analyzer");
 
 const { colours, ...library } = workerData as CompilerLibrary;
 let isFirst = true;
 
-port.on("message", (question: CompileQuestion) => {
-  const input: BuildInput = { ...question, ...library };
+port.on("message", (question: ThreadQuestion) => {
   const answer = (given: CompileAnswer): void => port.postMessage(given);
+  if (question === "data-program") {
+    answer({ kind: "data-program", wasm: compileDataProgram(library) });
+    return;
+  }
+  const input: BuildInput = { ...question, ...library };
   buildApplication(input, {
     onAnalyzed: (analysis) =>
       answer({ kind: "analyzed", analysis: { ...analysis, frames: framesOf(analysis, input) } }),

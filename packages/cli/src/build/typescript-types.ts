@@ -26,7 +26,7 @@ const RESERVED = new Set(
 );
 
 export function generateTypes(manifest: Manifest): GeneratedTypes {
-  const incomplete = recordsWithOptionalFields(manifest);
+  const incomplete = differingRecords(manifest);
   const recordName = (name: string, direction: Direction): string => {
     const safe = RESERVED.has(name) ? `${name}Record` : name;
     return direction === "arguments" && incomplete.has(name) ? `${safe}Input` : safe;
@@ -103,7 +103,8 @@ export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-function usedRecords(manifest: Manifest): {
+/** Records that handlers take, and those that they return, also inside of others. */
+export function usedRecords(manifest: Manifest): {
   readonly arguments: ReadonlySet<string>;
   readonly result: ReadonlySet<string>;
 } {
@@ -128,7 +129,7 @@ function usedRecords(manifest: Manifest): {
 }
 
 /** Records of which the arguments' form differs: an optional or 64-bit field, in themselves or in a record inside. */
-function recordsWithOptionalFields(manifest: Manifest): ReadonlySet<string> {
+export function differingRecords(manifest: Manifest): ReadonlySet<string> {
   const found = new Set<string>();
   const differs = (type: ValueType): boolean => {
     switch (type.kind) {

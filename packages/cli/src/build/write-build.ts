@@ -1,8 +1,9 @@
 /** Writes a build to the project's output folder. */
-import { mkdir, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
+import { bindingsOf } from "./bindings.ts";
 import type { AppBuild } from "./build-app.ts";
 
 export interface WrittenFile {
@@ -34,7 +35,9 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     ["worker.js", app.worker],
     ["handlers.d.ts", app.types],
     ["client.ts", app.client],
-    ["manifest.json", manifestText(app)],
+    ["openapi.json", app.openApi],
+    ["bindings.json", jsonText(bindingsOf(app.manifest.cache, app.assets, folder))],
+    ["manifest.json", jsonText(app.manifest)],
   ];
   const written: WrittenFile[] = [];
   for (const [name, content] of files) {
@@ -43,9 +46,24 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     await rename(`${path}.part`, path);
     written.push({ path: `${config.outDir}/${name}`, bytes: Buffer.byteLength(content) });
   }
+  await writeWorkerTypes({ root, config }, app);
   return written;
 }
 
-function manifestText(app: AppBuild): string {
-  return `${JSON.stringify(app.manifest, null, 2)}\n`;
+/** Relative to the project: where editors and `tsc` find the types of `radical:worker`. */
+const WORKER_TYPES_FILE = ".radical/worker.d.ts";
+
+/** Writes the types for the application's own Worker, if it has one and they have changed. Throws what the file system does. */
+export async function writeWorkerTypes({ root }: Project, { workerTypes }: AppBuild): Promise<void> {
+  if (workerTypes === null) return;
+  const path = join(root, WORKER_TYPES_FILE);
+  if ((await readFile(path, "utf8").catch(() => "")) === workerTypes) return;
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.${process.pid}.part`;
+  await writeFile(part, workerTypes);
+  await rename(part, path);
+}
+
+function jsonText(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }

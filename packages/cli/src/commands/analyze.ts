@@ -59,7 +59,10 @@ async function analyze(wanted: string | undefined, options: AnalyzeOptions): Pro
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const explain = options.explain === true || options.json === true;
-    const outcome = await progress.during("Analyzing", buildApp(project, compiler, { optimize: false, explain }));
+    const outcome = await progress.during(
+      "Analyzing",
+      buildApp(project, compiler, { optimize: false, bundle: false, explain }),
+    );
     const handlers = outcome.report.handlers.filter(({ name }) => wanted === undefined || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);

@@ -17,6 +17,7 @@ Writes to the output folder (dist/ unless radical.config.ts names another):
   manifest.json      handlers, types, plans, module hash
   handlers.d.ts      TypeScript types of the handlers
   client.ts          a typed client that needs only fetch
+  openapi.json       the HTTP interface as an OpenAPI 3.1 document
 
 Examples:
   $ radical build
@@ -49,7 +50,7 @@ async function build(options: BuildCommandOptions): Promise<void> {
   const startedAtMs = performance.now();
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const outcome = await terminal.during("Building", buildApp(project, compiler));
+    const outcome = await terminal.during("Building", buildApp(project, compiler, { colours: terminal.colours }));
     const written = outcome.app === null ? [] : await writeBuild(project, outcome.app);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     if (options.json === true) print(JSON.stringify(jsonOf(outcome, written)));

@@ -1,4 +1,4 @@
-import { type CacheChoice, DEFAULT_CACHE } from "@radical/protocol";
+import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
 import {
@@ -17,9 +17,19 @@ test("a name is enough; everything else has a default", () => {
   expect(resolveConfig({ name: "social" }, FILE)).toEqual({
     name: "social",
     handlers: "handlers",
+    worker: "src/worker.ts",
+    assets: { folder: "public", notFound: "none", workerFirst: [] },
     outDir: "dist",
     cache: DEFAULT_CACHE,
+    limits: DEFAULT_LIMITS,
     dev: { port: 8787, locations: PAPER_LOCATIONS },
+  });
+});
+
+test("fuel of executions", () => {
+  expect(resolveConfig({ name: "a", limits: { fuel: 5_000 } }, FILE).limits).toEqual({
+    ...DEFAULT_LIMITS,
+    fuel: 5_000,
   });
 });
 
@@ -66,6 +76,10 @@ test.each([
   [{ name: "a", port: 3 }, /port is not a field/],
   [{ name: "a", handlers: "../x" }, /handlers must be/],
   [{ name: "a", outDir: "/tmp" }, /outDir must be/],
+  [{ name: "a", limits: 3 }, /limits must be an object, not 3/],
+  [{ name: "a", limits: { memory: 3 } }, /limits\.memory is not a field; the fields are fuel/],
+  [{ name: "a", limits: { fuel: 0 } }, /limits\.fuel must be a whole number from 1 to 1000000000000, not 0/],
+  [{ name: "a", limits: { fuel: "much" } }, /limits\.fuel must be a whole number/],
   [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", not "redis"/],
   [{ name: "a", cache: 3 }, /cache must be one of .*, or an object, not 3/],
   [{ name: "a", cache: { kind: "d1" } }, /cache\.kind must be one of/],
@@ -80,6 +94,12 @@ test.each([
     /cache\.objectBytes is not a field; the fields are kind, memoryBytes, timeoutMs/,
   ],
   [{ name: "a", cache: { kind: "memory", timeoutMs: 5 } }, /cache\.timeoutMs is not a field/],
+  [{ name: "a", worker: "../worker.ts" }, /worker must be the relative path of a TypeScript file/],
+  [{ name: "a", worker: "src" }, /worker must be/],
+  [{ name: "a", assets: "public" }, /assets must be an object/],
+  [{ name: "a", assets: { folder: "/public" } }, /assets\.folder must be/],
+  [{ name: "a", assets: { notFound: "index" } }, /assets\.notFound must be one of "none", "404-page"/],
+  [{ name: "a", assets: { workerFirst: ["login"] } }, /assets\.workerFirst must be a list of paths/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],

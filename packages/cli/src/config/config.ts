@@ -7,9 +7,12 @@ import {
   type CacheChoice,
   type CacheKind,
   DEFAULT_CACHE,
+  DEFAULT_LIMITS,
   DEFAULT_MEMORY_BYTES,
   DEFAULT_OBJECT_BYTES,
   DEFAULT_TIMEOUT_MS,
+  type Limits,
+  MAX_LIMITS,
 } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 
@@ -18,6 +21,13 @@ export interface RadicalConfig {
   readonly name: string;
   /** Folder whose `.ts` files export the handlers, relative to the config file. Default: `handlers`. */
   readonly handlers?: string;
+  /**
+   * The entry of the application's own Worker, if there is such a file, relative to the config file. Default:
+   * `src/worker.ts`. See docs/worker.md.
+   */
+  readonly worker?: string;
+  /** Static files. Default: those in the folder `public`, if there is one. */
+  readonly assets?: AssetsConfig;
   /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
   readonly outDir?: string;
   /**
@@ -25,6 +35,10 @@ export interface RadicalConfig {
    * What each costs and survives: docs/caches.md.
    */
   readonly cache?: CacheKind | CacheConfig;
+  readonly limits?: {
+    /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
+    readonly fuel?: number;
+  };
   readonly dev?: {
     /** Port of `radical dev`; 0 takes any free one. Default: 8787. */
     readonly port?: number;
@@ -43,6 +57,21 @@ export interface CacheConfig {
   /** Not `memory`: after how many milliseconds a slow cache is missed. Default: 500. */
   readonly timeoutMs?: number;
 }
+
+export interface AssetsConfig {
+  /** Relative to the config file. */
+  readonly folder?: string;
+  /**
+   * What a path without a file gets: the Worker's answer (`none`), the nearest `404.html` with status 404
+   * (`404-page`), or `index.html` with status 200 (`single-page-application`). Default: `none`.
+   */
+  readonly notFound?: NotFound;
+  /** Paths that the Worker answers and files never do, like `/login` and `/pages/*`. `/api/*` always is one. */
+  readonly workerFirst?: readonly string[];
+}
+
+const NOT_FOUND = ["none", "404-page", "single-page-application"] as const;
+export type NotFound = (typeof NOT_FOUND)[number];
 
 /** A simulated way between a location and the primary. */
 export interface Distance {
@@ -67,8 +96,11 @@ export interface Location extends Distance {
 export interface ResolvedConfig {
   readonly name: string;
   readonly handlers: string;
+  readonly worker: string;
+  readonly assets: Required<AssetsConfig>;
   readonly outDir: string;
   readonly cache: CacheChoice;
+  readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
 }
 
@@ -108,22 +140,54 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "outDir", "cache", "dev"]);
+  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev"]);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
     wrong("name", "1 to 63 lowercase letters, digits and dashes, a letter first", name);
   }
-  const folder = (field: "handlers" | "outDir", fallback: string): string => {
-    const value = config[field] ?? fallback;
-    if (typeof value === "string" && isFolderInside(value)) return value.replace(/\/+$/, "");
+  const folder = (field: string, value: unknown, fallback: string): string => {
+    if (value === undefined) return fallback;
+    if (typeof value === "string" && isPathInside(value)) return value.replace(/\/+$/, "");
     wrong(field, "the relative path of a folder inside the project", value);
     return fallback;
   };
-  const handlers = folder("handlers", "handlers");
-  const outDir = folder("outDir", "dist");
+  const handlers = folder("handlers", config["handlers"], "handlers");
+  const outDir = folder("outDir", config["outDir"], "dist");
+
+  const worker = config["worker"] ?? "src/worker.ts";
+  if (typeof worker !== "string" || !isPathInside(worker) || !/\.[cm]?[jt]sx?$/.test(worker))
+    wrong("worker", "the relative path of a TypeScript file inside the project", worker);
+  const assets = config["assets"] ?? {};
+  let assetsFolder = "public";
+  let notFound: NotFound = "none";
+  let workerFirst: readonly string[] = [];
+  if (!isObject(assets)) wrong("assets", "an object", assets);
+  else {
+    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst"]);
+    assetsFolder = folder("assets.folder", assets["folder"], assetsFolder);
+    const wanted = assets["notFound"] ?? notFound;
+    const known = NOT_FOUND.find((candidate) => candidate === wanted);
+    if (known === undefined)
+      wrong("assets.notFound", `one of ${NOT_FOUND.map((word) => `"${word}"`).join(", ")}`, wanted);
+    else notFound = known;
+    const paths = assets["workerFirst"] ?? [];
+    if (!Array.isArray(paths) || !paths.every((path) => typeof path === "string" && /^!?\//.test(path)))
+      wrong("assets.workerFirst", 'a list of paths like "/login" and "/pages/*"', paths);
+    else workerFirst = paths as readonly string[];
+  }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
+
+  const limits = config["limits"] ?? {};
+  let fuel: unknown = DEFAULT_LIMITS.fuel;
+  if (!isObject(limits)) wrong("limits", "an object", limits);
+  else {
+    unknownFields("limits.", limits, ["fuel"]);
+    fuel = limits["fuel"] ?? fuel;
+    if (!Number.isInteger(fuel) || Number(fuel) < 1 || Number(fuel) > MAX_LIMITS.fuel)
+      wrong("limits.fuel", `a whole number from 1 to ${MAX_LIMITS.fuel}`, fuel);
+  }
 
   const dev = config["dev"] ?? {};
   let port: unknown = DEFAULT_PORT;
@@ -167,7 +231,16 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       },
     );
   }
-  return { name: String(name), handlers, outDir, cache, dev: { port: Number(port), locations } };
+  return {
+    name: String(name),
+    handlers,
+    worker: String(worker),
+    assets: { folder: assetsFolder, notFound, workerFirst },
+    outDir,
+    cache,
+    limits: { ...DEFAULT_LIMITS, fuel: Number(fuel) },
+    dev: { port: Number(port), locations },
+  };
 }
 
 /** Of an isolate's 128 MB, which its requests need as well. */
@@ -332,7 +405,7 @@ function isUpTo(value: unknown, most: number): value is number {
   return typeof value === "number" && value >= 0 && value <= most;
 }
 
-function isFolderInside(path: string): boolean {
+function isPathInside(path: string): boolean {
   return (
     path !== "" &&
     !path.startsWith("/") &&

@@ -5,6 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
+import { isDeepStrictEqual } from "node:util";
+import type { Assets } from "../build/build-app.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
 import { DEV_TOKEN_HEADER, MODULE_PATH, NOTICE_PATH } from "./internal-requests.ts";
@@ -25,6 +27,7 @@ export interface WorkerFiles {
   readonly isReplaceable?: boolean;
   /** What the manifest says of the cache. */
   readonly cache: CacheKind;
+  readonly assets: Assets | null;
 }
 
 export interface EdgeLocation {
@@ -41,6 +44,8 @@ export interface EdgeOptions {
   readonly port: number;
   readonly locations: readonly EdgeLocation[];
   readonly key: DeploymentKey;
+  /** Of the application, for its own Worker. */
+  readonly vars: Readonly<Record<string, string>>;
   readonly routerWorker: string;
   /** Where Durable Objects and KV keep the caches. */
   readonly cacheFolder: string;
@@ -109,7 +114,7 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   return {
     url: url.origin,
     reload: async (next) => {
-      const isSame = next.worker === current.worker;
+      const isSame = next.worker === current.worker && isDeepStrictEqual(next.assets, current.assets);
       current = next;
       if (!isSame || !(await replaceModules(options.locations.map(({ name }) => name)))) await restart();
     },
@@ -223,7 +228,9 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       compatibilityDate: COMPATIBILITY_DATE,
       manifest: { mainModule: "worker.js", modules },
       exports: { RadicalCache: { type: "durable-object", storage: "sqlite" } as const },
+      ...assetsOption(files.assets),
       env: {
+        ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
         RADICAL_PRIMARY_URL: text(`http://${location.primary.host}:${location.primary.port}`),
         RADICAL_KEY_ID: text(options.key.id),
         RADICAL_KEY: text(options.key.secret),
@@ -246,6 +253,15 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
     handleStructuredLogs: ({ level, message }) => options.onLog(level, message),
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],
+  };
+}
+
+/** Files come before the Worker, but for the handlers' paths. */
+function assetsOption(assets: Assets | null) {
+  if (assets === null) return {};
+  const { folder: directory, notFound: notFoundHandling, workerFirst } = assets;
+  return {
+    assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [MODULE_PATH, ...workerFirst] },
   };
 }
 

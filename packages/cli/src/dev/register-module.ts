@@ -1,36 +1,28 @@
-/** Gives a module to the LVI server, which must have it before a location names it in a request. */
-import { createHmac } from "node:crypto";
-import {
-  KEY_HEADER,
-  MODULES_PATH,
-  SIGNATURE_HEADER,
-  TIME_HEADER,
-  encodeModuleContent,
-  signedBytes,
-} from "@radical/protocol";
+/** Gives a module to the LVI server, which must have it before a request names it. */
+import { MODULES_PATH, type ModuleContent, type ModuleHash, encodeModuleContent } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { CommandError } from "../command-error.ts";
 import type { Address } from "./delay-proxy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
+import { signedRequest } from "./signed-request.ts";
 
 /** Throws a CommandError with the server's words if it refuses. */
-export async function registerModule(server: Address, key: DeploymentKey, app: AppBuild): Promise<void> {
-  const path = `${MODULES_PATH}${app.manifest.module}`;
-  const body = encodeModuleContent(app.content);
-  const timeMs = Date.now();
-  const signature = createHmac("sha256", Buffer.from(key.secret, "hex"))
-    .update(signedBytes("PUT", path, timeMs, body))
-    .digest("hex");
-  const response = await fetch(`http://${server.host}:${server.port}${path}`, {
-    method: "PUT",
-    body: new Uint8Array(body),
-    headers: {
-      "content-type": "application/cbor",
-      [KEY_HEADER]: key.id,
-      [TIME_HEADER]: String(timeMs),
-      [SIGNATURE_HEADER]: signature,
-    },
-  });
+export function registerModule(
+  { host, port }: Address,
+  key: DeploymentKey,
+  { manifest, content }: Pick<AppBuild, "manifest" | "content">,
+): Promise<void> {
+  return putModule(`http://${host}:${port}`, key, manifest.module, content);
+}
+
+/** The same for a module of no application. `server`: its origin. */
+export async function putModule(
+  server: string,
+  key: DeploymentKey,
+  module: ModuleHash,
+  content: ModuleContent,
+): Promise<void> {
+  const response = await signedRequest(server, key, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
   if (response.ok) return;
   throw new CommandError(
     "module_refused",

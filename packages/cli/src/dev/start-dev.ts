@@ -2,14 +2,16 @@
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
  * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix, relative } from "node:path";
+import { isDeepStrictEqual, parseEnv } from "node:util";
 import type { Manifest, TestHooks } from "@radical/protocol";
 import { counted } from "../terminal/terminal.ts";
 import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
+import { writeWorkerTypes } from "../build/write-build.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
@@ -23,6 +25,7 @@ import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
+import { RUNNING_FILE, removeRunning, writeRunning } from "./running-dev.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -52,6 +55,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Deletes data and caches first. */
   readonly reset?: boolean;
+  /** Variables of the application's own Worker, before those of `.dev.vars`. */
+  readonly vars?: Readonly<Record<string, string>>;
   /** Whether code frames have ANSI colours. */
   readonly colours?: boolean;
   /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
@@ -144,9 +149,15 @@ async function startAll(
   const told = new ToldDiagnostics();
   let state: BuildState = { kind: "building" };
   const build = async (changed: readonly string[]): Promise<BuildOutcome> => {
-    const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
-    state = stateOf(outcome, serving());
-    return outcome;
+    try {
+      const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
+      state = stateOf(outcome, serving());
+      return outcome;
+    } catch (error) {
+      // The application's own Worker can't be bundled, say.
+      state = { kind: "failed", words: "an error", serving: serving(), diagnostics: [], frames: [messageOf(error)] };
+      throw error;
+    }
   };
   let control: Control | null = null;
   let app: AppBuild | null = null;
@@ -169,7 +180,11 @@ async function startAll(
     let folders = first;
     const started = watchSources(
       project.root,
-      (path) => path === CONFIG_FILE || (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
+      // A folder itself: one that was not there is made.
+      (path) =>
+        path === CONFIG_FILE ||
+        folders.includes(path) ||
+        (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
       (paths) => {
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);
@@ -221,6 +236,7 @@ async function startAll(
   onStop(() => controlServer.close());
 
   let current = app;
+  onStop(() => removeRunning(stateFolder));
   const server = await startLviServer({
     stateFolder,
     key,
@@ -228,6 +244,7 @@ async function startAll(
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
       await registerModule(address, key, current);
+      await writeRunning(stateFolder, { pid: process.pid, lviServer: `http://${address.host}:${address.port}` });
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -257,6 +274,7 @@ async function startAll(
       port,
       locations: edgeLocations,
       key,
+      vars: { ...(await devVars(project.root)), ...options.vars },
       routerWorker,
       cacheFolder: join(stateFolder, "cache"),
       controlUrl: controlServer.url,
@@ -288,17 +306,20 @@ async function startAll(
 
   rebuild = async (changed) => {
     const startedAtMs = performance.now();
-    const outcome = await build(changed);
-    if (outcome.app !== null && outcome.app.manifest.module !== current.manifest.module) {
-      await registerModule(server.address(), key, outcome.app);
-      app = current = outcome.app;
-      await edge.reload(await workerFiles(current, options.testHooks));
-      const { module } = current.manifest;
-      onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
-      void record.update();
+    try {
+      const outcome = await build(changed);
+      if (outcome.app !== null && !isServed(outcome.app, current)) {
+        await registerModule(server.address(), key, outcome.app);
+        app = current = outcome.app;
+        await edge.reload(await workerFiles(current, options.testHooks));
+        const { module } = current.manifest;
+        onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
+        void record.update();
+      }
+      return outcome;
+    } finally {
+      await edge.setNotice(noticeOf(state));
     }
-    await edge.setNotice(noticeOf(state));
-    return outcome;
   };
   if (options.watch === true && watcher === null) watch(first);
 
@@ -313,6 +334,21 @@ async function startAll(
   };
 }
 
+/** Whether locations that run the one need not be told of the other. */
+function isServed(built: AppBuild, current: AppBuild): boolean {
+  return (
+    built.manifest.module === current.manifest.module &&
+    built.worker === current.worker &&
+    isDeepStrictEqual(built.assets, current.assets)
+  );
+}
+
+/** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
+async function devVars(root: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(join(root, ".dev.vars"), "utf8").catch(() => "");
+  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
+}
+
 function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {
   if (app !== null) return { kind: "good", module: app.manifest.module };
   const { diagnostics } = report;
@@ -320,9 +356,9 @@ function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildSt
   return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
 }
 
-/** Deletes all state but the key; says what. */
+/** Deletes data and caches; says what. */
 async function reset(root: string, stateFolder: string): Promise<readonly string[]> {
-  const kept = [KEY_FILE, PROCESS_RECORD_FILE];
+  const kept = [KEY_FILE, PROCESS_RECORD_FILE, RUNNING_FILE];
   const names = (await readdir(stateFolder)).filter((name) => !kept.includes(name)).toSorted();
   for (const name of names) await rm(join(stateFolder, name), { recursive: true });
   return names.map((name) => relative(root, join(stateFolder, name)));
@@ -335,7 +371,7 @@ async function buildAndTell(
   changed: readonly string[],
   told: ToldDiagnostics,
   serving: boolean,
-  { onEvent, optimize = false }: DevOptions,
+  { onEvent, optimize = false, colours = false }: DevOptions,
 ): Promise<BuildOutcome> {
   onEvent({ event: "building", changed });
   const startedAtMs = performance.now();
@@ -344,7 +380,8 @@ async function buildAndTell(
     const { diagnostics } = analysis;
     onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
-  const outcome = await buildApp(project, compiler, { optimize, onAnalyzed });
+  const outcome = await buildApp(project, compiler, { optimize, colours, onAnalyzed });
+  if (outcome.app !== null) await writeWorkerTypes(project, outcome.app);
   const { app, report } = outcome;
   const { diagnostics } = report;
   const frames = told.untold(report);
@@ -380,6 +417,7 @@ async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Pro
     manifest: JSON.stringify(manifest),
     isReplaceable,
     cache: manifest.cache.kind,
+    assets: app.assets,
   };
 }
 

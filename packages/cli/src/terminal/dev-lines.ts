@@ -91,7 +91,7 @@ function above(frames: readonly string[]): string {
 
 const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;
 
-/** Handler, location, path, then where the time went in milliseconds. */
+/** Handler, location, path, then where the time went in milliseconds, the status, and why it took longer than it may. */
 function requestLine(line: RequestLine, { style }: Terminal): string {
   const path =
     line.path === "speculative"
@@ -104,7 +104,8 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
     return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;
   });
   const status = line.status < 400 ? String(line.status) : style("red", `${line.status} ${line.code ?? ""}`);
-  return `${(line.handler ?? "-").padEnd(14)} ${line.location.padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}`;
+  const reason = line.reason === null || line.reason === "valid" ? "" : `  ${style("dim", line.reason)}`;
+  return `${(line.handler ?? "-").padEnd(14)} ${line.location.padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
 }
 
 function text(value: unknown): string {

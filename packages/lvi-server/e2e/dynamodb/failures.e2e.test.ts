@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
+import { loadAll } from "../../src/storage/storage-conformance.ts";
 import { StorageError } from "../../src/storage/storage.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 import { cancellation, type Fault, FaultyProxy, refusal } from "./faulty-proxy.ts";
@@ -115,14 +116,14 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       run: (by: DynamoStorage) => by.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
       done: { kind: "applied" },
       isDone: async () => {
-        const { size } = await direct.load([X, Y]);
+        const { size } = await loadAll(direct, [X, Y]);
         if (size === 1) throw new Error("one of two writes");
         return size === 2;
       },
     },
     load: {
       request: "BatchGetItem",
-      run: (by: DynamoStorage) => by.load([X]),
+      run: (by: DynamoStorage) => loadAll(by, [X]),
       done: new Map(),
       isDone: () => Promise.resolve(false),
     },
@@ -283,7 +284,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         { kind: "partial", count: 0 },
         { kind: "partial", count: 20 },
       );
-      const items = await storage.load(units);
+      const items = await loadAll(storage, units);
       expect([...items.keys()].toSorted()).toEqual(units.slice(0, 20).toSorted());
       expect(proxy.calls.length).toBe(4);
     });
@@ -293,7 +294,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       const impatient = await open(proxy.endpoint, IMPATIENT);
       proxy.plan("BatchGetItem", { kind: "partial", count: 7 });
       proxy.always("BatchGetItem", { kind: "partial", count: 0 });
-      expect(await failureOf(impatient.load(units))).toEqual(["none", expect.stringMatching(/23 keys are left/)]);
+      expect(await failureOf(loadAll(impatient, units))).toEqual(["none", expect.stringMatching(/23 keys are left/)]);
     });
   });
 
@@ -325,14 +326,14 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         "none",
         expect.stringMatching(/larger than DynamoDB takes.*t\/z has 500000 bytes/),
       ]);
-      expect((await direct.load([X, Y])).size).toBe(0);
+      expect((await loadAll(direct, [X, Y])).size).toBe(0);
     });
 
     test("a table that is missing: `none`; the next start makes it again", async () => {
       await client().send(new DeleteTableCommand({ TableName: `${prefix}-items` }));
-      expect(await failureOf(storage.load([X]))).toEqual(["none", expect.stringMatching(/a table is missing/)]);
+      expect(await failureOf(loadAll(storage, [X]))).toEqual(["none", expect.stringMatching(/a table is missing/)]);
       const reopened = await open(local.endpoint);
-      expect((await reopened.load([X])).size).toBe(0);
+      expect((await loadAll(reopened, [X])).size).toBe(0);
     });
 
     test("what may not be done at a start is named with its table", async () => {
@@ -362,8 +363,8 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         ExpressionAttributeValues: { ":value": { N: "99" } },
       }),
     );
-    expect(await failureOf(storage.load([X]))).toEqual(["none", expect.stringMatching(/value of t\/x is corrupt/)]);
-    expect((await storage.load([Y])).size).toBe(1);
+    expect(await failureOf(loadAll(storage, [X]))).toEqual(["none", expect.stringMatching(/value of t\/x is corrupt/)]);
+    expect((await loadAll(storage, [Y])).size).toBe(1);
   });
 
   describe("the lease", () => {
@@ -422,10 +423,10 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       proxy.plan("TransactWriteItems", ...Array.from({ length: after }, (): Fault => ({ kind: "pass" })));
       proxy.always("TransactWriteItems", { kind: "break", applied: false });
       expect((await failureOf(dying.complete(epoch, expects, completion)))[0]).toBe("unknown");
-      const applied = (await direct.load(units)).size;
+      const applied = (await loadAll(direct, units)).size;
       const { epoch: next } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
       const pending = await direct.recover(next);
-      const { size: found } = await direct.load(units);
+      const { size: found } = await loadAll(direct, units);
       // The one before goes on: it finds out, and changes nothing.
       proxy.reset();
       expect(await dying.complete(epoch, expects, completion)).toEqual({ kind: "fenced" });

@@ -15,6 +15,8 @@ export interface CoreOptions {
   readonly maxQueue: number;
   /** Most units of one execution. */
   readonly maxUnits: number;
+  /** Most bytes of values that one execution reads, as far as they are loaded or captured here. */
+  readonly maxReadBytes: number;
   /** Most callers that wait for one execution. */
   readonly maxCallers: number;
   /** What one location may use. */
@@ -50,6 +52,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxExecutions: 20_000,
   maxQueue: 1_000,
   maxUnits: 10_000,
+  maxReadBytes: 64 * 1024 * 1024,
   maxCallers: 100,
   location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
   maxRounds: 3,

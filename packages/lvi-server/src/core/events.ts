@@ -38,6 +38,8 @@ export type Event =
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
+  /** The values have more bytes than were asked for. */
+  | { readonly kind: "too-much-to-load"; readonly operation: OperationId }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server has the lease. */
@@ -82,7 +84,13 @@ export type Effect =
   /** Read the intent of an execution, strongly consistent. */
   | { readonly kind: "look-up"; readonly operation: OperationId; readonly executionId: ExecutionId }
   /** Read items, strongly consistent, in one batch. */
-  | { readonly kind: "load"; readonly operation: OperationId; readonly units: readonly UnitId[] }
+  | {
+      readonly kind: "load";
+      readonly operation: OperationId;
+      readonly units: readonly UnitId[];
+      /** Of all values together. */
+      readonly mostBytes: number;
+    }
   /** Insert a pending intent if the execution id is new. */
   | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
   /** In one transaction: if the intent is as expected, apply the writes and make it done. */

@@ -204,12 +204,10 @@ class Story {
 
   /** Storage answers the oldest read. */
   loaded(): void {
-    const { operation, units } = this.#take("load");
-    this.#tell({
-      kind: "loaded",
-      operation,
-      items: new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : []))),
-    });
+    const { operation, units, mostBytes } = this.#take("load");
+    const items = new Map(units.flatMap((name) => (this.items.has(name) ? [[name, this.items.get(name)!]] : [])));
+    const bytes = Array.from(items.values(), ({ value }) => value.length).reduce((sum, length) => sum + length, 0);
+    this.#tell(bytes > mostBytes ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items });
   }
 
   /** Storage stores the oldest intent. */
@@ -738,6 +736,30 @@ describe("refusals", () => {
         story.request("A", "x=0");
         story.loaded();
         story.ran(needs("a b c d !a"));
+      },
+    ],
+    [
+      "too_many_units",
+      { maxReadBytes: 0 },
+      (story) => {
+        story.request("A", "+x=1");
+        story.loaded();
+      },
+    ],
+    [
+      "too_many_units",
+      { maxReadBytes: 1 },
+      (story) => {
+        // Each is loaded by itself, and both are too much.
+        story.items.set(unit("y"), story.items.get(unit("x"))!);
+        story.request("A", null, { handler: "recorded" });
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.loaded();
+        story.ran({ kind: "missing", units: [unit("y")] });
+        story.loaded();
+        // What was read on guesses says nothing: once more without.
+        story.ran({ kind: "missing", units: [unit("x")] });
+        story.ran({ kind: "missing", units: [unit("y")] });
       },
     ],
     ["in_doubt", {}, (story) => story.request("A", "+x=1", { seen: null })],

@@ -240,6 +240,8 @@ export class LviCore {
         return this.#lookedUp(event.operation, event.record);
       case "loaded":
         return this.#loaded(event.operation, event.items);
+      case "too-much-to-load":
+        return this.#tooMuchToLoad(event.operation);
       case "intent-stored":
         return this.#intentStored(event.operation, event.result);
       case "completed":
@@ -495,7 +497,9 @@ export class LviCore {
     const operation = ++this.#names;
     this.#operations.set(operation, { kind: "load", execution, next });
     this.#versions.loadStarted(operation, units);
-    this.#effects.push({ kind: "load", operation, units });
+    // What an intent reads was validated, and must be had again.
+    const mostBytes = next === "replay" ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
+    this.#effects.push({ kind: "load", operation, units, mostBytes });
   }
 
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
@@ -503,6 +507,19 @@ export class LviCore {
     const load = this.#takeOperation(operation, "load");
     if (load.next === "replay") this.#replayLoaded(load.execution);
     else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.next);
+  }
+
+  #tooMuchToLoad(operation: OperationId): void {
+    this.#versions.loadFailed(operation);
+    const { execution } = this.#takeOperation(operation, "load");
+    if (execution.phase.kind === "loading") this.#failForBytes(execution);
+  }
+
+  #failForBytes(execution: Execution): void {
+    const { near } = execution;
+    if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution);
+    const { maxReadBytes } = this.#options;
+    this.#fail(execution, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
@@ -734,7 +751,13 @@ export class LviCore {
     if (!this.#settled(execution, wanted, "capture")) return;
     if (!this.#hot(execution, wanted, "capture")) return;
     const snapshot = new Map<UnitId, Entry>();
-    for (const unit of wanted) snapshot.set(unit, this.#current(unit));
+    let bytes = 0;
+    for (const unit of wanted) {
+      const entry = this.#current(unit);
+      snapshot.set(unit, entry);
+      bytes += entry.value?.length ?? 0;
+    }
+    if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution);
     near.snapshot = snapshot;
     near.result = null;
     near.runs++;

@@ -86,6 +86,9 @@ const MAX_MODULES = 16;
 /** Of the host's own objects; the memory of handlers is bounded by their module. */
 const MAX_HEAP_MB = 512;
 
+/** Of a thread's stack: what the limit of a module allows is a tenth of it. */
+const STACK_MB = 4;
+
 const SHUTTING_DOWN: Run = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
 
 // The sources run as TypeScript, the published package as JavaScript.
@@ -282,7 +285,9 @@ export class WorkerPool implements Executor {
   }
 
   #thread(): Thread {
-    const worker = new Worker(WORKER, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+    const worker = new Worker(WORKER, {
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, stackSizeMb: STACK_MB },
+    });
     const thread: Thread = { worker, modules: new Set(), isUp: false, running: null };
     worker.on("message", (message: FromWorker) => {
       if (message !== "up") return this.#finish(thread, message);

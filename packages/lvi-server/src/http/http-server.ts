@@ -15,6 +15,7 @@ import {
   MODULES_PATH,
   RadicalError,
   TooLargeError,
+  traceContextOf,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -119,8 +120,12 @@ async function handle(options: Surroundings, request: IncomingMessage, response:
   if (sent !== undefined && armed !== null) response.once("finish", () => failpoint(sent));
   const tookMs = performance.now() - startedAtMs;
   metrics.requested(route.kind, answer.status, tookMs);
-  if (log.writes("debug"))
-    log.debug("request", { method: request.method, path: request.url, status: answer.status, ms: tookMs });
+  if (log.writes("debug")) {
+    const { method, url: path } = request;
+    // The location's line of the same trace names handler and execution.
+    const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
+    log.debug("request", { method, path, status: answer.status, ms: tookMs, trace });
+  }
 }
 
 type Route =

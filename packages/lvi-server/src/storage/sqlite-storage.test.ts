@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { unitId } from "@radical/protocol";
 import { describe, expect, test, vi } from "vitest";
 import { SqliteStorage } from "./sqlite-storage.ts";
-import { describeStorage } from "./storage-conformance.ts";
+import { describeStorage, loadAll } from "./storage-conformance.ts";
 
 /** Every connection that was opened. */
 const connections = vi.hoisted((): DatabaseSync[] => []);
@@ -150,11 +150,11 @@ describe("in a file", () => {
       const other = new DatabaseSync(file);
       other.exec(`INSERT INTO items VALUES ('t', 'x', x'01', '00000001-000000000001', '0123456789abcdef')`);
       other.close();
-      await expect(storage.load([unitId("t", "x")])).rejects.toThrow(/corrupt/);
+      await expect(loadAll(storage, [unitId("t", "x")])).rejects.toThrow(/corrupt/);
       // The other operations of the same turn are not harmed.
       const [bad, good] = await Promise.allSettled([
-        storage.load([unitId("t", "x")]),
-        storage.load([unitId("t", "y")]),
+        loadAll(storage, [unitId("t", "x")]),
+        loadAll(storage, [unitId("t", "y")]),
       ]);
       expect([bad.status, good.status]).toEqual(["rejected", "fulfilled"]);
       await storage.close();

@@ -182,9 +182,10 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => this.#record(id));
   }
 
-  load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>> {
+  load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null> {
     return this.#enqueue(() => {
       const items = new Map<UnitId, StoredItem>();
+      let bytes = 0;
       for (const unit of units) {
         const { table, key } = splitUnit(unit);
         const row = this.#get<{ value: Uint8Array; commit_id: CommitId; hash: string }>(
@@ -193,6 +194,8 @@ export class SqliteStorage implements Storage {
           key,
         );
         if (row === undefined) continue;
+        bytes += row.value.length;
+        if (bytes > mostBytes) return null;
         if (contentHash(row.value) !== row.hash)
           throw new StorageError("none", `the stored value of ${unit} is corrupt`);
         items.set(unit, { commitId: row.commit_id, value: row.value });

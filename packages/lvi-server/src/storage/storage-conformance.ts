@@ -15,6 +15,7 @@ import {
   type Write,
 } from "@radical/protocol";
 import { type Completion, completionHash, doneIntentOf, type Intent } from "../core/intent.ts";
+import type { StoredItem } from "../core/version-table.ts";
 import { type Storage, StorageError } from "./storage.ts";
 
 /** The part of a test runner that the suite needs. */
@@ -121,6 +122,16 @@ function completionOf(intent: Intent, writes: readonly Write[], doneAtMs = 2_000
   return { ...call, outcome: OUTCOME, writes, writesHash: completionHash(OUTCOME, writes), doneAtMs };
 }
 
+/** However large the items are. */
+export async function loadAll(
+  storage: Pick<Storage, "load">,
+  units: readonly UnitId[],
+): Promise<ReadonlyMap<UnitId, StoredItem>> {
+  const items = await storage.load(units, Number.POSITIVE_INFINITY);
+  if (items === null) throw new Error("more than everything");
+  return items;
+}
+
 export function describeStorage(runner: Runner, open: () => Promise<StorageUnderTest>): void {
   const { expect } = runner;
   const test = (
@@ -141,7 +152,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     if (lease === null) throw new Error("the lease was not acquired");
     return { epoch: lease.epoch, pending: await storage.recover(lease.epoch) };
   };
-  const loadOne = async (storage: Storage, unit: UnitId): Promise<unknown> => (await storage.load([unit])).get(unit);
+  const loadOne = async (storage: Storage, unit: UnitId): Promise<unknown> =>
+    (await loadAll(storage, [unit])).get(unit);
 
   test("the lease is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
     const none = await storage.readLease();
@@ -171,7 +183,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("absent items are not in the answer", async (storage) => {
     await takeOver(storage);
-    expect((await storage.load([X, Y])).size).toEqual(0);
+    expect((await loadAll(storage, [X, Y])).size).toEqual(0);
   });
 
   test("a completion of a new execution applies its writes", async (storage) => {
@@ -181,7 +193,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       { unit: Y, value: encode("") },
     ]);
     expect(await storage.complete(epoch, "new", completion)).toEqual({ kind: "applied" });
-    const items = await storage.load([Y, X]);
+    const items = await loadAll(storage, [Y, X]);
     expect(items.get(X)).toEqual({ commitId: completion.commitId, value: encode("1") });
     expect(items.get(Y)).toEqual({ commitId: completion.commitId, value: encode("") });
   });
@@ -272,7 +284,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.complete(first, "new", completionOf(intentOf(3), [{ unit: Y, value: encode("1") }]))).toEqual({
       kind: "fenced",
     });
-    expect((await storage.load([X, Y])).size).toEqual(0);
+    expect((await loadAll(storage, [X, Y])).size).toEqual(0);
     expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
     expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
     // It is told so also where its own intent was completed by the other.
@@ -370,7 +382,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
         units.map((unit, index) => ({ unit, value: index < removed.length ? null : encode(`value ${index}`) })),
       );
       expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "applied" });
-      const items = await storage.load(units);
+      const items = await loadAll(storage, units);
       expect(items.size).toEqual(240);
       expect(items.get(units[249]!)).toEqual({ commitId: commitId(1, 1), value: encode("value 249") });
       // The same again finds it done.
@@ -390,7 +402,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       value: new Uint8Array(300_000).fill(index),
     }));
     expect(await storage.complete(epoch, "pending", completionOf(intent, writes))).toEqual({ kind: "applied" });
-    const items = await storage.load(writes.map(({ unit }) => unit));
+    const items = await loadAll(
+      storage,
+      writes.map(({ unit }) => unit),
+    );
     for (const { unit, value } of writes) expect(isSame(items.get(unit)!.value, value)).toEqual(true);
     expect((await takeOver(storage)).pending).toEqual([]);
   });
@@ -404,7 +419,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       { unit: X, value: new Uint8Array(0) },
     ];
     expect(await storage.complete(epoch, "new", completionOf(intentOf(1), writes))).toEqual({ kind: "applied" });
-    const items = await storage.load([longest, X]);
+    const items = await loadAll(storage, [longest, X]);
     expect(isSame(items.get(longest)!.value, value)).toEqual(true);
     expect(items.get(X)!.value.length).toEqual(0);
   });
@@ -448,15 +463,37 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
         written.map((unit) => ({ unit, value: encode(unit) })),
       ),
     );
-    const items = await storage.load([...units, ...units.slice(0, 50)]);
+    const items = await loadAll(storage, [...units, ...units.slice(0, 50)]);
     expect([...items.keys()].toSorted()).toEqual(written.toSorted());
+  });
+
+  test("no more is loaded than was asked for", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const units = Array.from({ length: 8 }, (_, index) => unitId("t", `large ${index}`));
+    const value = encode("v".repeat(1_000));
+    await storage.complete(
+      epoch,
+      "new",
+      completionOf(
+        intentOf(1),
+        units.map((unit) => ({ unit, value })),
+      ),
+    );
+    const all = units.length * value.length;
+    expect((await storage.load(units, all))?.size).toEqual(units.length);
+    expect(await storage.load(units, all - 1)).toEqual(null);
+    expect((await storage.load(units.slice(1), all - 1))?.size).toEqual(units.length - 1);
+    expect((await storage.load([X], 0))?.size).toEqual(0);
   });
 
   test("values of every kind come back byte for byte", async (storage) => {
     const { epoch } = await takeOver(storage);
     const writes = VALUES.map((value, index) => ({ unit: unitId("values", String(index)), value }));
     await storage.complete(epoch, "new", completionOf(intentOf(1), writes));
-    const items = await storage.load(writes.map(({ unit }) => unit));
+    const items = await loadAll(
+      storage,
+      writes.map(({ unit }) => unit),
+    );
     for (const { unit, value } of writes) expect([unit, [...items.get(unit)!.value]]).toEqual([unit, [...value]]);
   });
 

@@ -3,91 +3,26 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter } from "../cbor.ts";
 import { MAX_VALUE_BYTES } from "../host-functions.ts";
-import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
+import { unitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
-import { decodeModuleContent, DEFAULT_LIMITS, encodeModuleContent } from "../module-content.ts";
-import { decodeOutcome, encodeOutcome, type Outcome } from "../outcome.ts";
-import { entryOf } from "../version.ts";
+import { decodeModuleContent, encodeModuleContent } from "../module-content.ts";
+import { decodeOutcome, encodeOutcome } from "../outcome.ts";
+import { followup, module, outcomes, replies, request } from "../testing/messages.ts";
 import {
   decodeFollowup,
   decodeFollowupReply,
   encodeFollowup,
   encodeFollowupReply,
   FOLLOWUP_RESULTS,
-  type Followup,
 } from "./followup.ts";
-import { decodeLviReply, encodeLviReply, type LviReply } from "./lvi-reply.ts";
-import { decodeLviRequest, encodeLviRequest, type LviRequest } from "./lvi-request.ts";
+import { decodeLviReply, encodeLviReply } from "./lvi-reply.ts";
+import { decodeLviRequest, encodeLviRequest } from "./lvi-request.ts";
 
-const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
-const value = Uint8Array.of(0x63, 0x61, 0x62, 0x63);
-const times = { receivedAtMs: 1_700_000_000_000, sentAtMs: 1_700_000_000_000.5 };
-
-const request: LviRequest = {
-  executionId,
-  module: "ab".repeat(32) as ModuleHash,
-  handler: "follow",
-  args: Uint8Array.of(0xa0),
-  environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9), caller: "user ann" },
-  location: "JP",
-  units: [
-    { unit: unitId("users", "ann"), mode: "read-write", version: entryOf(commitId(1, 2), value).version },
-    { unit: unitId("users", "bob"), mode: "read", version: entryOf(commitId(1, 1), null).version },
-    { unit: unitId("users", "eve"), mode: "read", version: null },
-    { unit: unitId("follows", "ann/bob"), mode: "write" },
-  ],
-  retained: true,
-  deadlineMs: 10_000,
-  attempt: 2,
-  seen: commitId(3, 76),
-};
-
-const outcomes: readonly Outcome[] = [
-  { kind: "result", value },
-  { kind: "abort", status: 409, code: "taken", message: "the name is taken" },
-  { kind: "trap", code: "assertion_failed", message: "assertion failed at handlers/a.ts:3:1" },
-];
-
-const replies: readonly LviReply[] = [
-  { kind: "valid", commitId: commitId(3, 77), times, asOf: commitId(3, 78) },
-  { kind: "valid", commitId: null, times, asOf: null },
-  {
-    kind: "executed",
-    cause: "stale",
-    outcome: outcomes[0]!,
-    repairs: [
-      { unit: unitId("users", "ann"), entry: entryOf(commitId(1, 5), value) },
-      { unit: unitId("users", "bob"), entry: entryOf(commitId(1, 5), null) },
-    ],
-    times,
-    asOf: commitId(3, 77),
-  },
-  { kind: "refused", code: "busy", message: "too many requests wait", retryAfterMs: 50, asOf: commitId(3, 77) },
-  { kind: "refused", code: "unknown_module", message: "unknown module", retryAfterMs: null, asOf: commitId(3, 77) },
-];
-
-const followup: Followup = {
-  executionId,
-  commitId: commitId(3, 77),
-  outcome: outcomes[0]!,
-  writes: [
-    { unit: unitId("follows", "ann/bob"), value },
-    { unit: unitId("users", "bob"), value: null },
-  ],
-};
-
-const module = {
-  limits: DEFAULT_LIMITS,
-  plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
-  wasm: value,
-  rwWasm: Uint8Array.of(1),
-} as const;
-
-/** The request above, as it was sent before there were callers. */
+/** The request of `testing/messages.ts`, as it was sent before there were callers. */
 const REQUEST_WITHOUT_CALLER =
   "8e017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000027530303030303030332d303030303030303030303463";
 
-/** The request and the replies above, as they were sent before attempts were counted. */
+/** The same and the replies, as they were sent before attempts were counted. */
 const FIRST_REQUEST =
   "8c017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000";
 const FIRST_REPLIES: readonly string[] = [
@@ -135,7 +70,7 @@ test("a request of a sender that knew no callers has none", () => {
 
 test("golden bytes of a module of ABI version 3", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
-    `"88031904001927101b00000002540be4001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+    `"88031904001927101b0000000ba43b74001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
   );
 });
 

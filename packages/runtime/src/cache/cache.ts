@@ -5,7 +5,7 @@
 import type { Entry, UnitId, Version } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 
-/** Every implementation runs `cache-conformance.ts`. */
+/** Every implementation runs `cache-conformance.ts`; what one can't is declared there, with the reason. */
 export interface Cache {
   /** What can be had without waiting; undefined: not in memory, though the cache may hold it. */
   peek(unit: UnitId): Entry | undefined;

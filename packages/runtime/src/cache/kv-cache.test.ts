@@ -53,6 +53,8 @@ class EventualKv {
   async get(keys: readonly string[], options: { readonly cacheTtl: number }): Promise<Map<string, string | null>> {
     if (keys.length > 100) throw new Error("KV GET_BULK failed: 400 You can request a maximum of 100 keys");
     const nowMs = this.#clock.nowMs();
+    const bytes = keys.reduce((sum, key) => sum + (this.#central.get(key)?.length ?? 0), 0);
+    if (bytes > 25 * 1024 * 1024) throw new Error("KV GET_BULK failed: 413 Total size of request exceeds the limit");
     return new Map(
       keys.map((key) => {
         let near = this.#near.get(key);
@@ -87,12 +89,12 @@ beforeEach(() => {
   errors = [];
 });
 
-function cache(writes = new KvWrites(clock)): KvCache {
+function cache(writes = new KvWrites(clock), timeoutMs = 10_000): KvCache {
   return new KvCache({
     namespace: kv,
     application: "app",
     location: "VA",
-    timeoutMs: 10_000,
+    timeoutMs,
     writes,
     onError: (error) => errors.push(error),
   });
@@ -204,6 +206,17 @@ test("keys are keys of KV, whatever the unit; an entry expires", async () => {
   for (const options of kv.options) expect(options).toEqual({ expirationTtl: 7 * 24 * 60 * 60 });
 });
 
+test("more bytes than one bulk read can bring; a value that the primary would not take is not kept", async () => {
+  const units = Array.from({ length: 60 }, (_, index) => unitId("notes", String(index)));
+  const largest = "x".repeat(384 * 1024);
+  const kvCache = cache();
+  await kvCache.putMany(units.map((unit) => ({ unit, entry: item(1, largest) })));
+  expect((await kvCache.getMany(units)).size).toBe(60);
+  await kvCache.putMany([{ unit: a, entry: item(1, `${largest}x`) }]);
+  expect(await look(kvCache)).toBeUndefined();
+  expect(errors).toEqual([]);
+});
+
 test("whatever KV throws is a miss, and told; of many batches only the one that failed", async () => {
   const units = Array.from({ length: 60 }, (_, index) => unitId("notes", String(index)));
   const kvCache = cache();
@@ -218,4 +231,10 @@ test("whatever KV throws is a miss, and told; of many batches only the one that 
   kv.put = () => Promise.reject(new Error("KV PUT failed: 500 Internal Server Error"));
   await kvCache.putMany([{ unit: a, entry: item(1, "one") }]);
   expect(errors).toHaveLength(2);
+});
+
+test("a read that is never answered is a miss", async () => {
+  kv.get = () => new Promise(() => undefined);
+  expect(await look(cache(new KvWrites(clock), 1))).toBeUndefined();
+  expect(String(errors)).toContain("did not answer within 1 ms");
 });

@@ -1,4 +1,6 @@
-import { unitId } from "@radical/protocol";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { commitId, entryOf, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { describeCache, item } from "../../e2e/cache-conformance.ts";
 import { MemoryCache } from "./memory-cache.ts";
@@ -30,6 +32,38 @@ test("bounded by bytes: the least recently used goes first", async () => {
   expect(held.has(unit(1))).toBe(false);
   expect(held.has(unit(9))).toBe(true);
 });
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+async function heldBytes(): Promise<number> {
+  // The second one frees what the first has found.
+  for (let round = 0; round < 2; round++) {
+    collectGarbage();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+test.each([0, 20, 300, 5_000])(
+  "it takes no more memory than it may, and most of that: values of %i bytes",
+  async (size) => {
+    const maxBytes = 8_000_000;
+    const cache = new MemoryCache(maxBytes);
+    const beforeBytes = await heldBytes();
+    for (let index = 0; index * (size + 500) < 2 * maxBytes; index++) {
+      // As it comes with a repair: a part of a message.
+      const message = new Uint8Array(size + 10_000);
+      const entry = entryOf(commitId(1, index), message.subarray(100, 100 + size));
+      await cache.putMany([{ unit: unit(index), entry }]);
+    }
+    const bytes = (await heldBytes()) - beforeBytes;
+    expect(bytes).toBeLessThan(maxBytes);
+    expect(bytes).toBeGreaterThan(maxBytes / 2);
+    expect(cache.peek(unit(0))).toBeUndefined();
+  },
+);
 
 test("replacing frees what was there", async () => {
   const cache = new MemoryCache(10_000);

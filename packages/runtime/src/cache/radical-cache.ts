@@ -89,14 +89,23 @@ export class RadicalCache extends DurableObject<unknown> {
     return unsealed(application, unit, { seal, commitId, hash, value: bytes });
   }
 
-  /** A failure leaves the table there for the next call, also when somebody has wiped the object. */
+  /** A failure leaves the table there for the next call, also when somebody has wiped the object or torn its file. */
   #withTable<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
-      this.#sql.exec(SCHEMA);
+      // No statement mends a file that SQLite can't read any more.
+      if (isCorrupt(error)) this.ctx.waitUntil(this.#startOver());
+      else this.#sql.exec(SCHEMA);
       throw error;
     }
+  }
+
+  #startOver(): Promise<void> {
+    return this.ctx.blockConcurrencyWhile(async () => {
+      await this.ctx.storage.deleteAll();
+      this.#sql.exec(SCHEMA);
+    });
   }
 
   #evict(keptBytes: number): void {
@@ -114,4 +123,8 @@ export class RadicalCache extends DurableObject<unknown> {
       }
     }
   }
+}
+
+function isCorrupt(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("SQLITE_CORRUPT");
 }

@@ -3,7 +3,7 @@
  * and which are hot, that is stale here time after time. Nothing of it decides what is right; it decides whether f is
  * worth running before the primary has confirmed what it would run on.
  *
- * Of an isolate, bounded, and forgotten with it.
+ * Of an isolate, bounded, and forgotten with it. docs/internals/edge-speed.md has the reasons for the numbers.
  */
 import { splitUnit, type UnitId } from "@radical/protocol";
 

@@ -1,17 +1,23 @@
 /** The body of a request: bounded before it is read, then JSON. */
 import { RadicalError } from "@radical/protocol";
 
-/** The body as JSON; an empty one is an empty object. Throws `request_too_large` or `invalid_json`. */
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * The body as JSON; an empty one is an empty object. Throws `unsupported_media_type`, `request_too_large` or
+ * `invalid_json`.
+ */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const bytes = await readBounded(request, maxBytes);
+  refuseForms(request);
   if (bytes.length === 0) return {};
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)) as unknown;
   } catch (error) {
-    // Any content type is read as JSON; only if that fails is it part of the answer.
+    // Only now is it part of the answer: whoever is no browser may say of it what they like.
     const type = request.headers.get("content-type");
     const hint =
-      type === null || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)
+      type === null || JSON_TYPE.test(type)
         ? "send a JSON object with the parameters by name"
         : `send a JSON object with the parameters by name, with content-type application/json instead of ${type}`;
     throw new RadicalError(
@@ -21,6 +27,20 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
       error,
     );
   }
+}
+
+/**
+ * Browsers send forms to wherever a page wants them, with the user's cookies, and say from which origin. No form can have
+ * the content type of JSON, and scripts of other origins are asked for first.
+ */
+function refuseForms({ headers }: Request): void {
+  const type = headers.get("content-type") ?? "";
+  if (!headers.has("origin") || JSON_TYPE.test(type)) return;
+  throw new RadicalError(
+    "unsupported_media_type",
+    `pages call handlers with content type application/json, not ${type === "" ? "without one" : type.slice(0, 200)}`,
+    "send the header content-type: application/json",
+  );
 }
 
 /**

@@ -12,9 +12,8 @@ const EXECUTION_ID_BYTES = 16;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
-/** Throws `invalid_idempotency_key`. */
-export async function identityOf(headers: Headers): Promise<Identity> {
-  const key = headers.get("idempotency-key");
+/** Null: there is no key. Throws `invalid_idempotency_key`. */
+export async function identityOf(key: string | null): Promise<Identity> {
   if (key === null) {
     return {
       executionId: hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId,

@@ -1,7 +1,8 @@
 /** From an answer to an HTTP response. */
-import { ERROR_KINDS, type ExecutionId, RadicalError, errorBody, valueToJson } from "@radical/protocol";
+import { ERROR_KINDS, RadicalError, errorBody, valueToJson } from "@radical/protocol";
+import { CallError } from "../call-error.ts";
 import type { Answer, ExecutionPath } from "../core/effects.ts";
-import type { Timings } from "../timings.ts";
+import { MethodNotAllowed } from "./call.ts";
 
 export interface Reply {
   readonly status: number;
@@ -43,25 +44,20 @@ export function replyOf(answer: Answer): Reply {
 
 /** An error before or outside an execution. */
 export function replyOfError(error: unknown): Reply {
+  if (error instanceof CallError) {
+    const { status, code, retryAfter } = error;
+    const headers: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
+    return { status, body: error.toBody(), headers, code, path: null };
+  }
   const known =
     error instanceof RadicalError
       ? error
       : new RadicalError("internal_error", "the location failed", "see the log of the location", error);
-  const headers: Record<string, string> = known.code === "method_not_allowed" ? { allow: "POST" } : {};
+  const headers: Record<string, string> = known instanceof MethodNotAllowed ? { allow: known.allow } : {};
   return { status: known.status, body: known.toBody(), headers, code: known.code, path: null };
 }
 
-export function toResponse(
-  reply: Reply,
-  executionId: ExecutionId | null,
-  location: string,
-  timings: Timings,
-): Response {
-  const headers = new Headers(reply.headers);
-  headers.set("content-type", "application/json; charset=utf-8");
-  headers.set("cache-control", "no-store");
-  headers.set("x-radical-location", location);
-  headers.set("server-timing", timings.toHeader());
-  if (executionId !== null) headers.set("x-radical-execution", executionId);
-  return new Response(reply.body, { status: reply.status, headers });
+export function toResponse({ status, body, headers }: Reply, more: Readonly<Record<string, string>>): Response {
+  const fixed = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+  return new Response(body, { status, headers: { ...headers, ...more, ...fixed } });
 }

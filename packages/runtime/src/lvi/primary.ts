@@ -12,6 +12,7 @@ import {
   type LviRequest,
   SIGNATURE_HEADER,
   TIME_HEADER,
+  type TraceContext,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -32,16 +33,24 @@ export type Answered<T> =
   /** Refused before anything was done; the same request would be refused again. */
   | { readonly kind: "rejected"; readonly reason: string };
 
+/** What the request goes over, as far as a Worker can know: `fetch` tells nothing before the response. */
+export type Connection = "open" | "new";
+
 export interface Sending {
   /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
-  readonly sent: Promise<void>;
+  readonly sent: Promise<Connection>;
   readonly answered: Promise<Answered<LviReply>>;
 }
 
 /** Most bytes of a reply: repairs of the largest set fit. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
+/** workerd closes a connection that was idle for five seconds. */
+const IDLE_CONNECTION_MS = 4_000;
+
 export class Primary {
+  /** Of each connection that should be open and idle: since when. */
+  readonly #idleSinceMs: number[] = [];
   readonly #origin: string;
   readonly #key: PrimaryKey;
   /** Imported once per isolate. The key and not its promise: a promise belongs to the request that made it. */
@@ -54,32 +63,32 @@ export class Primary {
     this.#key = key;
   }
 
-  ask(request: LviRequest, timeoutMs: number): Sending {
-    let settle = (): void => undefined;
-    const sent = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
+  /** `trace`: whose lines of log the primary's belong to. */
+  ask(request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
+    const { promise: sent, resolve: settle } = Promise.withResolvers<Connection>();
     const decode = (bytes: Uint8Array): LviReply => {
       const reply = decodeLviReply(bytes);
       this.seen = reply.asOf ?? this.seen;
       return reply;
     };
-    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), timeoutMs, decode, settle) };
+    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), { timeoutMs, trace }, decode, settle) };
   }
 
-  follow(followup: Followup, timeoutMs: number): Promise<Answered<FollowupResult>> {
-    return this.#post(FOLLOWUP_PATH, encodeFollowup(followup), timeoutMs, decodeFollowupReply, () => undefined);
+  follow(followup: Followup, timeoutMs: number, trace: TraceContext | null): Promise<Answered<FollowupResult>> {
+    const body = encodeFollowup(followup);
+    return this.#post(FOLLOWUP_PATH, body, { timeoutMs, trace }, decodeFollowupReply, () => undefined);
   }
 
   async #post<T>(
     path: string,
     body: Uint8Array,
-    timeoutMs: number,
+    { timeoutMs, trace }: { readonly timeoutMs: number; readonly trace: TraceContext | null },
     decode: (bytes: Uint8Array) => T,
-    onSent: () => void,
+    onSent: (over: Connection) => void,
   ): Promise<Answered<T>> {
+    let isDone = false;
     try {
-      const headers = await this.#signed(path, body);
+      const headers = { ...(await this.#signed(path, body)), ...headersOf(trace) };
       const responding = fetch(`${this.#origin}${path}`, {
         method: "POST",
         headers,
@@ -87,16 +96,32 @@ export class Primary {
         redirect: "manual",
         signal: AbortSignal.timeout(timeoutMs),
       });
-      onSent();
+      onSent(this.#takeConnection());
       const response = await responding;
-      if (response.status === 200) return { kind: "reply", reply: decode(await readBounded(response)) };
+      if (response.status === 200) {
+        const bytes = await readBounded(response);
+        isDone = true;
+        return { kind: "reply", reply: decode(bytes) };
+      }
       const reason = `status ${response.status} ${await errorText(response)}`.trim();
+      isDone = true;
       return REJECTIONS.includes(response.status) ? { kind: "rejected", reason } : { kind: "unanswered", reason };
     } catch (error) {
       return { kind: "unanswered", reason: error instanceof Error ? error.message : String(error) };
     } finally {
-      onSent();
+      onSent("open");
+      // A connection that broke has rarely broken alone.
+      if (isDone) this.#idleSinceMs.push(performance.now());
+      else this.#idleSinceMs.length = 0;
     }
+  }
+
+  /** The platform takes the one that was used last. */
+  #takeConnection(): Connection {
+    const sinceMs = this.#idleSinceMs.pop();
+    if (sinceMs !== undefined && performance.now() - sinceMs < IDLE_CONNECTION_MS) return "open";
+    this.#idleSinceMs.length = 0;
+    return "new";
   }
 
   async #signed(path: string, body: Uint8Array): Promise<Record<string, string>> {
@@ -112,6 +137,12 @@ export class Primary {
       [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
     };
   }
+}
+
+function headersOf(trace: TraceContext | null): Record<string, string> {
+  if (trace === null) return {};
+  const { traceparent, tracestate } = trace;
+  return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */

@@ -5,7 +5,7 @@
  * then it is written with what belongs to these places.
  */
 import { BinaryReader, BinaryWriter, EMPTY_BLOCK, ValueKind } from "./binary.ts";
-import { Op, operandsOf, PrefixedOp, resultsOf, skipImmediates } from "./instructions.ts";
+import { fuelOf, Op, operandsOf, PrefixedOp, resultsOf, skipImmediates } from "./instructions.ts";
 
 /** The instructions of a check, which count like all others. */
 const CHECK_FUEL = 10;
@@ -37,8 +37,12 @@ export interface ProgramContext {
   readonly types: readonly FunctionType[];
   /** Types of all functions, imported ones first. */
   readonly functions: readonly FunctionType[];
-  /** Of the imported functions: whether the last operand is a number of bytes that the host reads. */
-  readonly imports: readonly { readonly takesBytes: boolean }[];
+  readonly imports: readonly {
+    /** Whether the last operand is a number of bytes that the host reads. */
+    readonly takesBytes: boolean;
+    /** Whether it ends the run. */
+    readonly ends: boolean;
+  }[];
   /** Globals: the fuel that is left (i64), and the bytes of stack (i32). */
   readonly fuel: number;
   readonly stack: number;
@@ -75,26 +79,29 @@ export function meteredBody(body: Uint8Array, type: FunctionType, context: Progr
   }
   const codeAt = reader.at;
   const own = new OwnLocals(locals);
-  const { fuel, highest, calls, edits, returns } = new BodyScan(reader, type, context, own).scan();
+  const fuel = new Fuel(context, own);
+  const { taken, highest, calls, loops, edits, returns } = new BodyScan(reader, type, context, own, fuel).scan();
 
   // Parameters may be both in the frame of the caller and in that of the function.
   const frame = FRAME_BYTES + VALUE_BYTES * (type.parameters.length + locals + own.count + highest);
   const counted = calls || frame > UNCOUNTED_BYTES;
-  const all = counted ? [...edits, ...returns].toSorted((a, b) => a.at - b.at) : edits;
-  if (counted) own.index(ValueKind.I32, "stack");
-  own.index(ValueKind.I64, "fuel");
+  fuel.kept = loops;
+  // Something is done when it is left: at one place.
+  const wrapped = counted || fuel.kept;
+  const all = wrapped ? [...edits, ...returns].toSorted((a, b) => a.at - b.at) : edits;
+  const left = counted ? own.index(ValueKind.I32, "stack") : null;
 
   const code = new BinaryWriter();
   code.unsigned(groups + own.count).bytes(body.subarray(groupsAt, codeAt));
   for (const kind of own.kinds) code.unsigned(1).byte(kind);
-  charge(code, context, own, fuel + CHECK_FUEL + locals);
-  if (counted) {
-    const left = own.index(ValueKind.I32, "stack");
+  fuel.readAgain(code);
+  fuel.take(code, taken + CHECK_FUEL + locals);
+  if (left !== null) {
     code.byte(Op.GlobalGet).unsigned(context.stack).byte(Op.I32Const).signed(frame);
     code.byte(Op.I32Sub, Op.LocalTee).unsigned(left).byte(Op.GlobalSet).unsigned(context.stack);
     code.byte(Op.LocalGet).unsigned(left).byte(Op.I32Const, 0, Op.I32LtS, Op.If, EMPTY_BLOCK, Op.Unreachable, Op.End);
-    code.byte(Op.Block, type.results[0] ?? EMPTY_BLOCK);
   }
+  if (wrapped) code.byte(Op.Block, type.results[0] ?? EMPTY_BLOCK);
   let at = codeAt;
   for (const edit of all) {
     code.bytes(body.subarray(at, edit.at));
@@ -105,29 +112,65 @@ export function meteredBody(body: Uint8Array, type: FunctionType, context: Progr
   code.bytes(body.subarray(at));
   if (counted) {
     code.byte(Op.GlobalGet).unsigned(context.stack).byte(Op.I32Const).signed(frame);
-    code.byte(Op.I32Add, Op.GlobalSet).unsigned(context.stack).byte(Op.End);
+    code.byte(Op.I32Add, Op.GlobalSet).unsigned(context.stack);
   }
+  fuel.writeBack(code);
+  if (wrapped) code.byte(Op.End);
   return code.finish();
 }
 
-/** Takes fuel, and traps if there is not enough. */
-function charge(code: BinaryWriter, context: ProgramContext, own: OwnLocals, fuel: number): void {
-  code.byte(Op.GlobalGet).unsigned(context.fuel).byte(Op.I64Const).signed(fuel).byte(Op.I64Sub);
-  keepFuel(code, context, own);
-}
+/**
+ * The fuel that is left, within one function. It is a global; a function with loops keeps it in a local of its own, so that a
+ * round costs nothing that can be measured, and writes it back wherever somebody else may look: before it calls, and when it
+ * is left.
+ */
+class Fuel {
+  /** Whether it is kept in the local: known when the whole function was looked at, before anything is written. */
+  kept = false;
+  readonly #global: number;
+  readonly #local: number;
 
-/** Of a number of bytes in a local. */
-function chargeBytes(code: BinaryWriter, context: ProgramContext, own: OwnLocals, bytes: number, shift: number): void {
-  code.byte(Op.GlobalGet).unsigned(context.fuel).byte(Op.LocalGet).unsigned(bytes).byte(Op.I64ExtendI32U);
-  if (shift > 0) code.byte(Op.I64Const, shift, Op.I64ShrU);
-  code.byte(Op.I64Sub);
-  keepFuel(code, context, own);
-}
+  constructor({ fuel }: ProgramContext, own: OwnLocals) {
+    this.#global = fuel;
+    this.#local = own.index(ValueKind.I64, "fuel");
+  }
 
-function keepFuel(code: BinaryWriter, { fuel }: ProgramContext, own: OwnLocals): void {
-  const left = own.index(ValueKind.I64, "fuel");
-  code.byte(Op.LocalTee).unsigned(left).byte(Op.GlobalSet).unsigned(fuel).byte(Op.LocalGet).unsigned(left);
-  code.byte(Op.I64Const, 0, Op.I64LtS, Op.If, EMPTY_BLOCK, Op.Unreachable, Op.End);
+  /** Takes some, and traps if there is not enough. */
+  take(code: BinaryWriter, fuel: number): void {
+    this.#get(code);
+    code.byte(Op.I64Const).signed(fuel).byte(Op.I64Sub);
+    this.#keep(code);
+  }
+
+  /** For a number of bytes in a local. */
+  takeForBytes(code: BinaryWriter, bytes: number, shift: number): void {
+    this.#get(code);
+    code.byte(Op.LocalGet).unsigned(bytes).byte(Op.I64ExtendI32U);
+    if (shift > 0) code.byte(Op.I64Const, shift, Op.I64ShrU);
+    code.byte(Op.I64Sub);
+    this.#keep(code);
+  }
+
+  writeBack(code: BinaryWriter): void {
+    if (this.kept) code.byte(Op.LocalGet).unsigned(this.#local).byte(Op.GlobalSet).unsigned(this.#global);
+  }
+
+  readAgain(code: BinaryWriter): void {
+    if (this.kept) code.byte(Op.GlobalGet).unsigned(this.#global).byte(Op.LocalSet).unsigned(this.#local);
+  }
+
+  #get(code: BinaryWriter): void {
+    if (this.kept) code.byte(Op.LocalGet).unsigned(this.#local);
+    else code.byte(Op.GlobalGet).unsigned(this.#global);
+  }
+
+  #keep(code: BinaryWriter): void {
+    code.byte(Op.LocalTee).unsigned(this.#local);
+    if (!this.kept) code.byte(Op.GlobalSet).unsigned(this.#global).byte(Op.LocalGet).unsigned(this.#local);
+    code.byte(Op.I64Const, 0, Op.I64LtS, Op.If, EMPTY_BLOCK);
+    this.writeBack(code);
+    code.byte(Op.Unreachable, Op.End);
+  }
 }
 
 /** The locals that are added to a function. */
@@ -159,29 +202,33 @@ class BodyScan {
   readonly #reader: BinaryReader;
   readonly #context: ProgramContext;
   readonly #own: OwnLocals;
+  readonly #fuel: Fuel;
   readonly #edits: Edit[] = [];
   readonly #returns: Edit[] = [];
   readonly #blocks: Block[];
   #height = 0;
   #highest = 0;
   #calls = false;
+  #loops = false;
 
-  constructor(reader: BinaryReader, type: FunctionType, context: ProgramContext, own: OwnLocals) {
+  constructor(reader: BinaryReader, type: FunctionType, context: ProgramContext, own: OwnLocals, fuel: Fuel) {
     this.#reader = reader;
     this.#context = context;
     this.#own = own;
+    this.#fuel = fuel;
     const results = type.results.length;
     this.#blocks = [{ height: 0, operands: 0, results, part: { fuel: 0 }, unreachable: false }];
   }
 
   scan(): {
     /** Of what is in no loop. */
-    readonly fuel: number;
+    readonly taken: number;
     /** Most operands at once. */
     readonly highest: number;
     readonly calls: boolean;
+    readonly loops: boolean;
     readonly edits: readonly Edit[];
-    /** Only for a function whose frame is counted. */
+    /** Only for a function that does something when it is left. */
     readonly returns: readonly Edit[];
   } {
     const reader = this.#reader;
@@ -190,15 +237,16 @@ class BodyScan {
     while (this.#blocks.length > 0) {
       const at = reader.at;
       const op = reader.byte();
-      this.#top.part.fuel++;
+      this.#top.part.fuel += fuelOf(op);
       this.#instruction(op, at, before);
       before = op;
     }
     if (reader.at !== reader.bytes.length) throw new Error("code behind the end of a function");
     return {
-      fuel: part.fuel,
+      taken: part.fuel,
       highest: this.#highest,
       calls: this.#calls,
+      loops: this.#loops,
       edits: this.#edits,
       returns: this.#returns,
     };
@@ -245,14 +293,15 @@ class BodyScan {
       }
       case Op.Call: {
         const index = reader.unsigned();
-        if (index < imports.length) this.#hostCall(imports[index]!, at);
-        return this.#call(functions[index]!);
+        const imported = imports[index];
+        if (imported !== undefined) this.#hostCall(imported, at);
+        return this.#call(functions[index]!, at, imported);
       }
       case Op.CallIndirect: {
         const type = types[reader.unsigned()]!;
         if (reader.unsigned() !== 0) throw new Error("a call through another table");
         this.#pop(1);
-        return this.#call(type);
+        return this.#call(type, at);
       }
       case Op.Prefixed:
         return this.#prefixed(at);
@@ -281,8 +330,9 @@ class BodyScan {
     const part = op === Op.Loop ? { fuel: CHECK_FUEL } : this.#top.part;
     this.#blocks.push({ height: this.#height - operands, operands, results, part, unreachable: false });
     const { at } = this.#reader;
-    if (op === Op.Loop)
-      this.#edits.push({ at, until: at, write: (code) => charge(code, this.#context, this.#own, part.fuel) });
+    if (op !== Op.Loop) return;
+    this.#loops = true;
+    this.#insert(at, (code) => this.#fuel.take(code, part.fuel));
   }
 
   #blockType(): { readonly operands: number; readonly results: number } {
@@ -295,21 +345,26 @@ class BodyScan {
     return { operands: 0, results: byte === EMPTY_BLOCK ? 0 : 1 };
   }
 
-  #call({ parameters, results }: FunctionType): void {
-    this.#calls = true;
+  #call({ parameters, results }: FunctionType, at: number, imported?: ProgramContext["imports"][number]): void {
+    this.#insert(at, (code) => this.#fuel.writeBack(code));
+    // The host takes none.
+    if (imported === undefined) this.#insert(this.#reader.at, (code) => this.#fuel.readAgain(code));
+    if (imported?.ends !== true) this.#calls = true;
     // What does not fit into registers is on the stack a second time.
     this.#highest = Math.max(this.#highest, this.#height + parameters.length);
     this.#pop(parameters.length);
     this.#push(results.length);
   }
 
-  #hostCall({ takesBytes }: ProgramContext["imports"][number], at: number): void {
-    this.#top.part.fuel += HOST_CALL_FUEL;
-    if (!takesBytes) return;
-    const bytes = this.#own.index(ValueKind.I32, "bytes");
+  /** Where it is made, and not where its function is entered: most are on paths that are hardly ever taken. */
+  #hostCall({ takesBytes, ends }: ProgramContext["imports"][number], at: number): void {
+    if (ends) return;
+    const bytes = takesBytes ? this.#own.index(ValueKind.I32, "bytes") : null;
     this.#insert(at, (code) => {
+      this.#fuel.take(code, HOST_CALL_FUEL);
+      if (bytes === null) return;
       code.byte(Op.LocalTee).unsigned(bytes);
-      chargeBytes(code, this.#context, this.#own, bytes, 0);
+      this.#fuel.takeForBytes(code, bytes, 0);
     });
   }
 
@@ -322,7 +377,7 @@ class BodyScan {
     const bytes = this.#own.index(ValueKind.I32, "bytes");
     this.#insert(at, (code) => {
       code.byte(Op.LocalTee).unsigned(bytes);
-      chargeBytes(code, this.#context, this.#own, bytes, BULK_SHIFT);
+      this.#fuel.takeForBytes(code, bytes, BULK_SHIFT);
     });
     this.#pop(3);
   }
@@ -331,13 +386,13 @@ class BodyScan {
   #memoryGrow(at: number): void {
     const { maximumPages, fuel } = this.#context;
     if (maximumPages === null) throw new Error("there is no memory to grow");
-    this.#top.part.fuel += MEMORY_GROW_FUEL;
     const pages = this.#own.index(ValueKind.I32, "bytes");
     const until = this.#reader.at;
     this.#edits.push({
       at,
       until,
       write: (code) => {
+        this.#fuel.take(code, MEMORY_GROW_FUEL);
         code.byte(Op.LocalTee).unsigned(pages);
         code.byte(Op.I32Const).signed(maximumPages).byte(Op.MemorySize, 0, Op.I32Sub, Op.I32GtU);
         code.byte(Op.If, ValueKind.I32, Op.I32Const).signed(-1).byte(Op.Else);

@@ -44,9 +44,17 @@ export const Op = {
   F64Eq: 0x61,
   I32Add: 0x6a,
   I32Sub: 0x6b,
+  I32DivS: 0x6d,
+  I32RemU: 0x70,
   I64Sub: 0x7d,
+  I64DivS: 0x7f,
+  I64RemU: 0x82,
   I64ShrU: 0x88,
+  F32Sqrt: 0x91,
+  F32Div: 0x95,
   F32CopySign: 0x98,
+  F64Sqrt: 0x9f,
+  F64Div: 0xa3,
   F64CopySign: 0xa6,
   I64ExtendI32U: 0xad,
   I64TruncF64S: 0xb0,
@@ -68,6 +76,13 @@ const LAST_LOAD = 0x35;
 const LAST_STORE = 0x3e;
 const FIRST_NUMERIC = 0x45;
 const LAST_NUMERIC = 0xc4;
+
+/** What an instruction takes of a run's fuel: divisions and square roots last as long as many others. */
+export function fuelOf(op: number): number {
+  if (op >= Op.I64DivS && op <= Op.I64RemU) return 40;
+  if (op >= Op.I32DivS && op <= Op.I32RemU) return 15;
+  return op === Op.F32Sqrt || op === Op.F32Div || op === Op.F64Sqrt || op === Op.F64Div ? 15 : 1;
+}
 
 /** How many operands an instruction takes that neither branches nor calls; what it leaves is `results`. */
 export function operandsOf(op: number): number {

@@ -3,7 +3,8 @@
  * and trap at the edge and at the primary, whatever the engine.
  *
  * - **Fuel.** Each function takes fuel when it is entered, each loop when a round begins: as much as the instructions up to
- *   the next such place, so never less than what is executed. Calls of the host, and what copies or fills memory, take more.
+ *   the next such place, so never less than what is executed. Calls of the host, and what grows, copies or fills memory,
+ *   take more.
  * - **Stack.** Each function that calls others takes the bytes of its frame when it is entered and gives them back when it
  *   is left. What engines really take differs with compiler tier and caller, and is less.
  * - **Memory.** Growing beyond the maximum fails by the program's own comparison. If the host can't give what the maximum
@@ -157,17 +158,18 @@ function functionType(reader: BinaryReader): FunctionType {
   return type;
 }
 
-function importedFunction(reader: BinaryReader): { readonly type: number; readonly takesBytes: boolean } {
+function importedFunction(reader: BinaryReader): ProgramContext["imports"][number] & { readonly type: number } {
   const module = reader.text();
   const name = reader.text();
   const kind = reader.byte();
   const type = reader.unsigned();
   if (kind === ExternalKind.Function) {
     if (module === ASSEMBLYSCRIPT_ABORT.module && name === ASSEMBLYSCRIPT_ABORT.name)
-      return { type, takesBytes: false };
+      return { type, takesBytes: false, ends: true };
     if (module === HOST_NAMESPACE && Object.hasOwn(HOST_FUNCTIONS, name)) {
       const { parameters } = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
-      return { type, takesBytes: parameters.at(-2) === "pointer" && parameters.at(-1) === "i32" };
+      const takesBytes = parameters.at(-2) === "pointer" && parameters.at(-1) === "i32";
+      return { type, takesBytes, ends: name === "abort" };
     }
   }
   throw new Error(`the program imports ${module}.${name}, which the host does not have`);

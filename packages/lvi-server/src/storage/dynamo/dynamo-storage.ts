@@ -402,14 +402,19 @@ export class DynamoStorage implements Storage {
     return { Put: { TableName: this.#tables.items, Item: item } };
   }
 
-  async load(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, StoredItem>> {
+  async load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null> {
     const keys = [...new Set(units)].map((unit): Item => ({ unit: { S: unit } }));
     const items = new Map<UnitId, StoredItem>();
-    for (const item of await this.#dynamo.batchGet(this.#tables.items, keys)) {
+    let bytes = 0;
+    await this.#dynamo.batchRead(this.#tables.items, keys, (item) => {
       const unit = text(item, "unit") as UnitId;
-      items.set(unit, { commitId: text(item, "commit_id") as CommitId, value: intactValue(unit, item) });
-    }
-    return items;
+      const value = intactValue(unit, item);
+      bytes += value.length;
+      if (bytes > mostBytes) return "enough";
+      items.set(unit, { commitId: text(item, "commit_id") as CommitId, value });
+      return "more";
+    });
+    return bytes > mostBytes ? null : items;
   }
 
   /** Records expire by themselves. */
@@ -566,7 +571,8 @@ function decodeWrites(bytes: Uint8Array): readonly Write[] {
 }
 
 /** Throws for a value that its hash does not fit, or that nobody of us wrote. */
-function intactValue(unit: UnitId, item: Item): Uint8Array {
+/** Throws a StorageError unless it is what its hash says. */
+export function intactValue(unit: UnitId, item: Item): Uint8Array {
   let value: Uint8Array | null = null;
   try {
     value = nativeOf(item, "value");

@@ -83,17 +83,27 @@ export class Dynamo {
   /** The items that exist, in no order. The keys are all different. */
   async batchGet(table: string, keys: readonly Item[]): Promise<readonly Item[]> {
     const found: Item[] = [];
+    await this.batchRead(table, keys, (item) => {
+      found.push(item);
+      return "more";
+    });
+    return found;
+  }
+
+  /** The same, one item after the other; beyond `enough` no more is asked for. */
+  async batchRead(table: string, keys: readonly Item[], take: (item: Item) => "more" | "enough"): Promise<void> {
+    let isEnough = false;
     await atOnce(inGroups(keys, MAX_BATCH_GET), (group) =>
       this.#requests.batch(group, false, async (left, abortSignal) => {
+        if (isEnough) return [];
         const command = new BatchGetItemCommand({
           RequestItems: { [table]: { Keys: [...left], ConsistentRead: true } },
         });
         const { Responses, UnprocessedKeys } = await this.#client.send(command, { abortSignal });
-        for (const item of Responses?.[table] ?? []) found.push(item);
+        for (const item of Responses?.[table] ?? []) isEnough ||= take(item) === "enough";
         return UnprocessedKeys?.[table]?.Keys ?? [];
       }),
     );
-    return found;
   }
 
   async batchDelete(table: string, keys: readonly Item[]): Promise<void> {
@@ -120,6 +130,17 @@ export class Dynamo {
     return this.#pages((start, abortSignal) =>
       this.#client.send(new ScanCommand({ ...input, ...start }), { abortSignal }),
     );
+  }
+
+  /** All items of a table, whole, in no order. */
+  async *items(table: string): AsyncIterable<Item> {
+    let start: { ExclusiveStartKey?: Record<string, AttributeValue> } | null = {};
+    while (start !== null) {
+      const command: ScanCommand = new ScanCommand({ TableName: table, ConsistentRead: true, ...start });
+      const page = await this.#requests.read((abortSignal) => this.#client.send(command, { abortSignal }));
+      yield* page.Items ?? [];
+      start = page.LastEvaluatedKey === undefined ? null : { ExclusiveStartKey: page.LastEvaluatedKey };
+    }
   }
 
   async #pages(

@@ -1,0 +1,183 @@
+/**
+ * Writes `openapi.json`: the application's HTTP interface as an OpenAPI 3.1 document, for clients in other languages,
+ * gateways and documentation. It says what `docs/http.md` says, of these handlers.
+ */
+import {
+  type HandlerManifest,
+  INTEGER_RANGES,
+  type Manifest,
+  type Parameter,
+  type RecordType,
+  type ValueType,
+} from "@radical/protocol";
+import { differingRecords, usedRecords } from "./typescript-types.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+type Direction = "arguments" | "result";
+
+export function generateOpenApi(manifest: Manifest): string {
+  const differing = differingRecords(manifest);
+  const nameOf = (record: string, direction: Direction): string =>
+    direction === "arguments" && differing.has(record) ? `${record}.Input` : record;
+
+  const schemaOf = (type: ValueType, direction: Direction): Schema => {
+    switch (type.kind) {
+      case "bool":
+        return { type: "boolean" };
+      case "string":
+        return { type: "string" };
+      case "f32":
+      case "f64":
+        // What JSON has no number for, NaN and the infinities, is null.
+        return { type: direction === "result" ? ["number", "null"] : "number", format: FLOAT_FORMATS[type.kind] };
+      case "i64":
+      case "u64": {
+        const number = { type: "integer", format: FORMATS[type.kind] };
+        const digits = { type: "string", pattern: type.kind === "u64" ? "^\\d{1,20}$" : "^-?\\d{1,19}$" };
+        return direction === "result" ? number : { oneOf: [number, digits] };
+      }
+      case "array":
+        return { type: "array", items: schemaOf(type.element, direction) };
+      case "nullable":
+        return { anyOf: [schemaOf(type.inner, direction), { type: "null" }] };
+      case "record":
+        return { $ref: `#/components/schemas/${nameOf(type.name, direction)}` };
+      default: {
+        const [minimum, maximum] = INTEGER_RANGES[type.kind];
+        return { type: "integer", minimum: Number(minimum), maximum: Number(maximum) };
+      }
+    }
+  };
+
+  const objectOf = (fields: readonly Parameter[], direction: Direction): Schema => ({
+    type: "object",
+    properties: Object.fromEntries(fields.map(({ name, type }) => [name, schemaOf(type, direction)])),
+    required: fields.filter(({ optional }) => direction === "result" || !optional).map(({ name }) => name),
+    ...(direction === "arguments" ? { additionalProperties: false } : {}),
+  });
+
+  const used = usedRecords(manifest);
+  const schemas = Object.values(manifest.records).flatMap((record: RecordType): [name: string, schema: Schema][] => {
+    const isWhole = used.result.has(record.name) || (used.arguments.has(record.name) && !differing.has(record.name));
+    const isInput = used.arguments.has(record.name) && differing.has(record.name);
+    return [
+      ...(isWhole ? [[record.name, objectOf(record.fields, "result")] as [string, Schema]] : []),
+      ...(isInput
+        ? [[nameOf(record.name, "arguments"), objectOf(record.fields, "arguments")] as [string, Schema]]
+        : []),
+    ];
+  });
+
+  const queryParameter = ({ name, type, optional }: Parameter): Schema => {
+    const common = { name, in: "query", required: !optional && type.kind !== "nullable" };
+    const plain = type.kind === "nullable" ? type.inner : type;
+    const isText = plain.kind !== "record" && (plain.kind !== "array" || isScalar(plain.element));
+    const schema = schemaOf(plain, "arguments");
+    // A list is given by repeating its name.
+    return isText ? { ...common, schema } : { ...common, content: { "application/json": { schema } } };
+  };
+
+  const operationOf = (name: string, handler: HandlerManifest, method: "get" | "post"): Schema => ({
+    operationId: method === "post" ? name : `${name}.get`,
+    summary: `${name}${handler.readOnly ? ", which only reads" : ""}`,
+    description: `${handler.file}:${handler.line}`,
+    parameters: [
+      { $ref: "#/components/parameters/IdempotencyKey" },
+      ...(method === "get" ? handler.parameters.map(queryParameter) : []),
+    ],
+    ...(method === "get"
+      ? {}
+      : {
+          requestBody: {
+            required: handler.parameters.some(({ optional }) => !optional),
+            content: { "application/json": { schema: objectOf(handler.parameters, "arguments") } },
+          },
+        }),
+    responses: {
+      "200": {
+        description: "The handler's result.",
+        headers: { "x-radical-execution": { $ref: "#/components/headers/Execution" } },
+        content: {
+          "application/json": {
+            schema: {
+              type: "object",
+              properties: { result: handler.result === null ? { type: "null" } : schemaOf(handler.result, "result") },
+              required: ["result"],
+            },
+          },
+        },
+      },
+      "503": { $ref: "#/components/responses/Later" },
+      default: { $ref: "#/components/responses/Error" },
+    },
+  });
+
+  const document = {
+    openapi: "3.1.1",
+    info: { title: manifest.application, version: manifest.module.slice(0, 12) },
+    servers: [{ url: "/" }],
+    paths: Object.fromEntries(
+      Object.entries(manifest.handlers).map(([name, handler]) => [
+        `/api/${name}`,
+        {
+          ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
+          post: operationOf(name, handler, "post"),
+        },
+      ]),
+    ),
+    components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries(schemas) } },
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+const FORMATS = { i64: "int64", u64: "uint64" } as const;
+const FLOAT_FORMATS = { f32: "float", f64: "double" } as const;
+
+function isScalar({ kind }: ValueType): boolean {
+  return kind !== "array" && kind !== "record" && kind !== "nullable";
+}
+
+const ERROR_SCHEMA = {
+  "Radical.Error": {
+    type: "object",
+    properties: {
+      error: {
+        type: "object",
+        properties: {
+          code: { type: "string", description: "For programs; permanent." },
+          message: { type: "string", description: "For people." },
+          hint: { type: "string", description: "What to do about it." },
+        },
+        required: ["code", "message", "hint"],
+      },
+    },
+    required: ["error"],
+  },
+};
+
+const ERROR_CONTENT = { "application/json": { schema: { $ref: "#/components/schemas/Radical.Error" } } };
+
+const COMPONENTS = {
+  parameters: {
+    IdempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      description: "Names the execution: a repeat with the same key has no second effect and gets the same answer.",
+      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+    },
+  },
+  headers: {
+    Execution: {
+      description: "The execution id. Sent as Idempotency-Key it repeats this request.",
+      schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+    },
+  },
+  responses: {
+    Error: { description: "The request was refused, or its handler failed.", content: ERROR_CONTENT },
+    Later: {
+      description: "Repeat the request with the same Idempotency-Key.",
+      headers: { "retry-after": { description: "In seconds.", schema: { type: "integer" } } },
+      content: ERROR_CONTENT,
+    },
+  },
+};

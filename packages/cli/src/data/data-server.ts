@@ -1,0 +1,152 @@
+/**
+ * The LVI server that `radical data` goes through. It owns all writes to its storage, and what it holds in memory is what
+ * locations are compared with: nobody else may write there. So a command asks the server that runs, and where none does it
+ * starts one itself, for as long as it takes: that one takes the lease with the next epoch, adopts what the last one had
+ * promised, and gives the lease up again.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  createLog,
+  KeyRing,
+  openStorage,
+  parseKeys,
+  type RunningServer,
+  startServer,
+  type Storage,
+  type StorageAddress,
+  StorageError,
+} from "@radical/lvi-server";
+import { CommandError, messageOf } from "../command-error.ts";
+import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
+import { readRunning } from "../dev/running-dev.ts";
+
+export interface DataServer {
+  readonly url: string;
+  readonly key: DeploymentKey;
+}
+
+/** What is worked on. */
+export interface DataPlace {
+  /** Of `radical dev`. */
+  readonly stateFolder: string;
+  readonly storage: StorageAddress;
+  /** The server that was named, if one was. */
+  readonly server: DataServer | null;
+  /** Whether the storage is that of `radical dev`. */
+  readonly isDev: boolean;
+}
+
+/** Longest wait for what the server has promised: a lost followup is replaced after 5 s. */
+const SETTLE_MS = 8_000;
+const SETTLE_POLL_MS = 20;
+const RETENTION_MS = 24 * 3_600_000;
+
+/**
+ * Runs `work` with the server of the storage. Throws a CommandError `storage_in_use` if there is one and nobody knows
+ * where, unless `orElse` does without.
+ */
+export async function withServer<T>(
+  place: DataPlace,
+  work: (server: DataServer) => Promise<T>,
+  orElse?: () => Promise<T>,
+): Promise<T> {
+  const running = await runningServer(place);
+  if (running !== null) return work(running);
+  const storage = await opened(place.storage);
+  if (await isServed(storage, place.storage)) {
+    await storage.close();
+    if (orElse !== undefined) return orElse();
+    throw new CommandError(
+      "storage_in_use",
+      "an LVI server has this storage, and all that is written must go through it",
+      place.isDev
+        ? "stop the program that runs it; radical data finds the server of radical dev by itself"
+        : "name it with --server <url>, and give RADICAL_KEYS its key; or stop it",
+    );
+  }
+  const { server, key } = await startOwn(storage);
+  try {
+    return await work({ url: server.url, key });
+  } finally {
+    await server.close();
+  }
+}
+
+/** Whether there can be anything to read. */
+export function hasData({ storage }: DataPlace): boolean {
+  return storage.kind !== "sqlite" || existsSync(storage.file);
+}
+
+/**
+ * Waits until all that the server has promised so far is applied: what was answered before is then in storage. False: it
+ * took too long.
+ */
+export async function settled({ url }: DataServer): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < SETTLE_MS; waitedMs += SETTLE_POLL_MS) {
+    const health = (await (await fetch(`${url}/healthz`)).json()) as { readonly pending?: number };
+    if (health.pending === 0) return true;
+    await sleep(SETTLE_POLL_MS);
+  }
+  return false;
+}
+
+/** Null: none is named, and no `radical dev` runs here. */
+async function runningServer({ stateFolder, server, isDev }: DataPlace): Promise<DataServer | null> {
+  if (server !== null) return server;
+  const running = isDev ? await readRunning(stateFolder) : null;
+  if (running === null) return null;
+  const answers = await fetch(`${running.lviServer}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  // Left behind by one that was killed.
+  return answers ? { url: running.lviServer, key: await loadDeploymentKey(stateFolder) } : null;
+}
+
+async function opened(address: StorageAddress): Promise<Storage> {
+  try {
+    return await openStorage(address, { retentionMs: RETENTION_MS });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new CommandError("storage_failed", error.message, "see --storage, or what radical dev says of it", {
+      cause: error,
+    });
+  }
+}
+
+/** Whether a server that lives has the lease. */
+async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boolean> {
+  const seen = await storage.readLease();
+  if (seen.termMs === 0) return false;
+  // The holder would have the lock of the file.
+  if (kind === "sqlite") return true;
+  // It renews several times a term. One that does not is waited out by the server that is then started.
+  await sleep(seen.termMs / 2);
+  const now = await storage.readLease();
+  return now.termMs > 0 && (now.epoch !== seen.epoch || now.beat !== seen.beat);
+}
+
+async function startOwn(storage: Storage): Promise<{ readonly server: RunningServer; readonly key: DeploymentKey }> {
+  const key: DeploymentKey = { id: "data", secret: randomBytes(32).toString("hex") };
+  try {
+    const server = await startServer({
+      storage,
+      keys: new KeyRing(parseKeys(`${key.id}:${key.secret}`)),
+      workers: 1,
+      log: createLog("silent", () => undefined),
+      // Nobody is there who would send the followups of what it adopts.
+      core: { followupTimeoutMs: 1 },
+      onHalt: (reason) => {
+        process.stderr.write(`the LVI server has ended: ${reason}\n`);
+        process.exit(1);
+      },
+    });
+    return { server, key };
+  } catch (error) {
+    throw new CommandError("server_failed", `the LVI server did not start: ${messageOf(error)}`, "see above", {
+      cause: error,
+    });
+  }
+}

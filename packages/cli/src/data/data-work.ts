@@ -1,0 +1,313 @@
+/** What the subcommands of `radical data` do. */
+import { existsSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
+import { splitUnit } from "@radical/protocol";
+import { framesOf } from "../build/build-app.ts";
+import { type Compiler, startCompiler } from "../build/compile.ts";
+import { discoverSources } from "../build/discover-sources.ts";
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import { type CommonOptions, print } from "../commands/command.ts";
+import { loadProject, type Project } from "../config/load-config.ts";
+import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
+import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
+import {
+  checkPlace,
+  type DataItem,
+  ItemProblem,
+  itemOf,
+  itemOfJson,
+  itemToJson,
+  type Json,
+  parseJson,
+  type TableTypes,
+} from "./item-json.ts";
+import { type ItemWrite, writeItems } from "./write-items.ts";
+
+export interface DataOptions extends CommonOptions {
+  readonly storage?: string;
+  readonly server?: string;
+  readonly untyped?: true;
+}
+
+/** Most problems that are shown. */
+const MAX_PROBLEMS = 20;
+
+// ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function get(table: string, key: string, options: DataOptions): Promise<void> {
+  checked(() => checkPlace(table, key, null));
+  const item = await reading(options, (reader) => reader.item(table, key));
+  if (item === null || item === undefined)
+    throw new CommandError(
+      "no_such_item",
+      `there is no ${table}/${key}`,
+      `radical data list ${table} shows what there is`,
+    );
+  const line = itemToJson({ table, key, value: item.value });
+  print(options.json === true ? line : valueOf(line));
+}
+
+export async function list(table: string | null, options: DataOptions): Promise<void> {
+  const json = options.json === true;
+  const counts = new Map<string, number>();
+  await reading(options, async (reader) => {
+    for await (const { unit, value } of reader.items(table)) {
+      const place = splitUnit(unit);
+      counts.set(place.table, (counts.get(place.table) ?? 0) + 1);
+      if (table === null) continue;
+      const line = itemToJson({ ...place, value });
+      print(json ? line : `${place.key}  ${valueOf(line)}`);
+    }
+  });
+  if (table !== null) return;
+  const width = Math.max(0, ...[...counts.keys()].map(({ length }) => length));
+  for (const [name, items] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    print(json ? JSON.stringify({ table: name, items }) : `${name.padEnd(width)}  ${counted(items, "item")}`);
+}
+
+export async function exportItems(tables: readonly string[], options: DataOptions): Promise<void> {
+  await reading(options, async (reader) => {
+    const only = tables.length === 1 ? tables[0]! : null;
+    for await (const { unit, value } of reader.items(only)) {
+      const place = splitUnit(unit);
+      if (tables.length === 0 || tables.includes(place.table)) print(itemToJson({ ...place, value }));
+    }
+  });
+}
+
+/** The value of a line: the rest of it, as it is written. */
+function valueOf(line: string): string {
+  const parsed = JSON.parse(line) as { readonly table: string; readonly key: string; readonly value?: unknown };
+  const head = `{"table":${JSON.stringify(parsed.table)},"key":${JSON.stringify(parsed.key)},"value":`;
+  return line.startsWith(head) ? line.slice(head.length, -1) : line;
+}
+
+/** Undefined: there is no data. */
+async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Promise<T>): Promise<T | undefined> {
+  const place = placeOf(await loadProject(options.project), options);
+  if (!hasData(place)) return undefined;
+  const note = (words: string): void => void process.stderr.write(`${words}\n`);
+  const read = async (): Promise<T> => {
+    const reader = await openItems(place.storage);
+    try {
+      return await work(reader);
+    } finally {
+      await reader.close();
+    }
+  };
+  return withServer(
+    place,
+    async (server) => {
+      if (!(await settled(server)))
+        note("executions that were answered are not applied yet: what they have written is missing");
+      return read();
+    },
+    () => {
+      note(
+        "an LVI server has this storage: what it has answered in the last seconds may be missing (--server names it)",
+      );
+      return read();
+    },
+  );
+}
+
+// ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function put(table: string, key: string, json: string, options: DataOptions): Promise<void> {
+  const text = json === "-" ? await textOf(process.stdin) : json;
+  await writing(options, (types) => {
+    const value = readJson(text, "the value");
+    return [checked(() => itemOf(table, key, value, types))];
+  });
+}
+
+export async function remove(table: string, key: string, options: DataOptions): Promise<void> {
+  await writing({ ...options, untyped: true }, () => {
+    checked(() => checkPlace(table, key, null));
+    return [{ table, key, value: null }];
+  });
+}
+
+export async function importItems(file: string, options: DataOptions): Promise<void> {
+  const text = file === "-" ? await textOf(process.stdin) : await readText(file);
+  await writing(options, (types) => itemsOfLines(text, types, file));
+}
+
+/** What `radical data seed` looks for. */
+const SEED_FILES = ["seed.ndjson", "seed.json"] as const;
+
+export async function seed(named: string | null, options: DataOptions): Promise<void> {
+  const { root } = await loadProject(options.project);
+  const file = named ?? SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path));
+  if (file === undefined) {
+    throw new CommandError(
+      "no_seed",
+      `there is no ${SEED_FILES.join(" and no ")} in ${root}`,
+      'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
+      { exitCode: EXIT_USAGE },
+    );
+  }
+  const text = await readText(file);
+  await writing(options, (types) =>
+    file.endsWith(".json") ? itemsOfTree(text, types, file) : itemsOfLines(text, types, file),
+  );
+}
+
+/** Nothing is written unless all of it is right. */
+async function writing(
+  options: DataOptions,
+  itemsOf: (types: TableTypes) => readonly (DataItem | ItemWrite)[],
+): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json === true });
+  const project = await loadProject(options.project);
+  const place = placeOf(project, options);
+  const compiler = await startCompiler({ colours: terminal.colours });
+  try {
+    const types = options.untyped === true ? null : await terminal.during("Reading types", typesOf(project, compiler));
+    const items = itemsOf(types);
+    const program = await compiler.dataProgram();
+    if (place.isDev) await mkdir(place.stateFolder, { recursive: true });
+    const write = (server: DataServer): Promise<void> => writeItems(server, program, items);
+    await terminal.during("Writing", withServer(place, write));
+    tell(items, terminal, options);
+  } finally {
+    await compiler.close();
+  }
+}
+
+function tell(items: readonly ItemWrite[], terminal: Terminal, options: DataOptions): void {
+  const tables = [...new Set(items.map(({ table }) => table))].toSorted();
+  if (options.json === true) print(JSON.stringify({ written: items.length, tables }));
+  else terminal.note(`${terminal.style("green", "✓")} ${counted(items.length, "item")} written: ${tables.join(", ")}`);
+}
+
+/** What the handlers' tables hold. Throws a CommandError if they have errors. */
+async function typesOf({ root, config }: Project, compiler: Compiler): Promise<NonNullable<TableTypes>> {
+  const { handlerFiles, sources } = await discoverSources(root, config.handlers);
+  const report = await compiler.compile({ sources, handlerFiles, optimize: false });
+  if (report.ok)
+    return { tables: Object.fromEntries(report.tables.map(({ name, type }) => [name, type])), records: report.records };
+  throw new CommandError(
+    "build_failed",
+    `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have errors, so the types of the tables are not known`,
+    "correct them, or write values as they are with --untyped",
+  );
+}
+
+function itemsOfLines(text: string, types: TableTypes, file: string): readonly DataItem[] {
+  const found = text.split("\n").map((line, index) => ({ line, place: `${file}:${index + 1}` }));
+  return collected(
+    found.filter(({ line }) => line.trim() !== ""),
+    ({ line, place }) => itemOfJson(readJson(line, place), types),
+    ({ place }) => place,
+  );
+}
+
+/** `{table: {key: value}}`. */
+function itemsOfTree(text: string, types: TableTypes, file: string): readonly DataItem[] {
+  const entries = (json: Json, what: string): [string, Json][] => {
+    if (typeof json === "object" && json !== null && !Array.isArray(json))
+      return Object.entries(json) as [string, Json][];
+    throw new CommandError("invalid_items", `${what} is no JSON object`, 'write {"users": {"ann": {"name": "Ann"}}}');
+  };
+  const found = entries(readJson(text, file), file).flatMap(([table, items]) =>
+    entries(items, `${file}: ${table}`).map(([key, value]) => ({ table, key, value })),
+  );
+  return collected(
+    found,
+    ({ table, key, value }) => itemOf(table, key, value, types),
+    ({ table, key }) => `${file}: ${table}/${key}`,
+  );
+}
+
+/** Throws a CommandError that names all that is wrong, or the first of it. */
+function collected<T>(
+  all: readonly T[],
+  read: (one: T) => DataItem,
+  placeOfOne: (one: T) => string,
+): readonly DataItem[] {
+  const problems: string[] = [];
+  const items = all.flatMap((one) => {
+    try {
+      return [read(one)];
+    } catch (error) {
+      if (!(error instanceof ItemProblem) && !(error instanceof CommandError)) throw error;
+      problems.push(error instanceof CommandError ? error.message : `${placeOfOne(one)} ${error.message}`);
+      return [];
+    }
+  });
+  if (problems.length === 0) return items;
+  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : [];
+  throw new CommandError(
+    "invalid_items",
+    [...problems.slice(0, MAX_PROBLEMS), ...more].join("\n"),
+    "nothing was written",
+  );
+}
+
+/** Of one item. */
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ItemProblem)) throw error;
+    throw new CommandError("invalid_items", `it ${error.message}`, "nothing was written", { exitCode: EXIT_USAGE });
+  }
+}
+
+function readJson(text: string, what: string): Json {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new CommandError("invalid_json", `${what} is no JSON: ${error.message}`, "nothing was written", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new CommandError("no_such_file", `${file} can't be read: ${String(error)}`, "name a file that is there", {
+      exitCode: EXIT_USAGE,
+      cause: error,
+    });
+  }
+}
+
+// ── Where ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
+  const stateFolder = join(root, ".radical");
+  const address =
+    storage === undefined
+      ? ({ kind: "sqlite", file: join(stateFolder, "data.sqlite") } as const)
+      : parseStorageAddress(storage);
+  if (typeof address === "string") throw wrongOption(`--storage "${storage}" ${address}`);
+  return {
+    stateFolder,
+    storage: address,
+    server: server === undefined ? null : namedServer(server),
+    isDev: storage === undefined,
+  };
+}
+
+function namedServer(url: string): DataServer {
+  if (!URL.canParse(url)) throw wrongOption(`--server "${url}" is no URL`);
+  try {
+    const [[id, secret] = []] = parseKeys(process.env["RADICAL_KEYS"] ?? "");
+    return { url: url.replace(/\/+$/, ""), key: { id: id!, secret: Buffer.from(secret!).toString("hex") } };
+  } catch (error) {
+    if (error instanceof KeysError) throw wrongOption(`RADICAL_KEYS: ${error.message}`);
+    throw error;
+  }
+}
+
+function wrongOption(message: string): CommandError {
+  return new CommandError("usage", message, "see radical data --help", { exitCode: EXIT_USAGE });
+}

@@ -1,0 +1,117 @@
+import { CborWriter } from "@radical/protocol";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type DataItem, ItemProblem, itemOfJson, itemToJson, parseJson, type TableTypes } from "./item-json.ts";
+
+const TYPES: TableTypes = {
+  tables: { users: { kind: "record", name: "User" } },
+  records: {
+    User: {
+      name: "User",
+      fields: [
+        { name: "name", type: { kind: "string" }, optional: false },
+        { name: "score", type: { kind: "f64" }, optional: true },
+        { name: "id", type: { kind: "u64" }, optional: true },
+      ],
+    },
+  },
+};
+
+const value = (write: (writer: CborWriter) => CborWriter): Uint8Array => write(new CborWriter()).finish();
+const read = (line: string, types: TableTypes = null): DataItem => itemOfJson(parseJson(line), types);
+
+test("a line has all of a value: floats are told from integers, integers have all their digits", () => {
+  const item = {
+    table: "t",
+    key: "k",
+    value: value((writer) =>
+      writer
+        .array(4)
+        .float(2)
+        .integer(2)
+        .integer(2n ** 64n - 1n)
+        .float(-0),
+    ),
+  };
+  expect(itemToJson(item)).toBe('{"table":"t","key":"k","value":[2.0,2,18446744073709551615,-0.0]}');
+  expect(read(itemToJson(item))).toEqual(item);
+});
+
+test.each([
+  ["NaN", value((writer) => writer.float(Number.NaN))],
+  ["an infinity within", value((writer) => writer.array(1).float(Infinity))],
+  ["a field that JSON.parse puts first", value((writer) => writer.map(2).text("b").null().text("1").null())],
+])("%s stands as bytes", (_name, bytes) => {
+  const item = { table: "t", key: "k", value: bytes };
+  expect(itemToJson(item)).toContain('"cbor":"');
+  expect(read(itemToJson(item))).toEqual(item);
+});
+
+test("any value comes back byte for byte", () => {
+  const write = (writer: CborWriter, json: unknown): CborWriter => {
+    if (json === null) return writer.null();
+    if (typeof json === "boolean") return writer.boolean(json);
+    if (typeof json === "bigint") return writer.integer(json);
+    if (typeof json === "number") return writer.float(json);
+    if (typeof json === "string") return writer.text(json);
+    if (Array.isArray(json))
+      return json.reduce<CborWriter>((before, element) => write(before, element), writer.array(json.length));
+    const fields = Object.entries(json as object);
+    return fields.reduce<CborWriter>(
+      (before, [name, field]) => write(before.text(name), field),
+      writer.map(fields.length),
+    );
+  };
+  const text = fc.string({ unit: "binary" }).filter((generated) => generated.isWellFormed());
+  const { any } = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { depthSize: "small" },
+      fc.constant(null),
+      fc.boolean(),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
+      fc.double(),
+      text,
+      fc.array(tie("any"), { maxLength: 4 }),
+      fc.dictionary(text, tie("any"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(any, (json) => {
+      const item = { table: "t", key: "k", value: write(new CborWriter(), json).finish() };
+      expect(read(itemToJson(item))).toEqual(item);
+    }),
+  );
+});
+
+test("with types a value gets those of its table", () => {
+  const item = read('{"table":"users","key":"ann","value":{"name":"Ann","score":2,"id":18446744073709551615}}', TYPES);
+  expect(item.value).toEqual(
+    value((writer) =>
+      writer
+        .map(3)
+        .text("name")
+        .text("Ann")
+        .text("score")
+        .float(2)
+        .text("id")
+        .integer(2n ** 64n - 1n),
+    ),
+  );
+});
+
+test.each([
+  ["[]", /no JSON object/],
+  ['{"table":"users"}', /no "key"/],
+  ['{"table":"users","key":"a"}', /needs a "value"/],
+  ['{"table":"users","key":"a","value":{},"cbor":""}', /needs a "value"/],
+  ['{"table":"users","key":"a","cbor":"/w=="}', /no value in its "cbor"/],
+  ['{"table":"users","key":"a","valu":1}', /field "valu"/],
+  ['{"table":"posts","key":"a","value":{}}', /table "posts", which no handler declares; there are: users/],
+  ['{"table":"users","key":"","value":{"name":"x"}}', /key that none can be/],
+  ['{"table":"users","key":"a","value":{"name":1}}', /"value\.name" must be of type string/],
+  ['{"table":"users","key":"a","value":{"name":"x","age":1}}', /unknown field "value\.age"/],
+  ['{"table":"users","key":"a","value":{"name":"x","id":-1}}', /out of range for u64/],
+])("%s is refused", (line, message) => {
+  expect(() => read(line, TYPES)).toThrow(ItemProblem);
+  expect(() => read(line, TYPES)).toThrow(message);
+});

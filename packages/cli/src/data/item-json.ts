@@ -1,0 +1,223 @@
+/**
+ * Items as JSON, one a line: `{"table": "users", "key": "ann", "value": {…}}`.
+ *
+ * Nothing is lost on the way out: floats have a point or an exponent (`2.0`), which integers have not; integers have all
+ * their digits. A value with what JSON lacks (NaN, the infinities) is given as its bytes in base 64, `"cbor"` instead of
+ * `"value"`. On the way in a value gets the type of its table, or without types the one that it is written as.
+ */
+import {
+  CborReader,
+  CborWriter,
+  encodeArguments,
+  isKey,
+  isTableName,
+  MAX_DEPTH,
+  MAX_KEY_BYTES,
+  MAX_VALUE_BYTES,
+  MalformedError,
+  type RecordTypes,
+  type ValueType,
+} from "@radical/protocol";
+
+/** What the application's tables hold; null: values are taken as they are written. */
+export type TableTypes = {
+  readonly tables: Readonly<Record<string, ValueType>>;
+  readonly records: RecordTypes;
+} | null;
+
+export interface DataItem {
+  readonly table: string;
+  readonly key: string;
+  /** Encoded. */
+  readonly value: Uint8Array;
+}
+
+/** What is wrong with an item. */
+export class ItemProblem extends Error {
+  override readonly name = "ItemProblem";
+}
+
+/** The item as a line of JSON. Throws a MalformedError for a value that is none. */
+export function itemToJson({ table, key, value }: DataItem): string {
+  const json = valueToExactJson(value);
+  const head = `{"table":${JSON.stringify(table)},"key":${JSON.stringify(key)}`;
+  return json === null ? `${head},"cbor":"${Buffer.from(value).toString("base64")}"}` : `${head},"value":${json}}`;
+}
+
+/** Throws an ItemProblem. */
+export function itemOfJson(json: Json, types: TableTypes): DataItem {
+  if (!isObject(json)) throw new ItemProblem("is no JSON object");
+  const { table, key, value, cbor, ...more } = json;
+  const [unknown] = Object.keys(more);
+  if (unknown !== undefined) throw new ItemProblem(`has a field "${unknown}"; the fields are table, key and value`);
+  if (typeof table !== "string" || typeof key !== "string") throw new ItemProblem('has no "table" or no "key"');
+  if ((value === undefined) === (cbor === undefined)) throw new ItemProblem('needs a "value", or its bytes as "cbor"');
+  return itemOf(table, key, value === undefined ? bytesOf(cbor!) : value, types);
+}
+
+/** An item of a table. Throws an ItemProblem. */
+export function itemOf(table: string, key: string, value: Uint8Array | Json, types: TableTypes): DataItem {
+  checkPlace(table, key, types);
+  const bytes = value instanceof Uint8Array ? value : encode(table, value, types);
+  if (bytes.length > MAX_VALUE_BYTES)
+    throw new ItemProblem(`has a value of ${bytes.length} bytes; at most ${MAX_VALUE_BYTES}`);
+  return { table, key, value: bytes };
+}
+
+/** Throws an ItemProblem unless the table and the key may be. */
+export function checkPlace(table: string, key: string, types: TableTypes): void {
+  if (!isTableName(table)) throw new ItemProblem(`has the table name "${table}", which none can have`);
+  if (!isKey(key)) throw new ItemProblem(`has a key that none can be: it is text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes`);
+  if (types !== null && !Object.hasOwn(types.tables, table)) {
+    const names = Object.keys(types.tables).toSorted().join(", ");
+    throw new ItemProblem(`has the table "${table}", which no handler declares; there are: ${names}`);
+  }
+}
+
+function encode(table: string, json: Json, types: TableTypes): Uint8Array {
+  if (types === null) {
+    const writer = new CborWriter();
+    writeUntyped(writer, json, 0);
+    return writer.finish();
+  }
+  const type = types.tables[table]!;
+  const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value: plain(json) });
+  if (encoded.kind === "problem") throw new ItemProblem(`has a wrong value: ${encoded.problem.message}`);
+  // A map with the one name, of which the value is the rest.
+  const reader = new CborReader(encoded.bytes);
+  reader.map();
+  reader.text();
+  return encoded.bytes.slice(encoded.bytes.length - reader.remaining);
+}
+
+function bytesOf(cbor: Json): Uint8Array {
+  const bytes = typeof cbor === "string" ? new Uint8Array(Buffer.from(cbor, "base64")) : new Uint8Array();
+  try {
+    const reader = new CborReader(bytes);
+    reader.skip();
+    reader.end();
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    throw new ItemProblem(`has no value in its "cbor": ${error.message}`);
+  }
+  return bytes;
+}
+
+// ── JSON with its numbers as they are written ────────────────────────────────────────────────────────────────────────
+
+export type Json = null | boolean | string | JsonNumber | readonly Json[] | { readonly [name: string]: Json };
+
+class JsonNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  get isFloat(): boolean {
+    return /[.eE]/.test(this.source);
+  }
+}
+
+/** Throws a SyntaxError. */
+export function parseJson(text: string): Json {
+  const reviver = (_name: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    typeof value === "number" ? new JsonNumber(context?.source ?? String(value)) : value;
+  return JSON.parse(text, reviver) as Json;
+}
+
+/** As `JSON.parse` has it, but for integers that it would round: these are text. */
+function plain(json: Json): unknown {
+  if (json instanceof JsonNumber) {
+    const number = Number(json.source);
+    return json.isFloat || Number.isSafeInteger(number) ? number : json.source;
+  }
+  if (Array.isArray(json)) return json.map((element: Json) => plain(element));
+  if (isObject(json)) return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, plain(value)]));
+  return json;
+}
+
+function writeUntyped(writer: CborWriter, json: Json, depth: number): void {
+  if (depth > MAX_DEPTH) throw new ItemProblem(`has a value nested deeper than ${MAX_DEPTH}`);
+  if (json === null) writer.null();
+  else if (typeof json === "boolean") writer.boolean(json);
+  else if (typeof json === "string") {
+    if (!json.isWellFormed()) throw new ItemProblem("has text with a lone surrogate");
+    writer.text(json);
+  } else if (json instanceof JsonNumber) {
+    if (json.isFloat) writer.float(Number(json.source));
+    else writeInteger(writer, json.source);
+  } else if (Array.isArray(json)) {
+    writer.array(json.length);
+    for (const element of json as readonly Json[]) writeUntyped(writer, element, depth + 1);
+  } else {
+    const fields = Object.entries(json as Readonly<Record<string, Json>>);
+    writer.map(fields.length);
+    for (const [name, value] of fields) {
+      writer.text(name);
+      writeUntyped(writer, value, depth + 1);
+    }
+  }
+}
+
+function writeInteger(writer: CborWriter, source: string): void {
+  try {
+    writer.integer(BigInt(source));
+  } catch {
+    throw new ItemProblem(`has the integer ${source}, which is over 64 bits`);
+  }
+}
+
+function isObject(json: Json): json is { readonly [name: string]: Json } {
+  return typeof json === "object" && json !== null && !Array.isArray(json) && !(json instanceof JsonNumber);
+}
+
+/** Null: JSON can't say it. */
+function valueToExactJson(bytes: Uint8Array): string | null {
+  return readExact(new CborReader(bytes), 0);
+}
+
+function readExact(reader: CborReader, depth: number): string | null {
+  if (depth > MAX_DEPTH) return null;
+  switch (reader.peek()) {
+    case "null":
+      reader.nullIfNext();
+      return "null";
+    case "boolean":
+      return String(reader.boolean());
+    case "integer":
+      return String(reader.integer());
+    case "float":
+      return floatJson(reader.float());
+    case "text":
+      return JSON.stringify(reader.text());
+    case "bytes":
+      return null;
+    case "array": {
+      const elements: string[] = [];
+      for (let left = reader.array(); left > 0; left--) {
+        const element = readExact(reader, depth + 1);
+        if (element === null) return null;
+        elements.push(element);
+      }
+      return `[${elements.join(",")}]`;
+    }
+    case "map": {
+      const pairs: string[] = [];
+      for (let left = reader.map(); left > 0; left--) {
+        const name = reader.text();
+        const value = readExact(reader, depth + 1);
+        // A name that would be put first, or taken for something else.
+        if (value === null || name === "__proto__" || /^\d+$/.test(name)) return null;
+        pairs.push(`${JSON.stringify(name)}:${value}`);
+      }
+      return `{${pairs.join(",")}}`;
+    }
+  }
+}
+
+function floatJson(value: number): string | null {
+  if (!Number.isFinite(value)) return null;
+  const text = Object.is(value, -0) ? "-0" : String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,30 @@
+/** Requests to the LVI server, signed with the deployment's key. */
+import { createHmac } from "node:crypto";
+import { KEY_HEADER, SIGNATURE_HEADER, TIME_HEADER, signedBytes } from "@radical/protocol";
+import type { DeploymentKey } from "./deployment-key.ts";
+
+/** `server`: its origin. */
+export function signedRequest(
+  server: string,
+  key: DeploymentKey,
+  method: "POST" | "PUT",
+  path: string,
+  body: Uint8Array,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const timeMs = Date.now();
+  const signature = createHmac("sha256", Buffer.from(key.secret, "hex"))
+    .update(signedBytes(method, path, timeMs, body))
+    .digest("hex");
+  return fetch(server + path, {
+    method,
+    body: new Uint8Array(body),
+    headers: {
+      "content-type": "application/cbor",
+      [KEY_HEADER]: key.id,
+      [TIME_HEADER]: String(timeMs),
+      [SIGNATURE_HEADER]: signature,
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+}

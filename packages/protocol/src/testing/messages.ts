@@ -1,0 +1,72 @@
+/** For tests: one message of each shape. Their bytes are golden. */
+import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
+import type { Followup } from "../messages/followup.ts";
+import type { LviReply } from "../messages/lvi-reply.ts";
+import type { LviRequest } from "../messages/lvi-request.ts";
+import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
+import type { Outcome } from "../outcome.ts";
+import { entryOf } from "../version.ts";
+
+const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
+const value = Uint8Array.of(0x63, 0x61, 0x62, 0x63);
+const times = { receivedAtMs: 1_700_000_000_000, sentAtMs: 1_700_000_000_000.5 };
+
+export const request: LviRequest = {
+  executionId,
+  module: "ab".repeat(32) as ModuleHash,
+  handler: "follow",
+  args: Uint8Array.of(0xa0),
+  environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(9), caller: "user ann" },
+  location: "JP",
+  units: [
+    { unit: unitId("users", "ann"), mode: "read-write", version: entryOf(commitId(1, 2), value).version },
+    { unit: unitId("users", "bob"), mode: "read", version: entryOf(commitId(1, 1), null).version },
+    { unit: unitId("users", "eve"), mode: "read", version: null },
+    { unit: unitId("follows", "ann/bob"), mode: "write" },
+  ],
+  retained: true,
+  deadlineMs: 10_000,
+  attempt: 2,
+  seen: commitId(3, 76),
+};
+
+export const outcomes: readonly Outcome[] = [
+  { kind: "result", value },
+  { kind: "abort", status: 409, code: "taken", message: "the name is taken" },
+  { kind: "trap", code: "assertion_failed", message: "assertion failed at handlers/a.ts:3:1" },
+];
+
+export const replies: readonly LviReply[] = [
+  { kind: "valid", commitId: commitId(3, 77), times, asOf: commitId(3, 78) },
+  { kind: "valid", commitId: null, times, asOf: null },
+  {
+    kind: "executed",
+    cause: "stale",
+    outcome: outcomes[0]!,
+    repairs: [
+      { unit: unitId("users", "ann"), entry: entryOf(commitId(1, 5), value) },
+      { unit: unitId("users", "bob"), entry: entryOf(commitId(1, 5), null) },
+    ],
+    times,
+    asOf: commitId(3, 77),
+  },
+  { kind: "refused", code: "busy", message: "too many requests wait", retryAfterMs: 50, asOf: commitId(3, 77) },
+  { kind: "refused", code: "unknown_module", message: "unknown module", retryAfterMs: null, asOf: commitId(3, 77) },
+];
+
+export const followup: Followup = {
+  executionId,
+  commitId: commitId(3, 77),
+  outcome: outcomes[0]!,
+  writes: [
+    { unit: unitId("follows", "ann/bob"), value },
+    { unit: unitId("users", "bob"), value: null },
+  ],
+};
+
+export const module: ModuleContent = {
+  limits: DEFAULT_LIMITS,
+  plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
+  wasm: value,
+  rwWasm: Uint8Array.of(1),
+};

@@ -1,0 +1,30 @@
+/** Who calls: the application's own code says it, from what the request proves. */
+import { RadicalError, isCaller } from "@radical/protocol";
+
+/**
+ * Finds the principal on whose behalf a request is made: its id, which handlers read as `caller()`, or null. It throws a
+ * `CallError` to refuse the request. It is given the head of the request, without the body.
+ */
+export type Authenticate<Env> = (request: Request, env: Env) => string | null | Promise<string | null>;
+
+/** Throws what `authenticate` throws, and an `internal_error` if it gives something that is no caller. */
+export async function callerOf<Env>(
+  authenticate: Authenticate<Env> | undefined,
+  request: Request,
+  env: Env,
+): Promise<string | null> {
+  if (authenticate === undefined) return null;
+  const { url, method, headers, cf } = request;
+  const head = new Request(url, { method, headers, ...(cf === undefined ? {} : { cf }) });
+  return checkedCaller(await authenticate(head, env), "authenticate");
+}
+
+/** Throws an `internal_error`: the application's own code is wrong. */
+export function checkedCaller(caller: unknown, giver: string): string | null {
+  if (caller === null || (typeof caller === "string" && isCaller(caller))) return caller;
+  throw new RadicalError(
+    "internal_error",
+    `${giver} gave ${typeof caller === "string" ? "text" : typeof caller} that is no caller`,
+    "give null, or well-formed text of 1 to 512 UTF-8 bytes",
+  );
+}

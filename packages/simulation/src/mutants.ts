@@ -173,7 +173,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "shared locks do not keep writers out",
     within: 100,
-    edits: [inFile("server/lock-table.ts", `(mode === "shared" && lock.exclusive === 0)`, `lock.exclusive === 0`)],
+    edits: [
+      inFile("server/lock-table.ts", `|| (mode === "shared" && lock.exclusive === 0)`, `|| lock.exclusive === 0`),
+    ],
   },
   {
     name: "every caller that joined is told `valid`",

@@ -163,7 +163,7 @@ export class Metrics {
 
   requested(route: string, status: number, tookMs: number): void {
     let byStatus = this.#requestsOf.get(route);
-    if (byStatus === undefined) this.#requestsOf.set(route, (byStatus = new Map()));
+    if (byStatus === undefined) this.#requestsOf.set(route, (byStatus = new Map<number, Distribution>()));
     let requests = byStatus.get(status);
     if (requests === undefined)
       byStatus.set(status, (requests = this.#requests.child({ route, status: String(status) })));

@@ -67,8 +67,8 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return mixed(hash ^ (hash >>> 16), 0);
 }
 
-function mixed(hash: number, word: number): number {
-  const product = Math.imul(hash ^ word, 0x5bd1e995);
+function mixed(hash: number, more: number): number {
+  const product = Math.imul(hash ^ more, 0x5bd1e995);
   return product ^ (product >>> 15);
 }
 

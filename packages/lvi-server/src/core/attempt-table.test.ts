@@ -7,7 +7,7 @@ import { AttemptTable } from "./attempt-table.ts";
 const series = fc
   .tuple(
     fc.oneof(
-      fc.constantFrom(..."0123456789abcdef").map((digit) => digit.padStart(32, "0")),
+      fc.constantFrom(...Array.from("0123456789abcdef")).map((digit) => digit.padStart(32, "0")),
       fc.constant("f".repeat(32)),
     ),
     fc.oneof(

@@ -242,12 +242,12 @@ function signedBody(
     const tooLarge = (): RadicalError =>
       new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
     if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge();
-    let refusal: unknown = null;
+    let refusal: Error | null = null;
     let claim: Claim | null = null;
     try {
       claim = claimOf(keys.current, headers, now());
     } catch (error) {
-      refusal = error;
+      refusal = error as Error;
     }
     const chunks: Buffer[] = [];
     let length = 0;
@@ -283,15 +283,17 @@ function signedBody(
     });
     request.on("end", () => {
       free();
-      if (refusal !== null || claim === null) return reject(refusal as Error);
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      try {
-        verify(claim, request.method ?? "", request.url ?? "", body);
-        metrics.signed(claim.keyId);
-        resolve(body);
-      } catch (error) {
-        reject(error as Error);
+      if (claim !== null && refusal === null) {
+        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+        try {
+          verify(claim, request.method ?? "", request.url ?? "", body);
+          metrics.signed(claim.keyId);
+          return resolve(body);
+        } catch (error) {
+          refusal = error as Error;
+        }
       }
+      return reject(refusal!);
     });
   });
 }

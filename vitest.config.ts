@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -29,14 +30,14 @@ class LongFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // By default one core is left alone, of two.
-    maxWorkers: 2,
     sequence: { sequencer: LongFirst },
     projects: [
       {
         ...fromSource,
         test: {
           name: "unit",
+          // By default one core is left alone, also of two.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/demo/*.test.ts"],
           exclude,
           execArgv,
@@ -49,6 +50,8 @@ export default defineConfig({
         test: {
           // Real processes and ports, which wait for each other as often as they work.
           name: "e2e",
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           include: [
             "packages/*/e2e/**/*.e2e.test.ts",
             "templates/*/tests/**/*.test.ts",

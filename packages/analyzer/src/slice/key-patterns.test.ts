@@ -197,6 +197,11 @@ describe("of handlers without a slice", () => {
     expect(
       of(`export function h(a: string): void { items.put(a, new Item()); }
       /** @readwrite h */ function none(a: string): void { items.touch(a); }`),
-    ).toBe("given, reads only, reads items/{a}");
+    ).toBe("given, writes, reads items/{a}");
+    // Whether a handler writes is its own matter.
+    expect(
+      of(`export function h(a: string): void { items.get(a); }
+      /** @readwrite h */ function more(a: string): void { items.touch(a); items.willPut(a); }`),
+    ).toBe("given, reads only, reads items/{a}, writes items/{a}");
   });
 });

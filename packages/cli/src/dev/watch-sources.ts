@@ -8,8 +8,8 @@ export interface SourceWatcher {
   close(): void;
 }
 
-/** Changes that come within this time are one. */
-const SETTLE_MS = 60;
+/** Changes that come within this time are one: an editor empties a file and writes it, or renames another one to it. */
+const SETTLE_MS = 15;
 
 export function watchSources(
   root: string,

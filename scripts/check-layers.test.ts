@@ -66,8 +66,8 @@ const VIOLATIONS: readonly [file: string, text: string, problem: RegExp][] = [
   ["packages/analyzer/src/a.ts", 'import fs from "node:fs";', /analyzer may not import "node:fs"/],
   [
     "packages/analyzer/src/a.ts",
-    'import { run } from "@radical/wasm-host";',
-    /analyzer may not import @radical\/wasm-host/,
+    'import { run } from "@radical/runtime";',
+    /analyzer may not import @radical\/runtime/,
   ],
   [
     "packages/analyzer/src/emit/a.ts",

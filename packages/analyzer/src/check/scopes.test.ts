@@ -70,6 +70,7 @@ test("default values of functions where a function type is expected; alone they 
       export function h(): i32 {
         const typed: (by?: i32) => i32 = (by: i32 = 1): i32 => by;
         const alone = (by: i32 = 2): i32 => by;
+        const called = ((by: i32 = 2): i32 => by)();
         return apply((by: i32 = 3): i32 => by) + apply((by) => by) + typed() + alone();
       }`),
   ).toEqual(["lost_default by: i32 = 1", "lost_default by: i32 = 3"]);

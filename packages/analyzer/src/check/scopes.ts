@@ -70,7 +70,7 @@ const TEMPLATE_TAG = {
 /** The compiler makes such a function of the type that is expected, which has no values. */
 const LOST_DEFAULT = {
   code: "lost_default",
-  message: "this function would lose its default value here, where a function type is expected",
+  message: "the default value is lost here: where a function type is expected, that type makes the function",
   help: "declare the function with a name, and give its name",
 } as const;
 
@@ -183,6 +183,11 @@ class ScopeCheck {
         return this.#visitAll(usesIn(node), { outer: scope, owner: scope.owner, locals: new Map() });
       case NodeKind.VariableDeclaration:
         return this.#variable(node as as.VariableDeclaration, scope);
+      case NodeKind.Call: {
+        const { expression, typeArguments, args } = node as as.CallExpression;
+        this.#own(expression, scope);
+        return this.#visitAll([...(typeArguments ?? []), ...args], scope);
+      }
       case NodeKind.Function: {
         const { declaration } = node as as.FunctionExpression;
         const lost = declaration.signature.parameters.find(({ initializer }) => initializer !== null);
@@ -207,6 +212,13 @@ class ScopeCheck {
     if (body !== null) this.#visit(body, scope);
   }
 
+  /** Of an expression from which no type is expected: a function is what it says itself. */
+  #own(expression: as.Expression, scope: Scope): void {
+    const inner = expression instanceof as.ParenthesizedExpression ? expression.expression : expression;
+    if (inner.kind === NodeKind.Function) this.#function((inner as as.FunctionExpression).declaration, scope);
+    else this.#visit(expression, scope);
+  }
+
   /** The scope of type parameters. */
   #types(parameters: readonly as.TypeParameterNode[] | null, outer: Scope): Scope {
     const scope: Scope = { outer, owner: outer.owner, locals: new Map() };
@@ -219,9 +231,7 @@ class ScopeCheck {
 
   #variable({ name, type, initializer, flags }: as.VariableDeclaration, scope: Scope): void {
     if (type !== null) this.#visit(type, scope);
-    // Without a type the function is what it says itself.
-    if (initializer !== null && initializer.kind === NodeKind.Function && type === null)
-      this.#function((initializer as as.FunctionExpression).declaration, scope);
+    if (initializer !== null && type === null) this.#own(initializer, scope);
     else if (initializer !== null) this.#visit(initializer, scope);
     if (scope.owner === null) return;
     const isConstant = (flags & CommonFlags.Const) !== 0 && (initializer === null || mayBeKnown(initializer));

@@ -3,10 +3,11 @@
  * Names and labels are described in docs/operations.md, which a test holds to this file.
  */
 import { type FollowupResult, type LviReply, splitUnit, type UnitId } from "@radical/protocol";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { ExecutionResult, TaskAccess } from "./core/execution-task.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
+import { type Count, CounterTally, type Distribution, HistogramTally } from "./tallies.ts";
 
 /** Most tables that are told apart: their names come from locations. */
 const MAX_TABLES = 200;
@@ -34,42 +35,31 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #tables = new Set<string>();
 
-  readonly #replies = this.#counter("radical_replies_total", "LVI requests that were answered.", [
-    "kind",
-    "reason",
-    "outcome",
-  ]);
-  readonly #followups = this.#counter("radical_followups_total", "Followups that were answered.", ["result"]);
-  readonly #stale = this.#counter("radical_validation_failures_total", "Units whose version was not the primary's.", [
-    "table",
-  ]);
+  readonly #replies = this.#counter("radical_replies_total", "LVI requests that were answered.");
+  readonly #validReadOnly = this.#replies.child({ kind: "valid", reason: "read_only" });
+  readonly #validIntent = this.#replies.child({ kind: "valid", reason: "intent" });
+  readonly #followups = this.#counter("radical_followups_total", "Followups that were answered.");
+  readonly #stale = this.#counter("radical_validation_failures_total", "Units whose version was not the primary's.");
   readonly #reExecutions = this.#counter(
     "radical_re_executions_total",
     "Handlers that were run in place of their followup.",
-    ["cause"],
   );
-  readonly #nearStorage = this.#counter("radical_near_storage_executions_total", "Executions that ran near storage.", [
-    "cause",
-  ]);
-  readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.", ["alarm"]);
-  readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.", ["event"]);
-  readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.", []);
-  readonly #storage = this.#histogram("radical_storage_operation_seconds", "Operations of primary storage.", [
-    "operation",
-  ]);
-  readonly #storageFailures = this.#counter("radical_storage_failures_total", "Those that failed.", [
-    "operation",
-    "effect",
-  ]);
-  readonly #runs = this.#histogram("radical_run_seconds", "Runs in worker threads, without their wait for one.", [
-    "mode",
-    "ending",
-  ]);
-  readonly #requests = this.#histogram("radical_http_request_seconds", "HTTP requests.", ["route", "status"]);
-  readonly #signatures = this.#counter("radical_signed_requests_total", "Requests that were signed well.", ["key"]);
+  readonly #nearStorage = this.#counter("radical_near_storage_executions_total", "Executions that ran near storage.");
+  readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.");
+  readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
+  readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
+  readonly #storage = this.#histogram("radical_storage_operation_seconds", "Operations of primary storage.");
+  readonly #storageFailures = this.#counter("radical_storage_failures_total", "Those that failed.");
+  readonly #runs = this.#histogram("radical_run_seconds", "Runs in worker threads, without their wait for one.");
+  readonly #requests = this.#histogram("radical_http_request_seconds", "HTTP requests.");
+  /** By route and status: there are few of both. */
+  readonly #requestsOf = new Map<string, Map<number, Distribution>>();
+  readonly #signatures = this.#counter("radical_signed_requests_total", "Requests that were signed well.");
+  readonly #signaturesOf = new Map<string, Count>();
 
   constructor(gauges: Gauges) {
-    for (const alarm of Object.values(ALARMS)) this.#alarms.inc({ alarm }, 0);
+    for (const alarm of Object.values(ALARMS)) this.#alarms.child({ alarm });
+    this.#waits.child({});
     const ofLoad = (name: string, help: string, of: keyof Load): void =>
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
@@ -107,16 +97,20 @@ export class Metrics {
       case "determinism_alarm":
       case "lost_write_alarm":
       case "intent_alarm":
-        return this.#alarms.inc({ alarm: ALARMS[name] });
+        this.#alarms.child({ alarm: ALARMS[name] }).count++;
+        return;
       case "stale":
-        for (const unit of units ?? []) this.#stale.inc({ table: this.#tableOf(unit) });
+        for (const unit of units ?? []) this.#stale.child({ table: this.#tableOf(unit) }).count++;
         return;
       case "re_execution":
-        return this.#reExecutions.inc({ cause: cause ?? "" });
+        this.#reExecutions.child({ cause: cause ?? "" }).count++;
+        return;
       case "near_storage":
-        return this.#nearStorage.inc({ cause: cause ?? "" });
+        this.#nearStorage.child({ cause: cause ?? "" }).count++;
+        return;
       case "waited":
-        return this.#waits.observe((waitedMs ?? 0) / 1_000);
+        this.#waits.child({}).observe((waitedMs ?? 0) / 1_000);
+        return;
       case "valid":
       case "refused":
       case "followup_applied":
@@ -135,40 +129,51 @@ export class Metrics {
       case "abandoned_intent":
       case "contention_round":
       case "gate":
-        return this.#events.inc({ event: name });
+        this.#events.child({ event: name }).count++;
+        return;
     }
   }
 
   replied(reply: LviReply): void {
     switch (reply.kind) {
       case "valid":
-        return this.#replies.inc({ kind: "valid", reason: reply.commitId === null ? "read_only" : "intent" });
+        (reply.commitId === null ? this.#validReadOnly : this.#validIntent).count++;
+        return;
       case "executed":
-        return this.#replies.inc({ kind: "executed", reason: reply.cause, outcome: reply.outcome.kind });
+        this.#replies.child({ kind: "executed", reason: reply.cause, outcome: reply.outcome.kind }).count++;
+        return;
       case "refused":
-        return this.#replies.inc({ kind: "refused", reason: reply.code });
+        this.#replies.child({ kind: "refused", reason: reply.code }).count++;
+        return;
     }
   }
 
   followed(result: FollowupResult): void {
-    this.#followups.inc({ result });
+    this.#followups.child({ result }).count++;
   }
 
   operated(operation: string, tookMs: number, failure: "none" | "unknown" | null): void {
-    this.#storage.observe({ operation }, tookMs / 1_000);
-    if (failure !== null) this.#storageFailures.inc({ operation, effect: failure });
+    this.#storage.child({ operation }).observe(tookMs / 1_000);
+    if (failure !== null) this.#storageFailures.child({ operation, effect: failure }).count++;
   }
 
   ran(mode: TaskAccess["kind"], ending: ExecutionResult["kind"], tookMs: number): void {
-    this.#runs.observe({ mode, ending }, tookMs / 1_000);
+    this.#runs.child({ mode, ending }).observe(tookMs / 1_000);
   }
 
   requested(route: string, status: number, tookMs: number): void {
-    this.#requests.observe({ route, status }, tookMs / 1_000);
+    let byStatus = this.#requestsOf.get(route);
+    if (byStatus === undefined) this.#requestsOf.set(route, (byStatus = new Map<number, Distribution>()));
+    let requests = byStatus.get(status);
+    if (requests === undefined)
+      byStatus.set(status, (requests = this.#requests.child({ route, status: String(status) })));
+    requests.observe(tookMs / 1_000);
   }
 
   signed(key: string): void {
-    this.#signatures.inc({ key });
+    let signed = this.#signaturesOf.get(key);
+    if (signed === undefined) this.#signaturesOf.set(key, (signed = this.#signatures.child({ key })));
+    signed.count++;
   }
 
   #tableOf(unit: UnitId): string {
@@ -177,18 +182,12 @@ export class Metrics {
     return this.#tables.has(table) ? table : OTHER_TABLE;
   }
 
-  #counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
-    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+  #counter(name: string, help: string): CounterTally {
+    return new CounterTally(this.#registry, name, help);
   }
 
-  #histogram<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Histogram<Label> {
-    return new Histogram({
-      name,
-      help,
-      labelNames: [...labelNames],
-      buckets: SECONDS,
-      registers: [this.#registry],
-    });
+  #histogram(name: string, help: string): HistogramTally {
+    return new HistogramTally(this.#registry, name, help, SECONDS);
   }
 
   #gauge(name: string, help: string, value: () => number): void {

@@ -28,11 +28,14 @@ export const MAX_DEPTH = 64;
 const float = new DataView(new ArrayBuffer(8));
 const floatBytes = new Uint8Array(float.buffer);
 
+/** So few are quickly there; a short reply fits. */
+const FIRST_BYTES = 64;
+
 /** Longer texts are encoded by the platform. */
 const SHORT_TEXT = 64;
 
 export class CborWriter {
-  #bytes = new Uint8Array(256);
+  #bytes = new Uint8Array(FIRST_BYTES);
   #length = 0;
 
   /** The bytes written so far, copied. */
@@ -154,7 +157,7 @@ export class CborWriter {
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 4));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }
@@ -317,8 +320,7 @@ export class CborReader {
   }
 
   #count(major: number, what: string, bytesPerElement: number): number {
-    if (this.#initial() >> 5 !== major) throw this.#expected(what);
-    const count = this.#head(major);
+    const count = this.#argument(major, what);
     if (count > this.remaining / bytesPerElement) throw new MalformedError(`${what} longer than the message`);
     return Number(count);
   }
@@ -330,10 +332,18 @@ export class CborReader {
 
   /** Of the bytes that follow, which are all there. */
   #length(major: number, what: string): number {
-    if (this.#initial() >> 5 !== major) throw this.#expected(what);
-    const length = this.#head(major);
+    const length = this.#argument(major, what);
     if (length > this.remaining) throw new MalformedError("unexpected end");
     return Number(length);
+  }
+
+  #argument(major: number, what: string): number | bigint {
+    const initial = this.#initial();
+    if (initial >> 5 !== major) throw this.#expected(what);
+    if ((initial & 31) >= 24) return this.#head(major);
+    // Nearly all of them.
+    this.#at++;
+    return initial & 31;
   }
 
   #head(major: number): number | bigint {

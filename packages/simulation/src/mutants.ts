@@ -173,7 +173,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "shared locks do not keep writers out",
     within: 100,
-    edits: [inFile("server/lock-table.ts", `(mode === "shared" && lock.exclusive === 0)`, `lock.exclusive === 0`)],
+    edits: [
+      inFile("server/lock-table.ts", `|| (mode === "shared" && lock.exclusive === 0)`, `|| lock.exclusive === 0`),
+    ],
   },
   {
     name: "every caller that joined is told `valid`",
@@ -191,8 +193,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       inFile(
         "server/answered-requests.ts",
-        `    if (known !== undefined && request.attempt <= known) return "answered";\n`,
-        `    if (known !== undefined) return "new";`,
+        `    if (request.attempt <= this.#known(request)) return "answered";\n`,
+        `    if (this.#known(request) > 0) return "new";`,
       ),
     ],
   },

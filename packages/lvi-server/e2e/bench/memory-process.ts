@@ -5,6 +5,9 @@ import type { Memory } from "./memory.ts";
 
 const [versions = 0, valueBytes = 0] = process.argv.slice(2).map(Number);
 
+/** Units of one load. */
+const BATCH = 100;
+
 function used(): NodeJS.MemoryUsage {
   globalThis.gc!();
   globalThis.gc!();
@@ -18,11 +21,14 @@ function asStored(id: CommitId): CommitId {
 
 const before = used();
 const table = new VersionTable(Number.POSITIVE_INFINITY, 1);
-for (let index = 0; index < versions; index++) {
-  const unit = unitId("users", `u${index}`);
-  table.loadStarted(index, [unit]);
-  const item = { commitId: asStored(commitId(1, index)), value: new Uint8Array(valueBytes) };
-  table.loadEnded(index, valueBytes === 0 ? new Map() : new Map([[unit, item]]));
+for (let from = 0; from < versions; from += BATCH) {
+  const units = Array.from({ length: Math.min(BATCH, versions - from) }, (_, at) => unitId("users", `u${from + at}`));
+  const items = units.map((unit, at) => {
+    const item = { commitId: asStored(commitId(1, from + at)), value: new Uint8Array(valueBytes) };
+    return [unit, item] as const;
+  });
+  table.loadStarted(from, units);
+  table.loadEnded(from, new Map(valueBytes === 0 ? [] : items));
 }
 const after = used();
 const memory: Memory = {

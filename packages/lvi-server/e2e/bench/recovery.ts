@@ -32,7 +32,7 @@ async function recover(
   { intents }: Effort,
   progress: Progress,
 ): Promise<readonly Figure[]> {
-  const args = ["--storage", storage, "--lease-ms", "2000", "--location-executions", String(intents + SENDERS)];
+  const args = ["--storage", storage, "--location-executions", String(intents + SENDERS)];
   // Nothing is re-executed before the end of the first one.
   const first = await startServerProcess([...args, "--followup-timeout-ms", "600000"]);
   let made = 0;

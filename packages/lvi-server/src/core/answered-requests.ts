@@ -12,6 +12,7 @@
  * nothing since pays one more round trip.
  */
 import type { CommitId, LviRequest } from "@radical/protocol";
+import { AttemptTable } from "./attempt-table.ts";
 
 export interface AnsweredOptions {
   readonly maxIds: number;
@@ -21,9 +22,12 @@ export interface AnsweredOptions {
 
 export class AnsweredRequests {
   readonly #options: AnsweredOptions;
-  /** The last attempt that was answered, by execution and seed. Two generations: when one is full, the older one goes. */
-  #recent = new Map<string, number>();
-  #older = new Map<string, number>();
+  /**
+   * The last attempts that were answered, by execution and seed: attempts of one series have the same seed, the same
+   * execution asked for elsewhere or anew has another. Two generations: when one is full, the older one goes.
+   */
+  #recent = new AttemptTable();
+  #older = new AttemptTable();
   /** When each generation began, as a commit id. */
   #recentSince: CommitId;
   #olderSince: CommitId;
@@ -43,23 +47,19 @@ export class AnsweredRequests {
 
   /** `takeMark` takes a commit id that nobody has heard of. */
   add(request: LviRequest, takeMark: () => CommitId, nowMs: number): void {
-    const key = keyOf(request);
-    const known = this.#recent.get(key) ?? this.#older.get(key) ?? 0;
-    this.#recent.set(key, Math.max(known, request.attempt));
+    this.#recent.set(request, Math.max(this.#known(request), request.attempt));
     if (this.#recent.size * 2 < this.#options.maxIds) return;
     this.#older = this.#recent;
     this.#olderSince = this.#recentSince;
     this.#olderSinceMs = this.#recentSinceMs;
-    this.#recent = new Map();
+    this.#recent = new AttemptTable();
     this.#recentSince = takeMark();
     this.#recentSinceMs = nowMs;
   }
 
   /** Whether the request, or a later attempt, was answered; `in doubt` if it may have been and is forgotten. */
   look(request: LviRequest, latest: CommitId, nowMs: number): "new" | "answered" | "in doubt" {
-    const key = keyOf(request);
-    const known = this.#recent.get(key) ?? this.#older.get(key);
-    if (known !== undefined && request.attempt <= known) return "answered";
+    if (request.attempt <= this.#known(request)) return "answered";
     // A later one than is known may still have been answered and forgotten, before a duplicate of an earlier one was
     // refused and remembered.
     if (this.isSentInMemory(request, latest)) return "new";
@@ -72,12 +72,9 @@ export class AnsweredRequests {
   isSentInMemory({ seen }: LviRequest, latest: CommitId): boolean {
     return seen !== null && seen >= this.#olderSince && seen <= latest;
   }
-}
 
-/** Attempts of one series have the same seed; the same execution asked for elsewhere or anew has another. */
-function keyOf({ executionId, environment: { seed } }: LviRequest): string {
-  // Faster than spreading the seed into arguments.
-  let key: string = executionId;
-  for (let i = 0; i < seed.length; i++) key += String.fromCharCode(seed[i]!);
-  return key;
+  /** 0: none. */
+  #known(request: LviRequest): number {
+    return this.#recent.get(request) || this.#older.get(request);
+  }
 }

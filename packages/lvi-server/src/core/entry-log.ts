@@ -50,6 +50,7 @@ export class EntryLog {
   readonly #seed: number;
   /** Words of a segment are a power of two; a larger record has a segment of its own. */
   readonly #segmentBits: number;
+  readonly #offsetMask: number;
   /** By number; numbers are used again. */
   readonly #segments: (Segment | null)[] = [];
   readonly #freeNumbers: number[] = [];
@@ -70,6 +71,7 @@ export class EntryLog {
     this.#seed = seed;
     const words = Math.min(MAX_SEGMENT_WORDS, Math.max(MIN_SEGMENT_WORDS, maxBytes / 4 / SEGMENTS));
     this.#segmentBits = Math.floor(Math.log2(words));
+    this.#offsetMask = 2 ** this.#segmentBits - 1;
   }
 
   /** How many units it holds. */
@@ -166,7 +168,7 @@ export class EntryLog {
   /** Until the log is within its bound. What was put or used since the last time may go too. */
   shrink(): void {
     // One at a time, so that no call takes long.
-    if (this.#deadWords > this.#liveWords + 2 ** this.#segmentBits)
+    if (this.#deadWords > this.#liveWords + this.#offsetMask)
       this.#recycle(
         this.#leastBy(({ live }) => live),
         Number.POSITIVE_INFINITY,
@@ -188,7 +190,7 @@ export class EntryLog {
   }
 
   #offsetOf(place: number): number {
-    return place & (2 ** this.#segmentBits - 1);
+    return place & this.#offsetMask;
   }
 
   #placeIn(number: number, at: number): number {
@@ -402,7 +404,8 @@ function hexWord(text: string, from: number, to: number): number {
   let word = 0;
   for (let i = from; i < to; i++) {
     const character = text.charCodeAt(i);
-    word = (word << 4) | (character - (character < 0x61 ? 0x30 : 0x57));
+    // Letters are nine more than their lowest bits say.
+    word = (word << 4) | ((character & 15) + 9 * (character >>> 6));
   }
   return word >>> 0;
 }

@@ -84,6 +84,8 @@ export class LockTable<Owner extends object> {
       const lock = this.#locks.get(unit);
       if (lock === undefined) continue;
       if (lock.queue.length > 0 || lock.watchers.size > 0) return null;
+      // However many share it: of the gate, all that hold anything.
+      if (mode === "shared" && lock.exclusive === 0) continue;
       for (const [holder, held] of lock.holders) {
         if (mode === "shared" && held === "shared") continue;
         if (!mayBeBehind(holder)) return null;

@@ -18,7 +18,7 @@ import {
   traceContextOf,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
-import { type Failpoint, failpoint } from "../failpoints.ts";
+import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
@@ -59,6 +59,8 @@ const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 
 /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
+
+const MAX_TEXT_BYTES = 1_024;
 
 /** A request that takes longer to arrive is given up. */
 const REQUEST_MS = 60_000;
@@ -111,7 +113,11 @@ async function handle(options: Surroundings, request: IncomingMessage, response:
   if (answer.type !== undefined) headers.push("content-type", answer.type);
   if (answer.status !== 204) headers.push("content-length", String(Buffer.byteLength(body)));
   const { sent } = answer;
-  response.writeHead(answer.status, headers).end(body, sent === undefined ? undefined : () => failpoint(sent));
+  response.writeHead(answer.status, headers);
+  // A short body as text goes out in one piece with its head, which takes less than half of the time of two.
+  if (typeof body !== "string" && body.length <= MAX_TEXT_BYTES) response.end(latin1(body), "latin1");
+  else response.end(body);
+  if (sent !== undefined && armed !== null) response.once("finish", () => failpoint(sent));
   const tookMs = performance.now() - startedAtMs;
   metrics.requested(route.kind, answer.status, tookMs);
   if (log.writes("debug")) {
@@ -226,30 +232,39 @@ const WHY_NOT_SERVING: Readonly<Record<NotServing, string>> = {
 };
 
 /** The whole body, if it is small enough and signed with one of our keys. */
-async function signedBody(
+function signedBody(
   { keys, now, metrics, receiving }: Surroundings,
   request: IncomingMessage,
   limit: number,
 ): Promise<Uint8Array> {
-  const tooLarge = (): RadicalError =>
-    new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
-  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
-  let refusal: RadicalError | null = null;
-  let claim: Claim | null = null;
-  try {
-    claim = claimOf(keys.current, request.headers, now());
-  } catch (error) {
-    if (!(error instanceof RadicalError)) throw error;
-    refusal = error;
-  }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let kept = 0;
-  try {
-    await received(request, (chunk) => {
+  return new Promise((resolve, reject) => {
+    const { headers } = request;
+    const tooLarge = (): RadicalError =>
+      new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
+    if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge();
+    let refusal: Error | null = null;
+    let claim: Claim | null = null;
+    try {
+      claim = claimOf(keys.current, headers, now());
+    } catch (error) {
+      refusal = error as Error;
+    }
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let kept = 0;
+    const free = (): void => {
+      receiving.bytes -= kept;
+      kept = 0;
+    };
+    // By events: an async iterator takes longer than all else that is done here.
+    request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       // Read on, within bounds: who is still sending would see the connection break instead of the answer.
-      if (length > 2 * limit) return void request.destroy();
+      if (length > 2 * limit) {
+        free();
+        request.destroy();
+        return reject(tooLarge());
+      }
       if (length > limit) refusal = tooLarge();
       else if (receiving.bytes + chunk.length > MAX_RECEIVING_BYTES) refusal ??= receivingTooMuch();
       if (refusal === null) {
@@ -259,27 +274,27 @@ async function signedBody(
       } else {
         // Nothing is kept of what will be refused.
         chunks.length = 0;
-        receiving.bytes -= kept;
-        kept = 0;
+        free();
       }
     });
-  } finally {
-    receiving.bytes -= kept;
-  }
-  if (refusal !== null || claim === null) throw refusal ?? tooLarge();
-  const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  verify(claim, request.method ?? "", request.url ?? "", body);
-  metrics.signed(claim.keyId);
-  return body;
-}
-
-/** Resolves when the whole body was there, or the request destroyed. By events: an async iterator costs 9 µs more. */
-function received(request: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request.on("data", take);
-    request.on("end", resolve);
-    request.on("error", reject);
-    request.on("close", resolve);
+    request.on("error", (error) => {
+      free();
+      reject(error);
+    });
+    request.on("end", () => {
+      free();
+      if (claim !== null && refusal === null) {
+        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+        try {
+          verify(claim, request.method ?? "", request.url ?? "", body);
+          metrics.signed(claim.keyId);
+          return resolve(body);
+        } catch (error) {
+          refusal = error as Error;
+        }
+      }
+      return reject(refusal!);
+    });
   });
 }
 
@@ -311,6 +326,11 @@ function errorAnswer(error: unknown, log: Log): Answer {
 
 function json(status: number, value: unknown): Answer {
   return { status, body: `${JSON.stringify(value)}\n`, type: "application/json" };
+}
+
+/** Each byte is a character. */
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode.apply(null, bytes as unknown as number[]);
 }
 
 function cbor(body: Uint8Array): Answer {

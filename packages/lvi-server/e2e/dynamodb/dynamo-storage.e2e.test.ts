@@ -20,6 +20,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
+import { openItems } from "../../src/storage/items.ts";
 import { describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 
@@ -87,6 +88,27 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
 
     const itemOf = async (table: string, key: Record<string, AttributeValue>): Promise<unknown> =>
       (await client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key: key }))).Item;
+
+    test("what is stored can be looked at beside the server: one item, those of a table, all", async () => {
+      const lease = await storage.acquireLease(await storage.readLease(), 1_000);
+      const many = ["0", "1", "2"].map((key) => ({ unit: unitId("posts", key), value: user }));
+      const applied = { ...completion, writes: [...writes, ...many] };
+      expect(await storage.complete(lease!.epoch, "new", applied)).toEqual({ kind: "applied" });
+      const reader = await openItems({ kind: "dynamodb", prefix, endpoint: local.endpoint });
+      const unitsOf = async (table: string | null): Promise<readonly string[]> => {
+        const units: string[] = [];
+        for await (const { unit } of reader.items(table)) units.push(unit);
+        return units.toSorted();
+      };
+      try {
+        expect(await reader.item("users", "bob")).toMatchObject({ commitId: completion.commitId, value: user });
+        expect(await reader.item("users", "ann")).toBe(null);
+        expect(await unitsOf("posts")).toEqual(["posts/0", "posts/1", "posts/2"]);
+        expect(await unitsOf(null)).toEqual(["posts/0", "posts/1", "posts/2", "users/bob"]);
+      } finally {
+        await reader.close();
+      }
+    });
 
     test("a person can read them", async () => {
       const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;

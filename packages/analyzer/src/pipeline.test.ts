@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from "@radical/protocol";
+import { DEFAULT_LIMITS, METER_EXPORTS } from "@radical/protocol";
 import { deriveAccessSet, type DerivedSet } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
 import type { Derived } from "./front.ts";
@@ -81,7 +81,7 @@ function plans(build: BuildResult): Record<string, string> {
 describe("a build", () => {
   const build = buildWith(buildInput(FILES), slicerOf(SOURCES));
 
-  test("gives two modules that export the handlers, memory, the start and the reset, and import host functions only", () => {
+  test("gives two modules that export the handlers, memory, the start and the meter, and import host functions only", () => {
     expect(build.diagnostics).toEqual([]);
     for (const bytes of [build.wasm, build.rwWasm]) {
       const module = new WebAssembly.Module(Uint8Array.from(bytes));
@@ -89,7 +89,7 @@ describe("a build", () => {
         WebAssembly.Module.exports(module)
           .map(({ name }) => name)
           .toSorted(),
-      ).toEqual(["__radical_reset", "_start", "friends", "memory", "remove", "save"]);
+      ).toEqual([...Object.values(METER_EXPORTS), "_start", "friends", "memory", "remove", "save"]);
       for (const { module: from, name } of WebAssembly.Module.imports(module))
         expect(from === "radical" || `${from}.${name}` === "env.abort").toBe(true);
     }

@@ -22,6 +22,12 @@ export const MAX_VALUE_BYTES = 384 * 1024;
  */
 export const READ_WRITE_SET_FUEL = 2_000_000_000;
 
+/**
+ * Stack of one run of a read/write-set function: its frames may be larger than the handler's. Less than what engines have
+ * (see `MAX_LIMITS`), though a run that meets their limit would have no consequences either.
+ */
+export const READ_WRITE_SET_STACK_BYTES = 768 * 1024;
+
 /** Exports that the build adds to each program, for the host: what counts is in the program itself. */
 export const METER_EXPORTS = {
   /**

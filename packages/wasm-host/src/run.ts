@@ -6,6 +6,7 @@
 import {
   isExhaustion,
   READ_WRITE_SET_FUEL,
+  READ_WRITE_SET_STACK_BYTES,
   type Entry,
   type Outcome,
   type UnitId,
@@ -94,7 +95,8 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     touchUnwritten: (unit) => void (writes.has(unit) || reads.add(unit)),
     write: (unit) => void writes.add(unit),
   };
-  const execution = new Execution(invocation, { ...module.limits, fuel: READ_WRITE_SET_FUEL }, items);
+  const limits = { ...module.limits, fuel: READ_WRITE_SET_FUEL, stackBytes: READ_WRITE_SET_STACK_BYTES };
+  const execution = new Execution(invocation, limits, items);
   const ending = execution.run(module.rw);
   if (ending === null)
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };

@@ -43,14 +43,6 @@ export function h(a: string, b: string): void {
   log.has(b);
 }`,
   ],
-  [
-    "behind a trap of f that f^rw leaves out, an access may be one that no store takes",
-    `export function h(a: string, n: i32): i32 {
-  const picked = [1, 2][n];
-  log.has("");
-  return picked;
-}`,
-  ],
 ])("%s", (_, source) => {
   const text = `import { Table } from "@radical/sdk";\nconst log = new Table<string>("log");\n${SLOW}\n${source}`;
   const build = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);

@@ -77,7 +77,7 @@ function asNew(module: HandlerModule): HandlerModule {
 
 /**
  * Compares f^rw with f on the items. Throws an error that names the unit if f^rw missed one. It gives a set wherever f
- * makes accesses that a store takes; only if it says more than f touches, or goes on where f ended, it may fail at an access of its own. (What
+ * makes accesses that a store takes; only if it says more than f touches, it may fail at such an access of its own. (What
  * uses up memory or stack where f does not is a mistake.)
  */
 function compareRuns(
@@ -93,11 +93,9 @@ function compareRuns(
   const { outcome } = run;
   if (derived?.kind === "failed") {
     const isInvalid = outcome.kind === "trap" && outcome.code === "invalid_access";
-    // Where the handler traps or aborts, f^rw may go on, and come to such an access.
-    const goesOn = !known.exact || outcome.kind !== "result";
-    if (!isInvalid && !(goesOn && NO_STORE_TAKES.test(derived.reason)))
+    if (!isInvalid && (known.exact || !NO_STORE_TAKES.test(derived.reason)))
       throw new Error(`${handler}: ${derived.reason}`);
-    return { outcome, unsaid: outcome.kind === "result", extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
+    return { outcome, unsaid: !isInvalid, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
   }
   const set = derived?.set ?? touched;
   const fenced = runHandler(module, invocation, snapshot, set);

@@ -570,7 +570,6 @@ function decodeWrites(bytes: Uint8Array): readonly Write[] {
   });
 }
 
-/** Throws for a value that its hash does not fit, or that nobody of us wrote. */
 /** Throws a StorageError unless it is what its hash says. */
 export function intactValue(unit: UnitId, item: Item): Uint8Array {
   let value: Uint8Array | null = null;

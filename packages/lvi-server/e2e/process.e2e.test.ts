@@ -345,9 +345,9 @@ describe("a server that waits for the lease", () => {
     expect(await readiness()).toEqual([503, "standby"]);
     const client = new TestClient(url, await testModule());
     await expect(client.lvi(client.requestOf("increment", "a", null))).rejects.toThrow(/^503: .*"not_leading"/);
-    for (const path of ["/v1/lvi", "/v1/followup"]) {
+    for (const route of ["/v1/lvi", "/v1/followup"]) {
       // Not signed, and no message: it is not looked at.
-      const refused = await fetch(url + path, { method: "POST", body: "?" });
+      const refused = await fetch(url + route, { method: "POST", body: "?" });
       expect([refused.status, await refused.json()]).toMatchObject([
         503,
         { error: { code: "not_leading", leader: advertised } },

@@ -418,7 +418,7 @@ describe("a primary of two servers", () => {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked++;
-      response.writeHead(503).end(new RadicalError("not_serving", "another server has the lease", "").toBody());
+      response.writeHead(503).end(new RadicalError("not_leading", "another server has the lease", "").toBody());
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     others.push(server);

@@ -162,7 +162,7 @@ export class Primary {
       const reason = `status ${response.status} ${words}`.trim();
       isDone = true;
       if (REJECTIONS.includes(response.status)) return { kind: "rejected", reason };
-      return { kind: code === ("not_serving" satisfies ErrorCode) ? "not-leading" : "unanswered", reason };
+      return { kind: NOT_LEADING.includes(code) ? "not-leading" : "unanswered", reason };
     } catch (error) {
       return { kind: "unanswered", reason: error instanceof Error ? error.message : String(error) };
     } finally {
@@ -191,6 +191,9 @@ function headersOf(trace: TraceContext | null): Record<string, string> {
   const { traceparent, tracestate } = trace;
   return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
+
+/** What a server says, before it looks at anything, that waits for the lease or has just taken it. */
+const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies readonly ErrorCode[];
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */
 const REJECTIONS: readonly number[] = [400, 401, 413];

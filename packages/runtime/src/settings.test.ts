@@ -3,7 +3,7 @@ import { type Env, readSettings } from "./settings.ts";
 
 const ENV: Env = { RADICAL_KEY_ID: "k", RADICAL_KEY: "00".repeat(16), RADICAL_PRIMARY_URL: "http://one:1" };
 type Binding = NonNullable<Env["RADICAL_PRIMARY_A"]>;
-const fetcher = (): Binding => ({ fetch: () => Promise.reject(new Error("not asked")) }) as unknown as Binding;
+const fetcher = (): Binding => ({ fetch: () => Promise.reject(new Error("not asked")) });
 
 test("origins of servers, in their order; more than one is searched for longer", () => {
   expect(readSettings(ENV)).toMatchObject({ ways: [{ origin: "http://one:1" }], location: null });

@@ -15,8 +15,8 @@ export interface CacheBindings {
 
 export interface Env extends CacheBindings {
   /** Ways to the LVI servers, leader and standby in any order: Workers VPC services. */
-  readonly RADICAL_PRIMARY_A?: Fetcher;
-  readonly RADICAL_PRIMARY_B?: Fetcher;
+  readonly RADICAL_PRIMARY_A?: Pick<Fetcher, "fetch">;
+  readonly RADICAL_PRIMARY_B?: Pick<Fetcher, "fetch">;
   /** Without these: origins of the LVI servers, separated by commas. */
   readonly RADICAL_PRIMARY_URL?: string;
   readonly RADICAL_KEY_ID: string;

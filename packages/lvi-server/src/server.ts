@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
+import type { Lease } from "./core/lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
@@ -38,8 +39,12 @@ export interface ServerOptions {
   readonly crowdedLimitMs?: number;
   /** How often what was kept long enough is collected. */
   readonly collectIntervalMs?: number;
+  /** How often an answer that goes on, as the log does, shows that it does. */
+  readonly heartbeatMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
+  /** Where locations reach this server: those that wait for its lease tell whoever asks them. */
+  readonly advertise?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
@@ -75,7 +80,7 @@ const DEFAULT_WORKERS_PERCENT = 75;
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, onHalt } = options;
   const now = (): number => Date.now();
-  let state: ServerState = { kind: "not-serving", reason: "starting" };
+  let state: ServerState = { kind: "not-serving", reason: "starting", leader: null };
   let pool: WorkerPool | null = null;
   let epoch = 0;
   const metrics = new Metrics({
@@ -87,7 +92,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
-  const http = createHttpServer({ keys: options.keys, log, metrics, now, state: () => state });
+  const { keys, heartbeatMs } = options;
+  const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -108,9 +115,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const leasing = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
-    onStandby: () => (state = { kind: "not-serving", reason: "standby" }),
+    onStandby: ({ leader }: Lease) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
@@ -124,7 +132,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const acquired = await acquireLease(leasing);
     epoch = acquired.epoch;
     failpoint("start.lease-acquired");
-    state = { kind: "not-serving", reason: "recovering" };
+    state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
       known = await storage.modules();
@@ -171,11 +179,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     const serving: Serving = {
       engine,
+      epoch,
+      moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       registerModule: async (hash, content, bytes) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(content.plans));
-        await engine.registerModule({ hash, plans, usedAtMs: now() }, bytes);
+        const atMs = now();
+        await engine.registerModule({ hash, plans, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };
@@ -204,7 +215,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       close: (drainMs = DEFAULT_DRAIN_MS) => (closing ??= close(drainMs)),
     };
   } catch (error) {
-    state = { kind: "not-serving", reason: "stopped" };
+    state = { kind: "not-serving", reason: "stopped", leader: null };
     await Promise.all([stopListening(), release()]);
     throw error;
   }

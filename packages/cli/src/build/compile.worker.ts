@@ -3,6 +3,7 @@ import { on } from "node:events";
 import { existsSync } from "node:fs";
 import { enableCompileCache, flushCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
+import type * as analyzer from "@radical/analyzer";
 import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
 import type { CompileAnswer, CompilerLibrary, Framed, Frames, ThreadQuestion } from "./compile.ts";
 
@@ -20,10 +21,9 @@ const bundle = new URL("../compiler/index.js", import.meta.url);
 const isBuilt = existsSync(bundle);
 // V8 compiles its WebAssembly while the analyzer is read.
 if (isBuilt) void import(new URL("binaryen.js", bundle).href);
-const analyzer = isBuilt
-  ? (import(bundle.href) as Promise<typeof import("@radical/analyzer")>)
-  : import("@radical/analyzer");
-const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = await analyzer;
+const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = (await import(
+  isBuilt ? bundle.href : "@radical/analyzer"
+)) as typeof analyzer;
 const [{ colours, ...library }] = (await messages.next()).value as [CompilerLibrary];
 let isFirst = true;
 

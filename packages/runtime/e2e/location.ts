@@ -1,15 +1,7 @@
 /** A location in workerd: the Worker bundled as an application would, with its Durable Object cache. */
 import type { Manifest } from "@radical/protocol";
 import { build } from "esbuild";
-import {
-  Log,
-  LogLevel,
-  Miniflare,
-  type Request as ServiceRequest,
-  type RequestInit as ServiceInit,
-  type Response as ServiceResponse,
-  convertV4MiniflareOptions,
-} from "miniflare";
+import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
 import type { LogLine } from "../src/log.ts";
 import { EventLog } from "./event-log.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -82,10 +74,7 @@ function bundled(entry: string): Promise<string> {
 
 export interface LocationOptions {
   readonly primaryUrl: string;
-  /** Null: the Worker is not told one. */
-  readonly location?: string | null;
-  /** Services that the Worker is bound to, by the names of the bindings: each by what it answers. */
-  readonly services?: Readonly<Record<string, (request: ServiceRequest) => Promise<ServiceResponse>>>;
+  readonly location?: string;
   readonly vars?: Readonly<Record<string, string>>;
   readonly manifest?: Partial<Manifest>;
   /** Where the cache is kept; in memory if not set. */
@@ -125,7 +114,7 @@ export class Location {
   static async start(options: LocationOptions): Promise<Location> {
     const application = await buildFixture();
     const manifest: Manifest = { ...application.manifest, ...options.manifest };
-    const location = options.location === undefined ? "VA" : options.location;
+    const location = options.location ?? "VA";
     const log = new EventLog<LogLine>();
     const miniflare = new Miniflare({
       ...convertV4MiniflareOptions({
@@ -147,10 +136,9 @@ export class Location {
               RADICAL_PRIMARY_URL: options.primaryUrl,
               RADICAL_KEY_ID: KEY_ID,
               RADICAL_KEY: KEY,
-              ...(location === null ? {} : { RADICAL_LOCATION: location }),
+              RADICAL_LOCATION: location,
               ...options.vars,
             },
-            ...(options.services === undefined ? {} : { serviceBindings: options.services }),
             analyticsEngineDatasets: { RADICAL_METRICS: { dataset: "radical" } },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
             kvNamespaces: ["RADICAL_CACHE_KV"],
@@ -163,7 +151,7 @@ export class Location {
         else if (process.env["VERBOSE"]) console.error(message);
       },
     });
-    return new Location(miniflare, await miniflare.ready, log, location ?? "unknown", manifest.application);
+    return new Location(miniflare, await miniflare.ready, log, location, manifest.application);
   }
 
   /** Resolves with the first such line, logged already or later. */
@@ -191,11 +179,6 @@ export class Location {
 
   request(target: string, init: RequestInit = {}): Promise<Response> {
     return fetch(new URL(target, this.url), init);
-  }
-
-  /** The same as the platform has it: with what it says of the request's place. */
-  requestFrom(cf: Readonly<Record<string, string>>, target: string, init: ServiceInit): Promise<ServiceResponse> {
-    return this.#miniflare.dispatchFetch(new URL(target, this.url), { ...init, cf });
   }
 
   /** The Durable Object of the cache of this location, or of another one by name. */

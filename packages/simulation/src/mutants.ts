@@ -675,10 +675,10 @@ const WAITED =`,
     edits: [
       inFile(
         "location/execution.ts",
-        `    const elsewhere = this.#elsewhere(atMs);`,
+        `    return [warn("primary_unanswered", reason), ...this.#again(`,
         `    if (this.#speculation.kind === "completed")
       return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", reason: "valid" })];
-    const elsewhere = this.#elsewhere(atMs);`,
+    return [warn("primary_unanswered", reason), ...this.#again(`,
       ),
     ],
   },

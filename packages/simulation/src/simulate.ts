@@ -161,7 +161,6 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         faults: locationFaults,
         rate,
         attemptMs: weather.attemptMs,
-        servers: weather.servers,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         Execution: parts.Execution,
         send: (message) => {
@@ -180,7 +179,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
     if (followup.writes.some((write) => write.unit === unit)) return message;
     counts.add("followup outside its intent");
     const writes = [...followup.writes, { unit, value: bytesOf("nobody:") }];
-    return { ...message, followup: { ...followup, writes } };
+    return { kind: "followup", followup: { ...followup, writes } };
   };
   const workload = new Workload({
     clock,

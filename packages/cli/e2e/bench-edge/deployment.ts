@@ -120,7 +120,7 @@ export class BenchLocation {
       buildFolder,
       cacheFolder,
       locations: [name],
-      primaries: [link.address],
+      primary: link.address,
       key: KEY,
       failpoint: null,
     };

@@ -2,4 +2,3 @@
 export type { CapturedSnapshot, Effect, ExecutionEvent } from "./effects.ts";
 export { Execution } from "./execution.ts";
 export { Experience } from "./experience.ts";
-export { Leader } from "./leader.ts";

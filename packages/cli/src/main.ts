@@ -43,6 +43,8 @@ const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
+const { recordCommand } = await import("./commands/record.ts");
+const { replayCommand } = await import("./commands/replay.ts");
 const { primaryCommand } = await import("./commands/primary.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -62,6 +64,8 @@ for (const command of [
   explainCommand(),
   dataCommand(),
   primaryCommand(),
+  recordCommand(),
+  replayCommand(),
 ]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

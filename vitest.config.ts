@@ -38,7 +38,7 @@ export default defineConfig({
           name: "unit",
           // By default one core is left alone, also of two.
           maxWorkers: Math.max(2, availableParallelism() - 1),
-          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/demo/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs}/*.test.ts"],
           exclude,
           execArgv,
           testTimeout: 20_000,

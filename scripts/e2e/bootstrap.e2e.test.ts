@@ -122,11 +122,11 @@ test("options of an outer npm do not reach the script, the way to the registry d
   const outer = {
     npm_config_prefix: "/nowhere",
     npm_command: "run-script",
-    npm_config_registry: "http://localhost:4873/",
+    npm_config_registry: "https://registry.invalid/",
   };
   const { stdout } = await bootstrap(["prints"], { ...process.env, ...outer }).ended;
   const { env } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { env: Record<string, string> };
-  expect(env["npm_config_registry"]).toBe("http://localhost:4873/");
+  expect(env["npm_config_registry"]).toBe("https://registry.invalid/");
   expect(Object.keys(env).filter((name) => name.startsWith("npm_"))).not.toContain("npm_config_prefix");
   expect(env["npm_command"]).toBeUndefined();
 });

@@ -45,6 +45,7 @@ const { dataCommand } = await import("./commands/data.ts");
 const { deployCommand } = await import("./commands/deploy.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
+const { primaryCommand } = await import("./commands/primary.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
@@ -63,6 +64,7 @@ for (const command of [
   explainCommand(),
   dataCommand(),
   deployCommand(),
+  primaryCommand(),
 ]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

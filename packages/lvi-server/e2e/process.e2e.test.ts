@@ -329,7 +329,8 @@ describe("two servers on one file", () => {
 
 describe("a server that waits for the lease", () => {
   test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
-    const first = await start(sqlite);
+    const advertised = "https://first.example";
+    const first = await start(sqlite, "--advertise", advertised);
     await first.client.register();
     const child = spawn([...sqlite.args, "--workers", "1"]);
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
@@ -343,7 +344,15 @@ describe("a server that waits for the lease", () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await readiness()).toEqual([503, "standby"]);
     const client = new TestClient(url, await testModule());
-    await expect(client.lvi(client.requestOf("increment", "a", null))).rejects.toThrow(/^503: .*"not_serving"/);
+    await expect(client.lvi(client.requestOf("increment", "a", null))).rejects.toThrow(/^503: .*"not_leading"/);
+    for (const route of ["/v1/lvi", "/v1/followup"]) {
+      // Not signed, and no message: it is not looked at.
+      const refused = await fetch(url + route, { method: "POST", body: "?" });
+      expect([refused.status, await refused.json()]).toMatchObject([
+        503,
+        { error: { code: "not_leading", leader: advertised } },
+      ]);
+    }
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("\nradical_serving 0\n");
 
     await first.server.kill("SIGTERM");

@@ -9,7 +9,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
   return {
     isExclusive: storage.isExclusive,
     readLease: () => storage.readLease(),
-    acquireLease: (seen, termMs) => storage.acquireLease(seen, termMs),
+    acquireLease: (seen, termMs, leader) => storage.acquireLease(seen, termMs, leader),
     // A term of 0 gives the lease up.
     renewLease: (epoch, termMs) =>
       termMs === 0

@@ -1,15 +1,17 @@
 /** The driver of a candidate for the lease: `core/lease.ts` decides, storage answers, time passes. */
-import { Candidate, type CandidateEvent, type HeldLease, heldUntilMs, renewalMs } from "./core/lease.ts";
+import { Candidate, type CandidateEvent, type HeldLease, heldUntilMs, type Lease, renewalMs } from "./core/lease.ts";
 import type { Log } from "./log.ts";
 import type { Storage } from "./storage/storage.ts";
 
 export interface LeaseOptions {
   readonly storage: Storage;
   readonly termMs: number;
+  /** Where others are to ask once it is acquired. */
+  readonly leader: string | null;
   readonly log: Log;
   readonly clock: MonotonicClock;
-  /** Told when another server turns out to have the lease. */
-  readonly onStandby: () => void;
+  /** Told at each look at which another server has the lease. */
+  readonly onStandby: (lease: Lease) => void;
 }
 
 export interface MonotonicClock {
@@ -24,14 +26,21 @@ export const PROCESS_CLOCK: MonotonicClock = {
 };
 
 /** Resolves when this server has the lease. Rejects if storage can't be read at all. */
-export async function acquireLease({ storage, termMs, log, clock, onStandby }: LeaseOptions): Promise<HeldLease> {
+export async function acquireLease(options: LeaseOptions): Promise<HeldLease> {
+  const { storage, termMs, log, clock, onStandby } = options;
+  const leader = options.leader ?? undefined;
   const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", lease: await storage.readLease() });
-  const { waitsFor } = candidate;
-  if (waitsFor !== null) {
-    onStandby();
-    log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs });
-  }
+  let waitedFor = 0;
+  const tell = (): void => {
+    const { waitsFor } = candidate;
+    if (waitsFor === null) return;
+    onStandby(waitsFor);
+    if (waitsFor.epoch === waitedFor) return;
+    waitedFor = waitsFor.epoch;
+    log.info("waiting_for_lease", { epoch: waitsFor.epoch, termMs: waitsFor.termMs, leader: waitsFor.leader });
+  };
+  tell();
   while (effect.kind !== "elected") {
     let event: CandidateEvent;
     try {
@@ -40,7 +49,7 @@ export async function acquireLease({ storage, termMs, log, clock, onStandby }: L
           event = { kind: "read", lease: await storage.readLease() };
           break;
         case "acquire":
-          event = { kind: "acquired", lease: await storage.acquireLease(effect.seen, effect.termMs) };
+          event = { kind: "acquired", lease: await storage.acquireLease(effect.seen, effect.termMs, leader) };
           break;
         case "wait":
           await clock.sleep(effect.ms);
@@ -51,6 +60,7 @@ export async function acquireLease({ storage, termMs, log, clock, onStandby }: L
       event = { kind: "failed" };
     }
     effect = candidate.step(clock.now(), event);
+    tell();
   }
   return effect.lease;
 }

@@ -134,6 +134,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     executionLimitMs,
     crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
+    ...(options.advertise === null ? {} : { advertise: options.advertise }),
     collectIntervalMs: options.collectIntervalMs,
     core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
     location: {

@@ -83,6 +83,8 @@ const WRONG: readonly (readonly [Partial<Record<SettingName, string>>, RegExp])[
   [{ storage: "dynamodb:app?region=EU!" }, /region "EU!"/],
   [{ storage: "dynamodb:app?endpoint=localhost:8000" }, /endpoint "localhost:8000"/],
   [{ leaseMs: "1" }, /--lease-ms "1"/],
+  [{ advertise: "primary-1" }, /--advertise "primary-1" is no http or https URL/],
+  [{ advertise: "https://user:hunter2@primary-1.example" }, /--advertise ".*" is no .* without a password/],
   [{ workers: "0" }, /--workers "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms "-1"/],
   [{ logLevel: "loud" }, /--log-level "loud".*debug/],

@@ -53,6 +53,8 @@ function oneOf<const Word extends string>(words: readonly Word[]): (text: string
 
 export const KEYS_VARIABLE = "RADICAL_KEYS";
 
+const MAX_URL_LENGTH = 1_024;
+
 export const SETTINGS = {
   port: setting("--port <number>", "8788", "port to listen on; 0 takes a free one", wholeNumber(0, 65_535)),
   host: setting("--host <address>", "127.0.0.1", "address to listen on", (text) => {
@@ -105,6 +107,16 @@ export const SETTINGS = {
     "after which another server on the same storage takes over from one that does not answer",
     wholeNumber(100, 600_000),
   ),
+  advertise: {
+    flag: "--advertise <url>",
+    default: null,
+    words: "where locations reach this server; servers that wait for its lease tell whoever asks them",
+    parse: (text: string): string => {
+      const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
+      if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === "") return text;
+      throw new Wrong("is no http or https URL without a password");
+    },
+  } satisfies Setting<string>,
   retentionMs: setting(
     "--retention-ms <ms>",
     "86400000",

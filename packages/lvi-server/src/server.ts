@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Budget } from "./core/budgets.ts";
 import type { Intent } from "./core/intent.ts";
+import type { Lease } from "./core/lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import { Engine } from "./engine.ts";
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly collectIntervalMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
+  /** Where locations reach this server: those that wait for its lease tell whoever asks them. */
+  readonly advertise?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
@@ -75,7 +78,7 @@ const DEFAULT_WORKERS_PERCENT = 75;
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, onHalt } = options;
   const now = (): number => Date.now();
-  let state: ServerState = { kind: "not-serving", reason: "starting" };
+  let state: ServerState = { kind: "not-serving", reason: "starting", leader: null };
   let pool: WorkerPool | null = null;
   let epoch = 0;
   const metrics = new Metrics({
@@ -108,9 +111,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const leasing = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
-    onStandby: () => (state = { kind: "not-serving", reason: "standby" }),
+    onStandby: ({ leader }: Lease) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
@@ -124,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const acquired = await acquireLease(leasing);
     epoch = acquired.epoch;
     failpoint("start.lease-acquired");
-    state = { kind: "not-serving", reason: "recovering" };
+    state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
       known = await storage.modules();
@@ -204,7 +208,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       close: (drainMs = DEFAULT_DRAIN_MS) => (closing ??= close(drainMs)),
     };
   } catch (error) {
-    state = { kind: "not-serving", reason: "stopped" };
+    state = { kind: "not-serving", reason: "stopped", leader: null };
     await Promise.all([stopListening(), release()]);
     throw error;
   }

@@ -40,6 +40,7 @@ export const ERROR_KINDS = {
   internal_error: { status: 500, effect: "unknown", retry: "later" },
   primary_unreachable: { status: 503, effect: "unknown", retry: "later" },
   primary_busy: { status: 503, effect: "none", retry: "later" },
+  not_leading: { status: 503, effect: "none", retry: "later" },
   not_serving: { status: 503, effect: "none", retry: "later" },
   unknown_module: { status: 503, effect: "none", retry: "later" },
 } as const satisfies Record<string, ErrorKind>;

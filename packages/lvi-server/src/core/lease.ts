@@ -15,6 +15,8 @@ export interface Lease {
   readonly beat: number;
   /** For how long after a renewal its holder may serve; 0: nobody holds it. */
   readonly termMs: number;
+  /** Where its holder says that it can be asked. */
+  readonly leader?: string;
 }
 
 /** The lease in the hands of its holder. */

@@ -33,11 +33,16 @@ export interface HttpOptions {
 }
 
 /** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
-export type ServerState =
-  | { readonly kind: "not-serving"; readonly reason: NotServing }
-  | ({ readonly kind: "serving" | "draining" } & Serving);
+export type ServerState = NotServing | ({ readonly kind: "serving" | "draining" } & Serving);
 
-export type NotServing =
+export interface NotServing {
+  readonly kind: "not-serving";
+  readonly reason: Reason;
+  /** Where the server that has the lease can be asked; null: nobody has it, or its holder does not say. */
+  readonly leader: string | null;
+}
+
+type Reason =
   /** Storage is asked who has the lease. */
   | "starting"
   /** Another server has it. */
@@ -212,19 +217,38 @@ function readiness(state: ServerState): Answer {
       return json(200, { status: "ready" });
     case "draining":
       return json(503, { status: "draining", reason: WHY_NOT_SERVING.stopped });
-    case "not-serving":
-      return json(503, { status: state.reason, reason: WHY_NOT_SERVING[state.reason] });
+    case "not-serving": {
+      const leader = state.reason === "standby" ? { leader: state.leader } : {};
+      return json(503, { status: state.reason, reason: WHY_NOT_SERVING[state.reason], ...leader });
+    }
   }
 }
 
-/** Throws a RadicalError unless this server serves, or drains. */
+/** Throws a NotServingError unless this server serves, or drains. */
 function serving(options: HttpOptions): Serving {
   const state = options.state();
   if (state.kind !== "not-serving") return state;
-  throw new RadicalError("not_serving", WHY_NOT_SERVING[state.reason], "ask the server that serves; see /readyz");
+  throw new NotServingError(state);
 }
 
-const WHY_NOT_SERVING: Readonly<Record<NotServing, string>> = {
+/** Told to whoever asks, signed or not, and before anything is kept of the request. */
+class NotServingError extends RadicalError {
+  readonly #leader: string | null;
+
+  constructor({ reason, leader }: NotServing) {
+    const hint = leader === null ? "ask the server that serves; see /readyz" : `ask ${leader}`;
+    super(reason === "standby" ? "not_leading" : "not_serving", WHY_NOT_SERVING[reason], hint);
+    this.#leader = leader;
+  }
+
+  override toBody(): string {
+    const { code, message, hint } = this;
+    if (code !== "not_leading") return super.toBody();
+    return JSON.stringify({ error: { code, message, hint, leader: this.#leader } });
+  }
+}
+
+const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
   starting: "storage is being asked who has the lease",
   standby: "another server has the lease; this one takes over when that one dies",
   recovering: "the intents that the last server left pending are being read back",
@@ -233,7 +257,7 @@ const WHY_NOT_SERVING: Readonly<Record<NotServing, string>> = {
 
 /** The whole body, if it is small enough and signed with one of our keys. */
 function signedBody(
-  { keys, now, metrics, receiving }: Surroundings,
+  { keys, now, metrics, receiving, state }: Surroundings,
   request: IncomingMessage,
   limit: number,
 ): Promise<Uint8Array> {
@@ -245,6 +269,8 @@ function signedBody(
     let refusal: Error | null = null;
     let claim: Claim | null = null;
     try {
+      const stateNow = state();
+      if (stateNow.kind === "not-serving") throw new NotServingError(stateNow);
       claim = claimOf(keys.current, headers, now());
     } catch (error) {
       refusal = error as Error;

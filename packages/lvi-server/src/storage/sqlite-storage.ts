@@ -28,6 +28,7 @@ const SCHEMA_VERSION = 3;
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS leader (url TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS items (
   "table"   TEXT NOT NULL,
   key       TEXT NOT NULL,
@@ -148,13 +149,15 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  acquireLease(seen: Lease, termMs: number): Promise<Lease | null> {
+  acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
     return this.#enqueue(() => {
       const { epoch, beat } = this.#lease();
       if (epoch !== seen.epoch || beat !== seen.beat) return null;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
       this.#set("beat", 0);
       this.#set("term_ms", termMs);
+      this.#run("DELETE FROM leader");
+      if (leader !== undefined) this.#run("INSERT INTO leader VALUES (?)", leader);
       if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
       this.#epoch = epoch + 1;
       return this.#lease();
@@ -402,7 +405,9 @@ export class SqliteStorage implements Storage {
   }
 
   #lease(): Lease {
-    return { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
+    const lease = { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
+    const leader = this.#get<{ url: string }>("SELECT url FROM leader")?.url;
+    return leader === undefined ? lease : { ...lease, leader };
   }
 
   #record(id: ExecutionId): IntentRecord | null {

@@ -175,6 +175,16 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.renewLease(1, 1_000)).toEqual(false);
   });
 
+  test("the lease says where its holder can be asked, if it has said so", async (storage) => {
+    const leader = "https://primary-1.example";
+    expect(await storage.acquireLease(await storage.readLease(), 1_000, leader)).toMatchObject({ leader });
+    await storage.renewLease(1, 1_000);
+    const seen = await storage.readLease();
+    expect(seen).toMatchObject({ epoch: 1, beat: 1, leader });
+    expect(await storage.acquireLease(seen, 1_000)).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+    expect(await storage.readLease()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+  });
+
   test("of two servers that see the same lease one gets it", async (storage) => {
     const seen = await storage.readLease();
     const leases = await Promise.all([1, 2, 3].map(() => storage.acquireLease(seen, 1_000)));

@@ -22,8 +22,11 @@ export interface Storage {
 
   /** The lease as it is; epoch 0 before the first server. */
   readLease(): Promise<Lease>;
-  /** Makes the epoch one more if the lease is still as it was seen; null if it is not. Whoever calls has waited it out. */
-  acquireLease(seen: Lease, termMs: number): Promise<Lease | null>;
+  /**
+   * Makes the epoch one more if the lease is still as it was seen; null if it is not. Whoever calls has waited it out.
+   * `leader`: where others are to ask from then on.
+   */
+  acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null>;
   /** For another term from when this was sent; 0 gives it up. False: another server has the lease. */
   renewLease(epoch: number, termMs: number): Promise<boolean>;
   /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */

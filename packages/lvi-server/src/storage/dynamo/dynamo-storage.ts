@@ -131,17 +131,21 @@ export class DynamoStorage implements Storage {
   async readLease(): Promise<Lease> {
     const item = await this.#dynamo.get(this.#tables.meta, LEASE);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
-    return { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+    const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+    const leader = item["leader"]?.S;
+    return leader === undefined ? lease : { ...lease, leader };
   }
 
-  async acquireLease(seen: Lease, termMs: number): Promise<Lease | null> {
+  async acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const lease: TransactWriteItem = {
       Update: {
         TableName: this.#tables.meta,
         Key: LEASE,
-        UpdateExpression: "SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder, #schema = :schema",
+        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder, #schema = :schema${
+          leader === undefined ? " REMOVE leader" : ", leader = :leader"
+        }`,
         ConditionExpression: "attribute_not_exists(epoch) OR (epoch = :epoch AND beat = :beat)",
         ExpressionAttributeNames: { "#schema": "schema" },
         ExpressionAttributeValues: {
@@ -149,6 +153,7 @@ export class DynamoStorage implements Storage {
           ":zero": { N: "0" },
           ":term": { N: String(termMs) },
           ":holder": { S: holder },
+          ...(leader === undefined ? {} : { ":leader": { S: leader } }),
           ":schema": { N: String(SCHEMA_VERSION) },
           ":epoch": { N: String(seen.epoch) },
           ":beat": { N: String(seen.beat) },
@@ -163,7 +168,8 @@ export class DynamoStorage implements Storage {
     const failed = await this.#dynamo.transact([lease, ...fences]);
     // An attempt whose answer was lost may have succeeded.
     const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
-    return isOurs ? { epoch, beat: 0, termMs } : null;
+    if (!isOurs) return null;
+    return { epoch, beat: 0, termMs, ...(leader === undefined ? {} : { leader }) };
   }
 
   async renewLease(epoch: number, termMs: number): Promise<boolean> {

@@ -39,10 +39,10 @@ export function healthOf(request: Request, env: unknown, manifest: Manifest): Pr
   // First what is cheap: this is looked at before every request.
   if (!request.url.includes(HEALTH_PATH)) return null;
   const isAsked = new URL(request.url).pathname === HEALTH_PATH && ["GET", "HEAD"].includes(request.method);
-  return isAsked ? answer(request, env as HealthEnv, manifest) : null;
+  return isAsked ? answer(env as HealthEnv, manifest) : null;
 }
 
-async function answer(request: Request, env: HealthEnv, { application, module }: Manifest): Promise<Response> {
+async function answer(env: HealthEnv, { application, module }: Manifest): Promise<Response> {
   try {
     const settings = readSettings(env);
     const location = settings.location;

@@ -24,6 +24,8 @@ export interface DeployOptions {
   readonly colours: boolean;
   readonly environment?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
+  /** Between attempts at something. Default: as long as it says. */
+  readonly wait?: (ms: number) => Promise<void>;
   readonly onEvent: (event: DeployEvent) => void;
   /** Whether the plan is to be carried out; not asked if it is empty. */
   readonly confirm: (planned: readonly PlannedStep[]) => Promise<boolean>;
@@ -72,7 +74,7 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
     primary,
     url: options.url ?? config.deploy.url,
     deployment: newDeploymentId(Date.now()),
-    wait: (ms) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
+    wait: options.wait ?? ((ms) => sleep(ms, undefined, signal === undefined ? {} : { signal })),
     ...(signal === undefined ? {} : { signal }),
   });
   const steps = [...primary.steps, ...edge.steps].filter(({ half }) => options.only === null || half === options.only);

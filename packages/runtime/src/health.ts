@@ -3,26 +3,20 @@
  * module has: that has no effect whatever the application is, and only a primary that serves, knows the key and has the
  * module says that there is no such handler. The first request through a new deployment.
  */
-import { type Answered, Primary } from "./lvi/primary.ts";
-import { type ExecutionId, type LviReply, type LviRequest, type Manifest, RadicalError, SEED_BYTES } from "@radical/protocol";
+import {
+  type ExecutionId,
+  HEALTH_PATH,
+  type Health,
+  type LviReply,
+  type LviRequest,
+  type Manifest,
+  RadicalError,
+  SEED_BYTES,
+} from "@radical/protocol";
 import { hex } from "./hex.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
+import { type Answered, Primary } from "./lvi/primary.ts";
 import { type Env, readSettings } from "./settings.ts";
-
-export const HEALTH_PATH = "/api/-/health";
-
-/** Of a healthy location. Anything else is answered with an error, as `/api/` answers it. */
-export interface Health {
-  readonly status: "ok";
-  readonly application: string;
-  /** Hash of the module that it runs. */
-  readonly module: string;
-  /** Of the `radical deploy` that made this Worker; null: none did. */
-  readonly deployment: string | null;
-  readonly location: string;
-  /** How long the LVI round trip took, as far as clocks go on here. */
-  readonly primaryMs: number;
-}
 
 interface HealthEnv extends Env {
   /** What `radical deploy` says of the version, as JSON. */

@@ -3,7 +3,6 @@ import { createInterface } from "node:readline/promises";
 import { Command, Option } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
-import { BuildFailedError } from "../deploy/checks.ts";
 import { type DeployEvent, type DeployOutcome, deploy, targetOfProject } from "../deploy/deploy.ts";
 import type { Change, Half, PlannedStep, StepReport } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
@@ -51,8 +50,6 @@ export function deployCommand(): Command {
       try {
         await run(options);
       } catch (error) {
-        if (error instanceof BuildFailedError && options.json !== true)
-          for (const frame of error.frames) createTerminal().note(`${frame}\n`);
         reportError(error, options.json === true);
       }
     });

@@ -11,16 +11,6 @@ import { counted } from "../terminal/terminal.ts";
 export const MAX_BUNDLE_BYTES = 10 * 1024 * 1024;
 export const FREE_BUNDLE_BYTES = 3 * 1024 * 1024;
 
-/** The handlers have errors: `frames` show them. */
-export class BuildFailedError extends CommandError {
-  readonly frames: readonly string[];
-
-  constructor(errors: number, frames: readonly string[]) {
-    super("build_failed", `the handlers have ${counted(errors, "error")}`, "correct them: nothing was deployed");
-    this.frames = frames;
-  }
-}
-
 export interface CheckedBuild {
   readonly app: AppBuild;
   readonly handlers: number;
@@ -35,7 +25,11 @@ export async function checkedBuild(project: Project, isStrict: boolean, colours:
   const compiler = await startCompiler({ colours });
   try {
     const { app, report } = await buildApp(project, compiler, { colours });
-    if (app === null) throw new BuildFailedError(countDiagnostics(report.diagnostics).errors, framesOf(report, "error"));
+    if (app === null) {
+      const { errors } = countDiagnostics(report.diagnostics);
+      const message = `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have ${counted(errors, "error")}`;
+      throw new CommandError("build_failed", message, "correct them: nothing was deployed");
+    }
     const fallen = report.handlers.filter(({ plan }) => plan.kind === "recorded" || plan.kind === "near-storage");
     if (isStrict && fallen.length > 0) {
       throw new CommandError(

@@ -2,10 +2,8 @@
  * A first request through a new deployment: the Worker's own health path, which makes one LVI round trip. It is repeated
  * while the network learns of the version.
  */
+import { HEALTH_PATH, type Health } from "@radical/protocol";
 import { CommandError, messageOf } from "../../command-error.ts";
-
-/** As the runtime answers it. */
-export const HEALTH_PATH = "/api/-/health";
 
 export interface SmokeOptions {
   readonly origin: string;
@@ -76,15 +74,13 @@ async function ask(options: SmokeOptions): Promise<string | Omit<SmokeAnswer, "a
   return `status ${status} ${text.slice(0, 200)}`;
 }
 
-interface Health {
+/** What may be answered, by the Worker or by whatever is there. */
+type Answer = Partial<Omit<Health, "status">> & {
   readonly status?: string;
-  readonly deployment?: string | null;
-  readonly location?: string;
-  readonly primaryMs?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-}
+};
 
-function parse(text: string): Health | null {
+function parse(text: string): Answer | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : null;

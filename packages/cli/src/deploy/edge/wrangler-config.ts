@@ -70,7 +70,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
     name: theirs.name ?? needs.name,
     main: WORKER_FILE,
     compatibility_date: theirs.compatibility_date ?? COMPATIBILITY_DATE,
-    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.vars },
+    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, RADICAL_LOCATION: "edge", ...needs.vars },
     ...(objects === undefined
       ? {}
       : { durable_objects: { bindings: [...(theirs.durable_objects?.bindings ?? []), ...objects.bindings] } }),

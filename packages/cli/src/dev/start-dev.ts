@@ -262,7 +262,7 @@ async function startAll(
       links.set(location.name, made);
       return {
         name: location.name,
-        primary: made.address,
+        primaries: [made.address],
         nearStorageOnly: location.name === CENTRAL && options.central === true,
       };
     }),

@@ -2,15 +2,21 @@
  * `radical deploy` with a primary of the developer's own: the real command and the real wrangler against a fake of Cloudflare's API,
  * and what was uploaded is then run in workerd against a real LVI server.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { type DeployOutcome, deploy, targetOfProject } from "../src/deploy/deploy.ts";
+import { createWrangler } from "../src/deploy/edge/wrangler.ts";
 import type { Change } from "../src/deploy/steps.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
-import { type FakeCloudflare, type FakeWorker, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
+import {
+  type FakeBinding,
+  type FakeCloudflare,
+  type FakeWorker,
+  startFakeCloudflare,
+} from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { type Finished, type TemporaryProject, createProject, radical, spawnRadical } from "./radical-process.ts";
 
@@ -107,7 +113,9 @@ function worker(): FakeWorker {
 
 /** Percentages by version. */
 function serving(): Readonly<Record<string, number>> {
-  return Object.fromEntries(worker().deployments[0]!.versions.map(({ version_id: id, percentage }) => [id, percentage]));
+  return Object.fromEntries(
+    worker().deployments[0]!.versions.map(({ version_id: id, percentage }) => [id, percentage]),
+  );
 }
 
 async function visit(page: string): Promise<number> {
@@ -125,13 +133,21 @@ function changing(since: number): readonly string[] {
   return cloudflare.requests.slice(since).filter((line) => !line.startsWith("GET "));
 }
 
+function byName(a: FakeBinding, b: FakeBinding): number {
+  return a.name.localeCompare(b.name);
+}
+
+function isWasm({ type }: FakeModule): boolean {
+  return type === "application/wasm";
+}
+
 // They build upon each other, as the deployments of an application do.
 describe("radical deploy", () => {
   let first = "";
 
   test("--plan shows what would change, and changes nothing", async () => {
     const { code, stderr, stdout } = await run("deploy", "--plan");
-    expect(code, stderr).toBe(0);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).toMatch(/\+ make KV namespace visits-production-cache/);
     expect(stderr).toMatch(/\+ make module [0-9a-f]{12} at the primary/);
     expect(stderr).toMatch(/\+ make Worker visits-production/);
@@ -149,7 +165,7 @@ describe("radical deploy", () => {
 
   test("a first deployment serves, with the developer's own configuration in it", async () => {
     const { code, stdout, stderr } = await run("deploy", "--yes");
-    expect(code, stderr).toBe(0);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stdout).toBe(`${edge.url}\n`);
     expect(stderr + stdout).not.toContain(KEY.secret);
     expect(await visit("home")).toBe(1);
@@ -176,7 +192,11 @@ describe("radical deploy", () => {
     await project.write("handlers/visits.ts", HANDLERS(10));
     // Nobody listens there.
     const failed = await deployHere("http://127.0.0.1:1");
-    expect(failed).toMatchObject({ kind: "failed", failed: { name: "smoke" }, error: { code: "smoke_request_failed" } });
+    expect(failed).toMatchObject({
+      kind: "failed",
+      failed: { name: "smoke" },
+      error: { code: "smoke_request_failed" },
+    });
     expect(serving()).toEqual({ [first]: 100, [worker().versions[1]!.id]: 0 });
     expect(await visit("home")).toBe(2);
 
@@ -217,9 +237,17 @@ describe("radical deploy", () => {
   });
 
   test("plain wrangler deploy finds what was deployed", async () => {
-    const redirect = JSON.parse(await readFile(join(project.folder, ".wrangler/deploy/config.json"), "utf8")) as {
-      configPath: string;
-    };
-    expect(redirect.configPath).toBe("../../.radical/deploy/production/wrangler.json");
+    const count = worker().versions.length;
+    const [before] = worker().versions.slice(-1);
+    await createWrangler({ project: project.folder, environment: { ...process.env, ...environment } }).run(["deploy"]);
+    expect(worker().versions).toHaveLength(count + 1);
+    const [version] = worker().versions.slice(-1);
+    // Secrets stay.
+    expect(version?.bindings.toSorted(byName)).toEqual(before?.bindings.toSorted(byName));
+    // The bundle has paths in its comments.
+    expect(version?.modules.filter(isWasm)).toEqual(before?.modules.filter(isWasm));
+    expect(version?.modules.filter(isWasm)).toHaveLength(2);
+    expect(await visit("home")).toBeGreaterThan(300);
+    expect(cloudflare.unknown).toEqual([]);
   });
 });

@@ -13,10 +13,11 @@ import {
   RadicalError,
   SEED_BYTES,
 } from "@radical/protocol";
+import { placeOf, type Whereabouts } from "./cache/place.ts";
 import { hex } from "./hex.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
 import { type Answered, Primary } from "./lvi/primary.ts";
-import { type Env, readSettings } from "./settings.ts";
+import { type Env, type Settings, readSettings } from "./settings.ts";
 
 interface HealthEnv extends Env {
   /** What `radical deploy` says of the version, as JSON. */
@@ -33,29 +34,15 @@ export function healthOf(request: Request, env: unknown, manifest: Manifest): Pr
   // First what is cheap: this is looked at before every request.
   if (!request.url.includes(HEALTH_PATH)) return null;
   const isAsked = new URL(request.url).pathname === HEALTH_PATH && ["GET", "HEAD"].includes(request.method);
-  return isAsked ? answer(env as HealthEnv, manifest) : null;
+  return isAsked ? answer(request, env as HealthEnv, manifest) : null;
 }
 
-async function answer(env: HealthEnv, { application, module }: Manifest): Promise<Response> {
+async function answer(request: Request, env: HealthEnv, { application, module }: Manifest): Promise<Response> {
   try {
     const settings = readSettings(env);
-    const location = settings.location;
+    const location = settings.location ?? placeOf((request.cf ?? {}) as Partial<Whereabouts>).location;
     const startedAtMs = performance.now();
-    const probe: LviRequest = {
-      executionId: hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId,
-      module,
-      handler: NO_HANDLER,
-      args: new Uint8Array(),
-      environment: { timeMs: Date.now(), seed: new Uint8Array(SEED_BYTES), caller: null },
-      location,
-      units: [],
-      retained: false,
-      deadlineMs: LIMIT_MS,
-      attempt: 1,
-      seen: null,
-    };
-    const primary = new Primary(settings.primaryUrl, settings.key);
-    check(await primary.ask(probe, LIMIT_MS, null).answered);
+    await askEach(settings, { module, location });
     const health: Health = {
       status: "ok",
       application,
@@ -70,20 +57,44 @@ async function answer(env: HealthEnv, { application, module }: Manifest): Promis
   }
 }
 
-/** Throws a RadicalError for any answer but that of a primary that serves this module. */
-function check(answered: Answered<LviReply>): void {
-  if (answered.kind !== "reply")
-    throw new RadicalError("primary_unreachable", `the primary did not answer: ${answered.reason}`, "see its log");
-  const { reply } = answered;
-  if (reply.kind !== "refused") throw new Error(`the primary answered a handler that is none with ${reply.kind}`);
-  switch (reply.code) {
-    case "unknown_handler":
-      return;
-    case "unknown_module":
-      throw new RadicalError("unknown_module", reply.message, "register it: radical deploy");
-    default:
-      throw new RadicalError("primary_busy", `the primary refuses requests: ${reply.code}: ${reply.message}`, "see its log");
+/** Settles when one of the servers has answered as the primary of this module. Throws the RadicalError of the last one that has not. */
+async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | "location">): Promise<void> {
+  const primary = new Primary(ways, key);
+  const executionId = hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId;
+  let failure: unknown;
+  let attempt = 1;
+  for (const server of ways.keys()) {
+    // A server that has just begun to serve wants to be asked twice.
+    for (const last = attempt + 1; attempt <= last; attempt++) {
+      const probe: LviRequest = {
+        ...of,
+        executionId,
+        handler: NO_HANDLER,
+        args: new Uint8Array(),
+        environment: { timeMs: Date.now(), seed: new Uint8Array(SEED_BYTES), caller: null },
+        units: [],
+        retained: false,
+        deadlineMs: LIMIT_MS,
+        attempt,
+        seen: primary.seen,
+      };
+      failure = faultOf(await primary.ask(server, probe, LIMIT_MS, null).answered);
+      if (failure === null) return;
+    }
   }
+  throw failure;
+}
+
+/** What is wrong with an answer; null: it is that of a primary that serves this module. */
+function faultOf(answered: Answered<LviReply>): Error | null {
+  if (answered.kind !== "reply")
+    return new RadicalError("primary_unreachable", `the primary did not answer: ${answered.reason}`, "see its log");
+  const { reply } = answered;
+  if (reply.kind !== "refused") return new Error(`the primary answered a handler that is none with ${reply.kind}`);
+  const { code, message } = reply;
+  if (code === "unknown_handler") return null;
+  if (code === "unknown_module") return new RadicalError(code, message, "register it: radical deploy");
+  return new RadicalError("primary_busy", `the primary refuses requests: ${code}: ${message}`, "see its log");
 }
 
 function deploymentOf({ RADICAL_DEPLOYMENT: text }: HealthEnv): string | null {

@@ -7,8 +7,8 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export const ACCOUNT = "0123456789abcdef0123456789abcdef";
-export const SUBDOMAIN = "anns";
+const ACCOUNT = "0123456789abcdef0123456789abcdef";
+const SUBDOMAIN = "anns";
 const AUTHOR = "ann@example.com";
 
 export interface FakeBinding extends Readonly<Record<string, unknown>> {
@@ -195,7 +195,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     annotations: Readonly<Record<string, string>>,
   ): FakeDeployment => {
     const total = versions.reduce((sum, { percentage }) => sum + percentage, 0);
-    if (total !== 100 || versions.length > 2) throw new Refusal(400, 10210, "percentages must be of at most two versions");
+    if (total !== 100 || versions.length > 2)
+      throw new Refusal(400, 10210, "percentages must be of at most two versions");
     for (const { version_id: id } of versions)
       if (!worker.versions.some((version) => version.id === id)) throw new Refusal(404, 10208, `no version ${id}`);
     const deployment = { id: randomUUID(), createdAt: new Date().toISOString(), annotations, versions };
@@ -205,7 +206,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
 
   const changeSecrets = (name: string, secrets: Readonly<Record<string, string | null>>): void => {
     const worker = workerOf(name);
-    const latest = worker.versions.at(-1)!;
+    const latest = latestOf(worker);
     const version = {
       ...latest,
       id: randomUUID(),
@@ -227,7 +228,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   const routes: Readonly<Record<string, (call: Call) => unknown>> = {
     "GET /storage/kv/namespaces": () => [...namespaces].map(([id, title]) => ({ id, title })),
     "POST /storage/kv/namespaces": (call) => {
-      const { title } = jsonOf<{ title: string }>(call);
+      const { title } = jsonOf(call) as { title: string };
       const id = randomBytes(16).toString("hex");
       namespaces.set(id, title);
       return { id, title };
@@ -240,7 +241,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     "GET /cfd_tunnel": ({ url }) =>
       [...tunnels.values()].filter(({ name }) => [null, name].includes(url.searchParams.get("name"))),
     "POST /cfd_tunnel": (call) => {
-      const { name } = jsonOf<{ name: string }>(call);
+      const { name } = jsonOf(call) as { name: string };
       if ([...tunnels.values()].some((tunnel) => tunnel.name === name))
         throw new Refusal(409, 1013, "You already have a tunnel with this name.");
       const tunnel = { id: randomUUID(), name };
@@ -255,9 +256,15 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     },
 
     "GET /connectivity/directory/services": () =>
-      [...services.values()].map(({ id, name, host, port }) => ({ service_id: id, name, type: "http", host, http_port: port })),
+      [...services.values()].map(({ id, name, host, port }) => ({
+        service_id: id,
+        name,
+        type: "http",
+        host,
+        http_port: port,
+      })),
     "POST /connectivity/directory/services": (call) => {
-      const { name, type, host, http_port: port } = jsonOf<Readonly<Record<string, unknown>>>(call);
+      const { name, type, host, http_port: port } = jsonOf(call) as Readonly<Record<string, unknown>>;
       const { network } = host as { readonly network?: { readonly tunnel_id?: string } };
       if (type !== "http" || typeof name !== "string") throw new Refusal(400, 5101, "bad service");
       found(tunnels, network?.tunnel_id ?? "");
@@ -267,7 +274,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     },
     "PUT /connectivity/directory/services/:id": (call) => {
       const [id = ""] = call.parts;
-      const { name, host, http_port: port } = jsonOf<Readonly<Record<string, unknown>>>(call);
+      const { name, host, http_port: port } = jsonOf(call) as Readonly<Record<string, unknown>>;
       found(services, id);
       services.set(id, { id, name: String(name), host, port });
       return { service_id: id, name, type: "http", host, http_port: port };
@@ -295,7 +302,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       return { id: createHash("md5").update(name).digest("hex"), name, subdomain, tags: [], observability: {} };
     },
     "GET /workers/scripts/:name/settings": ({ parts: [name = ""] }) => {
-      const latest = workerOf(name).versions.at(-1)!;
+      const latest = latestOf(workerOf(name));
       return { bindings: shown(latest), migration_tag: latest.migrationTag ?? undefined, tags: [] };
     },
     "PATCH /workers/scripts/:name/script-settings": ({ parts: [name = ""] }) => {
@@ -307,7 +314,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
         .filter(({ type }) => type === "secret_text")
         .map(({ name: secret, type }) => ({ name: secret, type })),
     "PUT /workers/scripts/:name/secrets": (call) => {
-      const { name, text } = jsonOf<{ name: string; text: string }>(call);
+      const { name, text } = jsonOf(call) as { name: string; text: string };
       changeSecrets(call.parts[0]!, { [name]: text });
       return { name, type: "secret_text" };
     },
@@ -320,18 +327,18 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       previews_enabled: false,
     }),
     "POST /workers/scripts/:name/subdomain": (call) => {
-      const { enabled } = jsonOf<{ enabled: boolean }>(call);
+      const { enabled } = jsonOf(call) as { enabled: boolean };
       workerOf(call.parts[0]!).isOnWorkersDev = enabled;
       return { enabled, previews_enabled: false };
     },
     "GET /workers/scripts/:name/schedules": ({ parts: [name = ""] }) => ({ schedules: workerOf(name).schedules }),
     "PUT /workers/scripts/:name/schedules": (call) => {
-      const schedules = jsonOf<readonly unknown[]>(call);
+      const schedules = jsonOf(call) as readonly unknown[];
       workerOf(call.parts[0]!).schedules = schedules;
       return { schedules };
     },
     "POST /workers/scripts/:name/assets-upload-session": (call) => {
-      const { manifest } = jsonOf<{ manifest: Readonly<Record<string, { hash: string }>> }>(call);
+      const { manifest } = jsonOf(call) as { manifest: Readonly<Record<string, { hash: string }>> };
       const jwt = jwtOf(randomUUID());
       sessions.set(jwt, manifest);
       const missing = [...new Set(Object.values(manifest).map(({ hash }) => hash))].filter((hash) => !blobs.has(hash));
@@ -375,7 +382,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       deployments: workerOf(name).deployments.slice(0, 10).map(deploymentOf),
     }),
     "POST /workers/scripts/:name/deployments": (call) => {
-      const { versions, annotations = {} } = jsonOf<Pick<FakeDeployment, "versions" | "annotations">>(call);
+      const { versions, annotations } = jsonOf(call) as Pick<FakeDeployment, "versions" | "annotations">;
       return deploymentOf(serve(workerOf(call.parts[0]!), versions, annotations));
     },
   };
@@ -446,6 +453,12 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   };
 }
 
+function latestOf({ name, versions }: FakeWorker): FakeVersion {
+  const latest = versions.at(-1);
+  if (latest === undefined) throw new Error(`${name} has no version`);
+  return latest;
+}
+
 interface Metadata {
   readonly main_module: string;
   readonly bindings: readonly FakeBinding[];
@@ -478,8 +491,8 @@ function matches(route: string, line: string): readonly string[] | null {
   return parts;
 }
 
-function jsonOf<T>({ body }: Call): T {
-  return JSON.parse(new TextDecoder().decode(body)) as T;
+function jsonOf({ body }: Call): unknown {
+  return JSON.parse(new TextDecoder().decode(body));
 }
 
 async function textOf(value: FormDataEntryValue | null): Promise<string> {
@@ -494,7 +507,9 @@ function found<T>(map: ReadonlyMap<string, T>, id: string): T {
 
 /** As Cloudflare shows it: without what is secret. */
 function shown({ bindings }: FakeVersion): readonly FakeBinding[] {
-  return bindings.map((binding) => (binding.type === "secret_text" ? { name: binding.name, type: binding.type } : binding));
+  return bindings.map((binding) =>
+    binding.type === "secret_text" ? { name: binding.name, type: binding.type } : binding,
+  );
 }
 
 function listed({ id, number, createdAt, annotations }: FakeVersion): object {
@@ -502,13 +517,21 @@ function listed({ id, number, createdAt, annotations }: FakeVersion): object {
 }
 
 function deploymentOf({ id, createdAt, annotations, versions }: FakeDeployment): object {
-  return { id, created_on: createdAt, author_email: AUTHOR, source: "wrangler", strategy: "percentage", annotations, versions };
+  return {
+    id,
+    created_on: createdAt,
+    author_email: AUTHOR,
+    source: "wrangler",
+    strategy: "percentage",
+    annotations,
+    versions,
+  };
 }
 
 function tokenOf({ id }: Named): string {
-  return Buffer.from(JSON.stringify({ a: ACCOUNT, t: id, s: createHash("sha256").update(id).digest("base64") })).toString(
-    "base64",
-  );
+  return Buffer.from(
+    JSON.stringify({ a: ACCOUNT, t: id, s: createHash("sha256").update(id).digest("base64") }),
+  ).toString("base64");
 }
 
 /** wrangler looks into it for when it ends. */

@@ -90,9 +90,7 @@ function optionsOf(
 ): MiniflareOptions {
   // Source maps are for stack traces only.
   const code = version.modules.filter(({ type }) => type !== "application/source-map");
-  const modules = Object.fromEntries(
-    code.map(({ name: path, type, bytes }) => [path, moduleOf(path, type, bytes)]),
-  );
+  const modules = Object.fromEntries(code.map(({ name: path, type, bytes }) => [path, moduleOf(path, type, bytes)]));
   const { run_worker_first: runWorkerFirst, not_found_handling: notFoundHandling } = version.assetsConfig;
   const config = {
     name,

@@ -23,7 +23,7 @@ Examples:
   $ radical deploy --env staging            # tables, names and secrets of its own
   $ RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com`;
 
-export const ENVIRONMENT_OPTION = ["--env <name>", "environment: own tables, names and secrets", DEFAULT_ENVIRONMENT] as const;
+const ENVIRONMENT_OPTION = ["--env <name>", "environment: own tables, names and secrets", DEFAULT_ENVIRONMENT] as const;
 
 interface DeployCommandOptions extends CommonOptions {
   readonly plan?: true;
@@ -131,7 +131,9 @@ function show(event: DeployEvent, { application, environment }: Target, terminal
         `${(build.bundleBytes / 1024).toFixed(0)} KB compressed`,
         `Cloudflare account ${account.name ?? account.id}`,
       ];
-      terminal.note(`${style("green", "✓")} ${application}, ${environment}: ${words.join(", ")} ${duration(ms, terminal)}`);
+      terminal.note(
+        `${style("green", "✓")} ${application}, ${environment}: ${words.join(", ")} ${duration(ms, terminal)}`,
+      );
       for (const hint of build.hints) terminal.note(`${style("yellow", "!")} ${hint}`);
       return;
     }
@@ -164,7 +166,9 @@ function tell(outcome: DeployOutcome, options: DeployCommandOptions, ms: number,
       return;
     case "done": {
       const isUnchanged = changesOf(outcome.planned).length === 0;
-      terminal.note(`${style("green", "✓")} ${isUnchanged ? "nothing had to be changed" : "deployed"} ${duration(ms, terminal)}`);
+      terminal.note(
+        `${style("green", "✓")} ${isUnchanged ? "nothing had to be changed" : "deployed"} ${duration(ms, terminal)}`,
+      );
       for (const url of outcome.edge?.urls ?? []) print(url);
       return;
     }
@@ -200,7 +204,13 @@ function jsonOf(outcome: DeployOutcome, target: Target, isPlan: boolean, ms: num
         ...outcome.edge,
       };
     case "stopped":
-      return { outcome: "stopped", ...head, steps: outcome.reports, next: outcome.next.name, state: outcome.next.ifFailed };
+      return {
+        outcome: "stopped",
+        ...head,
+        steps: outcome.reports,
+        next: outcome.next.name,
+        state: outcome.next.ifFailed,
+      };
     case "failed": {
       const { code, message, hint } = outcome.error;
       return {

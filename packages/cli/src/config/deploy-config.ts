@@ -41,7 +41,9 @@ export function resolveDeployConfig(
     primary: text("primary", "the URL of the LVI server", (value) =>
       value.split(",").every((url) => URL.canParse(url.trim())),
     ),
-    region: text("region", 'the name of a region like "eu-central-1"', (value) => /^[a-z]{2}(-[a-z]+)+-\d$/.test(value)),
+    region: text("region", 'the name of a region like "eu-central-1"', (value) =>
+      /^[a-z]{2}(-[a-z]+)+-\d$/.test(value),
+    ),
     url: text("url", "an origin like https://app.example.com", (value) => URL.canParse(value)),
   };
 }

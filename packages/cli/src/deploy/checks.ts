@@ -8,8 +8,8 @@ import type { Project } from "../config/load-config.ts";
 import { counted } from "../terminal/terminal.ts";
 
 /** What Cloudflare takes, compressed: with the paid plan, and without. */
-export const MAX_BUNDLE_BYTES = 10 * 1024 * 1024;
-export const FREE_BUNDLE_BYTES = 3 * 1024 * 1024;
+const MAX_BUNDLE_BYTES = 10 * 1024 * 1024;
+const FREE_BUNDLE_BYTES = 3 * 1024 * 1024;
 
 export interface CheckedBuild {
   readonly app: AppBuild;

@@ -4,7 +4,7 @@ import type { DeploymentKey } from "../dev/deployment-key.ts";
 import { isLoopbackName } from "../dev/loopback.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 
-export const KEYS_VARIABLE = "RADICAL_KEYS";
+const KEYS_VARIABLE = "RADICAL_KEYS";
 
 /** `urls`: origins of its servers, separated by commas. Throws a CommandError. */
 export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = process.env): PrimaryHalf {

@@ -22,7 +22,13 @@ import { type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deploym
 import { smoke } from "./smoke.ts";
 import type { UserConfig, WranglerConfig } from "./user-config.ts";
 import { deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
-import { type BoundName, type VersionDetail, type WorkerDeployment, leadingVersion, workerVersions } from "./worker-versions.ts";
+import {
+  type BoundName,
+  type VersionDetail,
+  type WorkerDeployment,
+  leadingVersion,
+  workerVersions,
+} from "./worker-versions.ts";
 import { KEY_SECRET, hasWorkersDev, originsOf, wranglerConfigOf } from "./wrangler-config.ts";
 import type { Wrangler, WranglerOutput } from "./wrangler.ts";
 
@@ -113,7 +119,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       module,
       build,
       primary: primary.description,
-      triggers: sha256(JSON.stringify(TRIGGER_FIELDS.map((field) => config[field] ?? null))),
+      triggers: triggersOf(config),
     };
   };
 
@@ -123,7 +129,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const readLive = async (): Promise<Live | null> => {
     const [deployment] = (await versions.deployments()) ?? [];
     const leading = deployment === undefined ? null : leadingVersion(deployment);
-    return deployment === undefined || leading === null ? null : { deployment, version: await versions.detail(leading) };
+    return deployment === undefined || leading === null
+      ? null
+      : { deployment, version: await versions.detail(leading) };
   };
 
   /** One that an earlier run has uploaded, whether it serves or not. */
@@ -136,6 +144,12 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     const { message } = annotationsOf(wanted);
     const [uploaded] = (await versions.list()).filter((version) => version.message === message);
     return uploaded === undefined ? null : ofVersion(await versions.detail(uploaded.id));
+  };
+
+  /** Makes it reachable for those who name it; all others get the version that serves. */
+  const beside = async ({ version, record }: Ready): Promise<void> => {
+    if (live === null || live.deployment.versions.some(({ id }) => id === version)) return;
+    await versions.serve({ [live.version.id]: 100, [version]: 0 }, `not serving yet: ${record.deployment}`);
   };
 
   const cacheStep: Step = {
@@ -189,11 +203,21 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       if (live === null) return [make(`Worker ${worker}`, app.assets === null ? "" : "with its static files")];
       ready = wanted === null || key === null ? null : await findReady(wanted, key);
       if (ready !== null) return [];
-      return [changeOf(worker, live.version, wanted, key === null ? [] : driftOf(live.version.bindings, configOf(live.version.record, key.id)))];
+      return [
+        changeOf(
+          worker,
+          live.version,
+          wanted,
+          key === null ? [] : driftOf(live.version.bindings, configOf(live.version.record, key.id)),
+        ),
+      ];
     },
     apply: async () => {
       const key = keyOf(primary);
-      if (ready !== null) return ready.version;
+      if (ready !== null) {
+        await beside(ready);
+        return ready.version;
+      }
       const record = await recordNow();
       if (record === null) throw new Error("something that was to be made is not there");
       const config = configOf(record, key.id);
@@ -202,7 +226,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const serves = live === null || hasNewClasses(live.version, config);
       const version = await upload(context, path, record, key, serves);
       ready = { version, record };
-      if (!serves && live !== null) await versions.serve({ [live.version.id]: 100, [version]: 0 }, `beside: ${record.deployment}`);
+      if (!serves) await beside(ready);
       return version;
     },
   };
@@ -227,7 +251,8 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     apply: async () => {
       const { version, record } = done(ready);
       const [origin] = urlsOf();
-      if (origin === undefined) return "left out: no route of wrangler.jsonc names a host for /api/; give one with --url";
+      if (origin === undefined)
+        return "left out: no route of wrangler.jsonc names a host for /api/; give one with --url";
       const { wait, signal } = context;
       const { deployment } = record;
       const answer = await smoke({
@@ -254,8 +279,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         changes.push({ kind: "change", what: `version that ${worker} serves`, detail: splitWords(live.deployment) });
       const config = configOf(null, "");
       const state = await api.find<{ readonly enabled: boolean }>(`${accountPath}/workers/scripts/${worker}/subdomain`);
-      const wanted = await recordNow();
-      if (state?.enabled !== hasWorkersDev(config) || live.version.record?.triggers !== wanted?.triggers)
+      if (state?.enabled !== hasWorkersDev(config) || live.version.record?.triggers !== triggersOf(config))
         changes.push({ kind: "repair", what: `routes and schedules of ${worker}`, detail: "" });
       return changes;
     },
@@ -276,15 +300,17 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   return {
     steps: [...(isCachedInKv ? [cacheStep] : []), moduleStep, uploadStep, smokeStep, switchStep],
     state: () =>
-      ready === null
-        ? null
-        : { worker, version: ready.version, deployment: ready.record.deployment, urls: urlsOf() },
+      ready === null ? null : { worker, version: ready.version, deployment: ready.record.deployment, urls: urlsOf() },
   };
 }
 
 /** Hexadecimal digits of a hash, for people. */
 const SHOWN = 12;
 const STILL_SERVES = "What served before goes on serving.";
+
+function triggersOf(config: WranglerConfig): string {
+  return sha256(JSON.stringify(TRIGGER_FIELDS.map((field) => config[field] ?? null)));
+}
 
 /** What of a configuration is no part of a version. */
 const TRIGGER_FIELDS = ["routes", "route", "workers_dev", "preview_urls", "triggers", "queues", "workflows"] as const;
@@ -302,11 +328,9 @@ async function upload(
     const secrets = join(folder, "secrets.json");
     await writeFile(secrets, JSON.stringify({ [KEY_SECRET]: key.secret }), { mode: 0o600 });
     const { tag, message } = annotationsOf(record);
+    const command = serves ? ["deploy"] : ["versions", "upload"];
     const { output } = await wrangler.run(
-      [
-        ...(serves ? ["deploy"] : ["versions", "upload"]),
-        ...["--config", config, "--secrets-file", secrets, "--tag", tag, "--message", message],
-      ],
+      [...command, "--config", config, "--secrets-file", secrets, "--tag", tag, "--message", message],
       { cwd: project.root },
     );
     return versionOf(output);
@@ -339,15 +363,14 @@ export function driftOf(bindings: readonly BoundName[], config: WranglerConfig):
   for (const [name, value] of Object.entries(config.vars ?? {}))
     if (typeof value === "string") expect(name, bound.get(name)?.text === value);
   for (const { name } of config.durable_objects?.bindings ?? []) expect(name, true);
-  for (const { binding, id } of listIn<{ binding: string; id?: string }>(config["kv_namespaces"]))
+  for (const { binding, id } of (config["kv_namespaces"] ?? []) as readonly { binding: string; id?: string }[])
     expect(binding, id === undefined || bound.get(binding)?.namespace_id === id);
-  for (const { binding, service_id: id } of listIn<{ binding: string; service_id: string }>(config["vpc_services"]))
+  for (const { binding, service_id: id } of (config["vpc_services"] ?? []) as readonly {
+    binding: string;
+    service_id: string;
+  }[])
     expect(binding, bound.get(binding)?.service_id === id);
   return drift;
-}
-
-function listIn<T>(value: unknown): readonly T[] {
-  return Array.isArray(value) ? (value as readonly T[]) : [];
 }
 
 function changeOf(

@@ -75,7 +75,8 @@ export async function readUserConfig(project: string, environment: string): Prom
       { hideWarnings: true },
     );
     // Another environment must not take over the routes of production.
-    const hasRoutes = environment === DEFAULT_ENVIRONMENT || section?.routes !== undefined || section?.route !== undefined;
+    const hasRoutes =
+      environment === DEFAULT_ENVIRONMENT || section?.routes !== undefined || section?.route !== undefined;
     const name = raw.name === undefined ? undefined : nameIn(raw.name, environment, section?.name);
     const config = { ...read, name, ...(hasRoutes ? {} : { routes: undefined, route: undefined }) };
     return { file: basename(path), config };

@@ -95,7 +95,12 @@ export function workerVersions(api: CloudflareApi, account: string, worker: stri
       const raw = await api.get<RawVersion>(`${script}/versions/${version}`);
       const bindings = raw.resources?.bindings ?? [];
       const record = parseRecord(bindings.find(({ name }) => name === RECORD_VARIABLE)?.text);
-      return { ...versionOf(raw), bindings, record, migrationTag: raw.resources?.script_runtime?.migration_tag ?? null };
+      return {
+        ...versionOf(raw),
+        bindings,
+        record,
+        migrationTag: raw.resources?.script_runtime?.migration_tag ?? null,
+      };
     },
     serve: async (versions, message) => {
       const listed = Object.entries(versions).map(([id, percentage]) => ({ version_id: id, percentage }));

@@ -37,14 +37,21 @@ export interface EdgeNeeds {
 
 /** File name of the Worker in the folder. */
 export const WORKER_FILE = "worker.js";
-export const RESERVED_PREFIX = "RADICAL_";
+const RESERVED_PREFIX = "RADICAL_";
 /** The Worker's secret. */
 export const KEY_SECRET = "RADICAL_KEY";
 
 const CACHE_CLASS = "RadicalCache";
 
 /** What wrangler adds on reading, and what is only for `wrangler dev`. */
-const LEFT_OUT = ["$schema", "configPath", "userConfigPath", "topLevelName", "definedEnvironments", "targetEnvironment"];
+const LEFT_OUT = [
+  "$schema",
+  "configPath",
+  "userConfigPath",
+  "topLevelName",
+  "definedEnvironments",
+  "targetEnvironment",
+];
 const DEV_ONLY = ["dev", "env", "jsx_factory", "jsx_fragment", "python_modules", "cloudchamber"];
 
 /** Throws a CommandError that names every contradiction. */
@@ -59,23 +66,28 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
       { exitCode: EXIT_USAGE },
     );
   }
-  const { durable_objects: objects, migrations, kv_namespaces: namespaces, assets } = bindingsOf(
-    needs.cache,
-    needs.assets,
-    needs.folder,
-  );
+  const {
+    durable_objects: objects,
+    migrations,
+    kv_namespaces: namespaces,
+    assets,
+  } = bindingsOf(needs.cache, needs.assets, needs.folder);
   const ways = waysOf(needs.primary);
   return {
     ...theirs,
     name: theirs.name ?? needs.name,
     main: WORKER_FILE,
     compatibility_date: theirs.compatibility_date ?? COMPATIBILITY_DATE,
-    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, RADICAL_LOCATION: "edge", ...needs.vars },
+    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.vars },
     ...(objects === undefined
       ? {}
       : { durable_objects: { bindings: [...(theirs.durable_objects?.bindings ?? []), ...objects.bindings] } }),
     ...classesOf(theirs, migrations),
-    ...listOf(theirs, "kv_namespaces", (namespaces ?? []).map((one) => withId(one, needs.cacheNamespaceId))),
+    ...listOf(
+      theirs,
+      "kv_namespaces",
+      (namespaces ?? []).map((one) => withId(one, needs.cacheNamespaceId)),
+    ),
     ...listOf(theirs, "vpc_services", ways.services),
     ...(assets === undefined ? {} : { assets: { ...theirs.assets, ...assets } }),
   };

@@ -44,6 +44,8 @@ describe("radical", () => {
     ["analyze", "--help"],
     ["explain", "--help"],
     ["data", "--help"],
+    ["record", "--help"],
+    ["replay", "--help"],
     ["primary", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);

@@ -14,6 +14,7 @@ import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-pro
 import {
   type FakeBinding,
   type FakeCloudflare,
+  type FakeModule,
   type FakeWorker,
   startFakeCloudflare,
 } from "./cloudflare/fake-cloudflare.ts";

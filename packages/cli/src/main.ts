@@ -45,6 +45,8 @@ const { dataCommand } = await import("./commands/data.ts");
 const { deployCommand } = await import("./commands/deploy.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
+const { recordCommand } = await import("./commands/record.ts");
+const { replayCommand } = await import("./commands/replay.ts");
 const { primaryCommand } = await import("./commands/primary.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -65,6 +67,8 @@ for (const command of [
   dataCommand(),
   deployCommand(),
   primaryCommand(),
+  recordCommand(),
+  replayCommand(),
 ]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

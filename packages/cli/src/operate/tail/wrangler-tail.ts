@@ -21,11 +21,14 @@ export function wranglerTail(worker: string, root: string): WranglerTail {
   };
 }
 
+/** Of the application, which chooses its version. */
+const PACKAGE = "wrangler/package.json";
+
 function wranglerMain(from: string): string | null {
   try {
     const require = createRequire(from);
-    const { bin } = require("wrangler/package.json") as { readonly bin: Readonly<Record<string, string>> };
-    return join(dirname(require.resolve("wrangler/package.json")), bin["wrangler"]!);
+    const { bin } = require(PACKAGE) as { readonly bin: Readonly<Record<string, string>> };
+    return join(dirname(require.resolve(PACKAGE)), bin["wrangler"]!);
   } catch {
     return null;
   }

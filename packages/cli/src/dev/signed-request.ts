@@ -7,14 +7,14 @@ import type { DeploymentKey } from "./deployment-key.ts";
 export function signedRequest(
   server: string,
   key: DeploymentKey,
-  method: "POST" | "PUT",
+  method: "GET" | "POST" | "PUT",
   path: string,
   body: Uint8Array,
   signal?: AbortSignal,
 ): Promise<Response> {
   return fetch(server + path, {
     method,
-    body: new Uint8Array(body),
+    ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
     headers: signedHeaders(key, method, path, body),
     ...(signal === undefined ? {} : { signal }),
   });

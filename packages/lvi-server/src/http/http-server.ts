@@ -7,8 +7,10 @@ import {
   encodeFollowupReply,
   encodeLviReply,
   FOLLOWUP_PATH,
+  type FollowupResult,
   isModuleHash,
   LVI_PATH,
+  type LviReply,
   MalformedError,
   type ModuleContent,
   type ModuleHash,
@@ -66,6 +68,7 @@ const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
 
 const MAX_TEXT_BYTES = 1_024;
+const CBOR = "application/cbor";
 
 /** A request that takes longer to arrive is given up. */
 const REQUEST_MS = 60_000;
@@ -89,48 +92,61 @@ interface Surroundings extends HttpOptions {
 
 export function createHttpServer(options: HttpOptions): Server {
   const surroundings: Surroundings = { ...options, receiving: { bytes: 0 } };
-  const server = createServer((request, response) => void handle(surroundings, request, response));
+  const server = createServer((request, response) => handle(surroundings, request, response));
   server.requestTimeout = REQUEST_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   return server;
 }
 
-async function handle(options: Surroundings, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { log, metrics } = options;
+/** A request and what is to come of it. By callbacks, since most are answered in the turn in which they come. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  readonly answer: (answer: Answer) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+function handle(options: Surroundings, request: IncomingMessage, response: ServerResponse): void {
+  const { log } = options;
   const startedAtMs = performance.now();
+  const method = request.method ?? "";
   const route = routeOf(request.url ?? "");
-  let answer: Answer;
-  try {
-    answer = await answerTo(route, options, request);
-  } catch (error) {
-    if (request.errored !== null) {
-      log.debug("request_broken_off", { method: request.method, path: request.url, reason: request.errored.message });
-      return;
+  const answer = (given: Answer): void => {
+    // A body may be found too large, and then break off.
+    if (response.headersSent) return;
+    send(request, response, given);
+    const tookMs = performance.now() - startedAtMs;
+    options.metrics.requested(route.kind, given.status, tookMs);
+    if (log.writes("debug")) {
+      // The location's line of the same trace names handler and execution.
+      const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
+      log.debug("request", { method, path: request.url, status: given.status, ms: tookMs, trace });
     }
-    answer = errorAnswer(error, log);
+  };
+  const fail = (error: unknown): void => {
+    if (request.errored === null) answer(errorAnswer(error, log));
+    else log.debug("request_broken_off", { method, path: request.url, reason: request.errored.message });
+  };
+  try {
+    perform(route, options, { request, method, answer, fail });
+  } catch (error) {
+    fail(error);
   }
-  const body = answer.body ?? "";
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { status, body = "", type, sent }: Answer): void {
   // Names and values in one list: the way that Node writes without a copy of its own.
   const headers: string[] = [];
   // The rest of the body is not read.
   if (!request.complete) headers.push("connection", "close");
-  if (answer.type !== undefined) headers.push("content-type", answer.type);
-  if (answer.status !== 204) headers.push("content-length", String(Buffer.byteLength(body)));
-  const { sent } = answer;
-  response.writeHead(answer.status, headers);
+  if (type !== undefined) headers.push("content-type", type);
+  if (status !== 204) headers.push("content-length", String(Buffer.byteLength(body)));
+  response.writeHead(status, headers);
   // A short body as text goes out in one piece with its head, which takes less than half of the time of two.
   if (typeof body !== "string" && body.length <= MAX_TEXT_BYTES) response.end(latin1(body), "latin1");
   else response.end(body);
   if (sent !== undefined && armed !== null) response.once("finish", () => failpoint(sent));
-  const tookMs = performance.now() - startedAtMs;
-  metrics.requested(route.kind, answer.status, tookMs);
-  if (log.writes("debug")) {
-    const { method, url: path } = request;
-    // The location's line of the same trace names handler and execution.
-    const trace = traceContextOf(request.headers["traceparent"]?.toString() ?? null, null)?.traceId;
-    log.debug("request", { method, path, status: answer.status, ms: tookMs, trace });
-  }
 }
 
 type Route =
@@ -154,60 +170,83 @@ function routeOf(path: string): Route {
   return isModuleHash(hash) ? { kind: "module", hash } : { kind: "none" };
 }
 
-async function answerTo(route: Route, options: Surroundings, request: IncomingMessage): Promise<Answer> {
-  const method = request.method ?? "";
+/** Throws a RadicalError, or has the exchange answered. */
+function perform(route: Route, options: Surroundings, exchange: Exchange): void {
+  const { method, answer, fail } = exchange;
   switch (route.kind) {
     case "healthz": {
       expectMethod(method, "GET");
       const state = options.state();
-      return json(200, { status: "ok", ...(state.kind === "not-serving" ? {} : state.engine.load) });
+      return answer(json(200, { status: "ok", ...(state.kind === "not-serving" ? {} : state.engine.load) }));
     }
     case "readyz":
       expectMethod(method, "GET");
-      return readiness(options.state());
-    case "metrics":
+      return answer(readiness(options.state()));
+    case "metrics": {
       expectMethod(method, "GET");
-      return { status: 200, body: await options.metrics.text(), type: options.metrics.contentType };
-    case "lvi": {
-      expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      failpoint("http.request-received");
-      const reply = encodeLviReply(await serving(options).engine.request(decodeLviRequest(body)));
-      failpoint("http.reply-made");
-      return { ...cbor(reply), sent: "http.replied" };
+      const { metrics } = options;
+      metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
+      return;
     }
-    case "followup": {
+    case "lvi":
       expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_MESSAGE_BYTES);
-      failpoint("http.followup-received");
-      const reply = encodeFollowupReply(await serving(options).engine.followup(decodeFollowup(body)));
-      failpoint("http.followup-reply-made");
-      return cbor(reply);
-    }
-    case "module": {
+      return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
+        failpoint("http.request-received");
+        const answered = (reply: LviReply): void => {
+          const bytes = encodeLviReply(reply);
+          failpoint("http.reply-made");
+          answer({ status: 200, body: bytes, type: CBOR, sent: "http.replied" });
+        };
+        serving(options).engine.request(decodeLviRequest(body), { answered: guarded(answered, fail), failed: fail });
+      });
+    case "followup":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
+        failpoint("http.followup-received");
+        const answered = (result: FollowupResult): void => {
+          const bytes = encodeFollowupReply(result);
+          failpoint("http.followup-reply-made");
+          answer({ status: 200, body: bytes, type: CBOR });
+        };
+        serving(options).engine.followup(decodeFollowup(body), { answered: guarded(answered, fail), failed: fail });
+      });
+    case "module":
       expectMethod(method, "GET", "PUT");
-      const body = await signedBody(options, request, MAX_MODULE_BYTES);
-      const { hasModule, registerModule } = serving(options);
-      if (method === "PUT") {
-        failpoint("http.module-received");
-        await registerModule(route.hash, decodeModuleContent(body), body);
-        failpoint("http.module-registered");
-        return { status: 204 };
-      }
-      if (hasModule(route.hash)) return { status: 204 };
-      throw new RadicalError(
-        "not_found",
-        `module ${route.hash} is not registered`,
-        "register it: radical build, then PUT it here",
-      );
-    }
+      return receive(options, exchange, MAX_MODULE_BYTES, (body) => {
+        const { hasModule, registerModule } = serving(options);
+        if (method === "PUT") {
+          failpoint("http.module-received");
+          registerModule(route.hash, decodeModuleContent(body), body).then(() => {
+            failpoint("http.module-registered");
+            answer({ status: 204 });
+          }, fail);
+          return;
+        }
+        if (hasModule(route.hash)) return answer({ status: 204 });
+        throw new RadicalError(
+          "not_found",
+          `module ${route.hash} is not registered`,
+          "register it: radical build, then PUT it here",
+        );
+      });
     case "none":
       throw new RadicalError(
         "not_found",
-        `there is nothing at ${(request.url ?? "").slice(0, 200)}`,
+        `there is nothing at ${(exchange.request.url ?? "").slice(0, 200)}`,
         "see the routes in docs/internals/protocol.md",
       );
   }
+}
+
+/** What it throws is a failure of the exchange, and not of whoever calls it. */
+function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (value: T) => void {
+  return (value) => {
+    try {
+      use(value);
+    } catch (error) {
+      fail(error);
+    }
+  };
 }
 
 /** Ready: it has the lease and has recovered. */
@@ -255,26 +294,41 @@ const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
   stopped: "the server is shutting down",
 };
 
-/** The whole body, if it is small enough and signed with one of our keys. */
-function signedBody(
-  { keys, now, metrics, receiving, state }: Surroundings,
-  request: IncomingMessage,
-  limit: number,
-): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const { headers } = request;
-    const tooLarge = (): RadicalError =>
-      new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
-    if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge();
-    let refusal: Error | null = null;
-    let claim: Claim | null = null;
+/**
+ * `take` gets the whole body, if it is small enough and signed with one of our keys; what it throws fails the exchange.
+ * While this server does not serve nothing is looked at, and nothing kept.
+ */
+function receive(options: Surroundings, exchange: Exchange, limit: number, take: (body: Uint8Array) => void): void {
+  const { keys, now, metrics, receiving, state } = options;
+  const { request, method, fail } = exchange;
+  const { headers } = request;
+  if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+  let refusal: unknown = null;
+  let claim: Claim | null = null;
+  try {
+    const stateNow = state();
+    if (stateNow.kind === "not-serving") throw new NotServingError(stateNow);
+    claim = claimOf(keys.current, headers, now());
+  } catch (error) {
+    refusal = error;
+  }
+  const end = (body: Uint8Array): void => {
     try {
-      const stateNow = state();
-      if (stateNow.kind === "not-serving") throw new NotServingError(stateNow);
-      claim = claimOf(keys.current, headers, now());
+      if (claim === null || refusal !== null) throw refusal;
+      verify(claim, method, request.url ?? "", body);
+      metrics.signed(claim.keyId);
+      take(body);
     } catch (error) {
-      refusal = error as Error;
+      fail(error);
     }
+  };
+  process.nextTick(() => {
+    // What has come with its head, as most do, is taken in one piece. Events take longer than all checks of it.
+    if (request.complete && request.readableLength <= limit) end((request.read() as Buffer | null) ?? NO_BYTES);
+    else collect();
+  });
+
+  const collect = (): void => {
     const chunks: Buffer[] = [];
     let length = 0;
     let kept = 0;
@@ -282,16 +336,15 @@ function signedBody(
       receiving.bytes -= kept;
       kept = 0;
     };
-    // By events: an async iterator takes longer than all else that is done here.
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       // Read on, within bounds: who is still sending would see the connection break instead of the answer.
       if (length > 2 * limit) {
         free();
         request.destroy();
-        return reject(tooLarge());
+        return fail(tooLarge(limit));
       }
-      if (length > limit) refusal = tooLarge();
+      if (length > limit) refusal = tooLarge(limit);
       else if (receiving.bytes + chunk.length > MAX_RECEIVING_BYTES) refusal ??= receivingTooMuch();
       if (refusal === null) {
         chunks.push(chunk);
@@ -305,23 +358,19 @@ function signedBody(
     });
     request.on("error", (error) => {
       free();
-      reject(error);
+      fail(error);
     });
     request.on("end", () => {
       free();
-      if (claim !== null && refusal === null) {
-        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-        try {
-          verify(claim, request.method ?? "", request.url ?? "", body);
-          metrics.signed(claim.keyId);
-          return resolve(body);
-        } catch (error) {
-          refusal = error as Error;
-        }
-      }
-      return reject(refusal!);
+      end(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
-  });
+  };
+}
+
+const NO_BYTES = new Uint8Array();
+
+function tooLarge(limit: number): RadicalError {
+  return new RadicalError("message_too_large", `the body is larger than ${limit} bytes`, "send less");
 }
 
 function receivingTooMuch(): RadicalError {
@@ -357,8 +406,4 @@ function json(status: number, value: unknown): Answer {
 /** Each byte is a character. */
 function latin1(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
-}
-
-function cbor(body: Uint8Array): Answer {
-  return { status: 200, body, type: "application/cbor" };
 }

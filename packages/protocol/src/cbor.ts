@@ -444,7 +444,21 @@ export function isTooDeep(bytes: Uint8Array): boolean {
 
 function ascii16(bytes: Uint8Array, at: number): string {
   return String.fromCharCode(
-    bytes[at]!, bytes[at + 1]!, bytes[at + 2]!, bytes[at + 3]!, bytes[at + 4]!, bytes[at + 5]!, bytes[at + 6]!, bytes[at + 7]!,
-    bytes[at + 8]!, bytes[at + 9]!, bytes[at + 10]!, bytes[at + 11]!, bytes[at + 12]!, bytes[at + 13]!, bytes[at + 14]!, bytes[at + 15]!,
+    bytes[at]!,
+    bytes[at + 1]!,
+    bytes[at + 2]!,
+    bytes[at + 3]!,
+    bytes[at + 4]!,
+    bytes[at + 5]!,
+    bytes[at + 6]!,
+    bytes[at + 7]!,
+    bytes[at + 8]!,
+    bytes[at + 9]!,
+    bytes[at + 10]!,
+    bytes[at + 11]!,
+    bytes[at + 12]!,
+    bytes[at + 13]!,
+    bytes[at + 14]!,
+    bytes[at + 15]!,
   );
 }

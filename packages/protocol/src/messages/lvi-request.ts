@@ -107,7 +107,9 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const seed = reader.copiedBytes();
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
   const location = readName(reader, "location", MAX_NAME_LENGTH);
-  const units = readNullable(reader, () => readUnits(reader, () => reader.recent(ACCESSED_UNITS, () => readAccessedUnit(reader))));
+  const units = readNullable(reader, () =>
+    readUnits(reader, () => reader.recent(ACCESSED_UNITS, () => readAccessedUnit(reader))),
+  );
   if (units !== null && !areDistinct(units)) throw new MalformedError("unit listed twice");
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);

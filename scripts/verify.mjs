@@ -27,6 +27,7 @@ const CHECKS = [
   ["Lint (oxlint, type-aware)", "oxlint", "--type-aware", "--deny-warnings"],
   ["Format (oxfmt)", "oxfmt", "--check"],
   ["Dead code (knip)", "knip", "--no-config-hints"],
+  ["Site of the documents (VitePress)", "vitepress", "build", "docs"],
 ];
 
 /** @type {readonly [project: string, label: string][]} */

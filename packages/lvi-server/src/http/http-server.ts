@@ -8,14 +8,21 @@ import {
   encodeLviReply,
   FOLLOWUP_PATH,
   type FollowupResult,
+  type ListedModule,
   isModuleHash,
+  LOG_PATH,
   LVI_PATH,
   type LviReply,
   MalformedError,
+  MODULE_LIST_PATH,
   type ModuleContent,
   type ModuleHash,
+  type ModuleList,
   MODULES_PATH,
   RadicalError,
+  SAMPLES_PATH,
+  type ServerStatus,
+  STATUS_PATH,
   TooLargeError,
   traceContextOf,
 } from "@radical/protocol";
@@ -23,6 +30,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { logAnswer, samplesAnswer } from "./administration.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 
@@ -32,6 +40,8 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   readonly now: () => number;
   readonly state: () => ServerState;
+  /** How often an answer that goes on shows that it does. */
+  readonly heartbeatMs?: number;
 }
 
 /** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
@@ -55,6 +65,8 @@ type Reason =
 
 export interface Serving {
   readonly engine: Engine;
+  readonly epoch: number;
+  readonly moduleRetentionMs: number;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
@@ -63,12 +75,16 @@ export interface Serving {
 /** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_MODULE_BYTES = 64 * 1024 * 1024;
+const MAX_QUESTION_BYTES = 64 * 1024;
 
 /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
 
 const MAX_TEXT_BYTES = 1_024;
 const CBOR = "application/cbor";
+
+/** Less than what proxies and tunnels let pass without a byte. */
+const DEFAULT_HEARTBEAT_MS = 10_000;
 
 /** A request that takes longer to arrive is given up. */
 const REQUEST_MS = 60_000;
@@ -82,6 +98,8 @@ interface Answer {
   readonly type?: string;
   /** Reached when the answer was handed to the network. */
   readonly sent?: Failpoint;
+  /** Writes the answer, which goes on for as long as it may; then there is no body. */
+  readonly stream?: (response: ServerResponse) => void;
 }
 
 /** What all requests share. */
@@ -122,6 +140,8 @@ function inTurns(): Surroundings["together"] {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
+  /** It is about this process, whether it serves or not. */
+  readonly asksProcess: boolean;
   readonly answer: (answer: Answer) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -134,6 +154,10 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
   const answer = (given: Answer): void => {
     // A body may be found too large, and then break off.
     if (response.headersSent) return;
+    if (given.stream !== undefined) {
+      options.metrics.requested(route.kind, given.status, performance.now() - startedAtMs);
+      return given.stream(response);
+    }
     send(request, response, given);
     const tookMs = performance.now() - startedAtMs;
     options.metrics.requested(route.kind, given.status, tookMs);
@@ -148,7 +172,7 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
     else log.debug("request_broken_off", { method, path: request.url, reason: request.errored.message });
   };
   try {
-    perform(route, options, { request, method, answer, fail });
+    perform(route, options, { request, asksProcess: ASK_PROCESS.has(route.kind), method, answer, fail });
   } catch (error) {
     fail(error);
   }
@@ -168,9 +192,25 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
   if (sent !== undefined && armed !== null) response.once("finish", () => failpoint(sent));
 }
 
+const CONTENT_SUFFIX = "/content";
+
 type Route =
-  | { readonly kind: "lvi" | "followup" | "metrics" | "healthz" | "readyz" | "none" }
-  | { readonly kind: "module"; readonly hash: ModuleHash };
+  | {
+      readonly kind:
+        | "lvi"
+        | "followup"
+        | "metrics"
+        | "healthz"
+        | "readyz"
+        | "status"
+        | "modules"
+        | "log"
+        | "samples"
+        | "none";
+    }
+  | { readonly kind: "module" | "module-content"; readonly hash: ModuleHash };
+
+const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
 
 function routeOf(path: string): Route {
   switch (path) {
@@ -184,9 +224,19 @@ function routeOf(path: string): Route {
       return { kind: "healthz" };
     case "/readyz":
       return { kind: "readyz" };
+    case STATUS_PATH:
+      return { kind: "status" };
+    case MODULE_LIST_PATH:
+      return { kind: "modules" };
+    case LOG_PATH:
+      return { kind: "log" };
+    case SAMPLES_PATH:
+      return { kind: "samples" };
   }
-  const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  return isModuleHash(hash) ? { kind: "module", hash } : { kind: "none" };
+  const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
+  if (isModuleHash(name)) return { kind: "module", hash: name };
+  const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
+  return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
 }
 
 /** Throws a RadicalError, or has the exchange answered. */
@@ -242,11 +292,39 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           return;
         }
         if (hasModule(route.hash)) return answer({ status: 204 });
-        throw new RadicalError(
-          "not_found",
-          `module ${route.hash} is not registered`,
-          "register it: radical build, then PUT it here",
-        );
+        throw notRegistered(route.hash);
+      });
+    case "module-content":
+      expectMethod(method, "GET");
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => {
+        const found = (content: Uint8Array | null): void => {
+          if (content === null) fail(notRegistered(route.hash));
+          else answer({ status: 200, body: content, type: CBOR });
+        };
+        serving(options).engine.moduleContent(route.hash).then(found, fail);
+      });
+    case "status":
+      expectMethod(method, "GET");
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => answer(json(200, statusOf(options))));
+    case "modules":
+      expectMethod(method, "GET");
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => {
+        const { engine, moduleRetentionMs: retentionMs } = serving(options);
+        const listed = (modules: readonly ListedModule[]): void =>
+          answer(json(200, { modules, retentionMs } satisfies ModuleList));
+        engine.listModules().then(listed, fail);
+      });
+    case "log":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const stream = logAnswer(options.log.recent, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        answer({ status: 200, stream });
+      });
+    case "samples":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const stream = samplesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        answer({ status: 200, stream });
       });
     case "none":
       throw new RadicalError(
@@ -266,6 +344,17 @@ function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (v
       fail(error);
     }
   };
+}
+
+function notRegistered(hash: ModuleHash): RadicalError {
+  const hint = "register it: radical build, then PUT it here";
+  return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+}
+
+function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
+  const state = stateOf();
+  if (state.kind === "not-serving") return { state: state.reason, epoch: null, timeMs: now(), pending: null };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending: state.engine.load.pending };
 }
 
 /** Ready: it has the lease and has recovered. */
@@ -315,7 +404,7 @@ const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
 
 /**
  * `take` gets the whole body, if it is small enough and signed with one of our keys; what it throws fails the exchange.
- * While this server does not serve nothing is looked at, and nothing kept.
+ * While this server does not serve nothing is looked at, and nothing kept, unless it is asked about itself.
  */
 function receive(options: Surroundings, exchange: Exchange, limit: number, take: (body: Uint8Array) => void): void {
   const { keys, now, metrics, receiving, state } = options;
@@ -326,7 +415,7 @@ function receive(options: Surroundings, exchange: Exchange, limit: number, take:
   let claim: Claim | null = null;
   try {
     const stateNow = state();
-    if (stateNow.kind === "not-serving") throw new NotServingError(stateNow);
+    if (stateNow.kind === "not-serving" && !exchange.asksProcess) throw new NotServingError(stateNow);
     claim = claimOf(keys.current, headers, now());
   } catch (error) {
     refusal = error;

@@ -1,0 +1,65 @@
+/** The pages of the site, and where each one stands in its sidebar. */
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { titleOf } from "./markdown.ts";
+
+export const DOCS = fileURLToPath(new URL("../../docs/", import.meta.url));
+
+export interface Entry {
+  readonly text: string;
+  /** The page, from the folder of documents: `how-to/auth.md`. */
+  readonly page: string;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+}
+
+const DIAGNOSTICS = "diagnostics";
+
+/** All pages, from the folder of documents, sorted. */
+export function allPages(): readonly string[] {
+  return globSync("**/*.md", { cwd: DOCS })
+    .map((file) => file.split(path.sep).join("/"))
+    .toSorted();
+}
+
+export function readPage(page: string): string {
+  return readFileSync(path.join(DOCS, page), "utf8");
+}
+
+/** The pages of a folder but its index. */
+export function pagesUnder(folder: string): readonly string[] {
+  return allPages().filter((page) => page.startsWith(`${folder}/`) && !page.endsWith("/README.md"));
+}
+
+/** The sections of the site by kind. A page that none of them has, but those that an index lists, is an error of the build. */
+export function sections(): readonly Section[] {
+  const pages = allPages();
+  const titled = (page: string): Entry => ({ text: titleOf(readPage(page)), page });
+  const section = (title: string, ...names: readonly string[]): Section => ({
+    title,
+    entries: names.map((name) => titled(`${name}.md`)),
+  });
+  const found: readonly Section[] = [
+    section("Start", "README"),
+    section("Concepts", "analysis", "caches"),
+    section("How-to", "worker", "operations"),
+    section("Reference", "handlers", "cli", "http", `${DIAGNOSTICS}/README`),
+    { title: "Internals", entries: pagesUnder("internals").map((page) => titled(page)) },
+  ];
+  const known = new Set([
+    ...found.flatMap(({ entries }) => entries.map(({ page }) => page)),
+    ...pagesUnder(DIAGNOSTICS),
+  ]);
+  const lost = pages.filter((page) => !known.has(page));
+  if (lost.length > 0) throw new Error(`no section of the site has these pages: ${lost.join(", ")}`);
+  return found;
+}
+
+/** What the site calls a page: a folder's README is its index. */
+export function siteFile(page: string): string {
+  return page.replace(/(^|\/)README\.md$/, "$1index.md");
+}

@@ -25,10 +25,10 @@ const ORIGIN = "https://app.example.com";
 const keys = new Map<string, CryptoKey>();
 const published: object[] = [];
 const provider = createServer((request, response) => {
-  asked.push(request.url ?? "");
+  keysAsked.push(request.url ?? "");
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ keys: published }));
 });
-const asked: string[] = [];
+const keysAsked: string[] = [];
 let issuer: string;
 
 let app: TestApp;
@@ -117,11 +117,11 @@ describe("the caller", () => {
 
   test("is proven by keys that are fetched once and kept", async () => {
     await call("whoami", {}, await as("ann"));
-    const before = asked.length;
+    const before = keysAsked.length;
     for (const name of ["ann", "bob"])
       expect(await (await call("whoami", {}, await as(name))).json()).toEqual({ result: name });
-    expect(asked.length).toBe(before);
-    expect(asked[0]).toBe("/.well-known/jwks.json");
+    expect(keysAsked.length).toBe(before);
+    expect(keysAsked[0]).toBe("/.well-known/jwks.json");
   });
 
   test("comes from a session cookie too", async () => {

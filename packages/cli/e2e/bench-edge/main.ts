@@ -296,7 +296,7 @@ interface Measured {
   readonly doubt: ReturnType<typeof replayDoubt>;
 }
 
-function ms(value: number): string {
+function shown(value: number): string {
   return value.toFixed(1);
 }
 
@@ -306,15 +306,15 @@ function gridSection(machine: Machine, grid: readonly Cell[]): string {
     grid.map((cell) => [
       String(cell.roundTripMs),
       String(cell.workMs),
-      ms(cell.lvi),
-      ms(cell.f),
-      ms(cell.total),
-      ms(cell.p99),
-      ms(cell.excess),
-      ms(cell.least.excess),
+      shown(cell.lvi),
+      shown(cell.f),
+      shown(cell.total),
+      shown(cell.p99),
+      shown(cell.excess),
+      shown(cell.least.excess),
     ]),
   )}
-The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} ms, the median ${ms(median(grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
+The largest difference is ${shown(Math.max(...grid.map(({ excess }) => excess)))} ms, the median ${shown(median(grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
 `;
 }
 
@@ -326,14 +326,14 @@ function tables({ idle, lane, cold, doubt }: Measured): ReadonlyMap<string, stri
   return new Map([
     [
       "idle",
-      `100 ms of work at a round trip of 100 ms: ${ms(idle.warm)} ms over an open connection, ${ms(idle.idle)} ms after ${IDLE_MS / 1_000} s without a request.
+      `100 ms of work at a round trip of 100 ms: ${shown(idle.warm)} ms over an open connection, ${shown(idle.idle)} ms after ${IDLE_MS / 1_000} s without a request.
 `,
     ],
     [
       "lane",
       table(
         ["alone", ...answered.map((_, place) => `answer ${place + 1}`)],
-        [[`${ms(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
+        [[`${shown(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
       ),
     ],
     [
@@ -342,7 +342,7 @@ function tables({ idle, lane, cold, doubt }: Measured): ReadonlyMap<string, stri
         ["requests", "p50", "hit", "validated", ...reasons.map((reason) => `\`${reason}\``)],
         cold.map((row) => [
           row.requests,
-          ms(row.p50),
+          shown(row.p50),
           percent(row.hit),
           percent(row.validated),
           ...reasons.map((reason) => percent(row.reasons[reason] ?? 0)),

@@ -43,6 +43,9 @@ const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
+const { recordCommand } = await import("./commands/record.ts");
+const { replayCommand } = await import("./commands/replay.ts");
+const { tailCommand } = await import("./commands/tail.ts");
 const { primaryCommand } = await import("./commands/primary.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -62,6 +65,9 @@ for (const command of [
   explainCommand(),
   dataCommand(),
   primaryCommand(),
+  recordCommand(),
+  replayCommand(),
+  tailCommand(),
 ]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

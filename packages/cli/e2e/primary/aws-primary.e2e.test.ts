@@ -2,7 +2,7 @@
  * The primary half of a deployment, with the real AWS SDK on moto's server, and the real AWS command line where a machine would use it.
  * What moto does not do, DeleteStack of a network and a failing resource, is answered in its place.
  */
-import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DeleteTableCommand, DynamoDBClient, PutItemCommand, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
 import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
@@ -33,7 +33,7 @@ let proxy: FaultProxy;
 
 function artefactOf(text: string): ServerArtefact {
   const tar = Buffer.from(text);
-  return { tar, sha256: execFileSync("sha256sum", { input: tar, encoding: "utf8" }).slice(0, 64) };
+  return { tar, sha256: createHash("sha256").update(tar).digest("hex") };
 }
 
 function primary(artefact: ServerArtefact = FIRST, settings: PrimarySettings = SETTINGS): AwsPrimary {

@@ -10,12 +10,18 @@ import { radical } from "../radical-process.ts";
 
 const KEYS = `main:${"ab".repeat(32)}`;
 let folder: string;
+let written: readonly string[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "radical-hosting-"));
-  const { code, stdout } = await radical(["primary", "--out", join(folder, "primary"), "--json"]);
-  expect(code).toBe(0);
-  expect((JSON.parse(stdout) as { files: string[] }).files.toSorted()).toEqual([
+  const { code, stdout, stderr } = await radical(["primary", "--out", join(folder, "primary"), "--json"]);
+  if (code !== 0) throw new Error(stderr);
+  written = (JSON.parse(stdout) as { files: string[] }).files;
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("radical primary writes the server and what hosts it", () => {
+  expect(written.toSorted()).toEqual([
     "Dockerfile",
     "dist/main.js",
     "dist/worker.js",
@@ -23,7 +29,6 @@ beforeAll(async () => {
     "radical-lvi-server.service",
   ]);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test("the image of the Dockerfile: what it copies is there, and its command serves", async () => {
   const instructions = readFileSync(join(folder, "primary/Dockerfile"), "utf8")
@@ -92,7 +97,7 @@ async function serving(
   [program, ...args]: readonly string[],
   cwd: string,
   environment: Readonly<Record<string, string>>,
-): Promise<{ readonly url: string; stop(): Promise<number | null> }> {
+): Promise<{ readonly url: string; readonly stop: () => Promise<number | null> }> {
   const child: ChildProcess = spawn(program === "node" ? process.execPath : program!, args, {
     cwd,
     env: { PATH: process.env["PATH"], ...environment },

@@ -12,17 +12,17 @@ interface Remedy {
 /** The first that matches counts. */
 const REMEDIES: readonly Remedy[] = [
   {
+    code: "aws_credentials_expired",
+    matches: /ExpiredToken|TokenRefreshRequired|RequestExpired|token (?:is|has) expired|session.*expired/i,
+    words: "the AWS credentials have expired",
+    hint: "log in again (`aws sso login`), then run the same command again: it goes on from here",
+  },
+  {
     code: "aws_no_credentials",
     matches:
       /CredentialsProviderError|Could not load credentials|Unable to find .*profile|Could not resolve credentials/i,
     words: "no AWS credentials were found",
     hint: "log in (`aws sso login` or `aws configure`), or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-  },
-  {
-    code: "aws_credentials_expired",
-    matches: /ExpiredToken|TokenRefreshRequired|RequestExpired|token (?:is|has) expired|session.*expired/i,
-    words: "the AWS credentials have expired",
-    hint: "log in again (`aws sso login`), then run the same command again: it goes on from here",
   },
   {
     code: "aws_clock",

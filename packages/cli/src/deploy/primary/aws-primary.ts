@@ -390,7 +390,7 @@ export class AwsPrimary implements PrimaryDeployment {
     const settled = await this.#account.settled(name, sinceMs, (event) => {
       if (before.has(event.EventId ?? "")) return;
       const { LogicalResourceId: id = "", ResourceStatus: status = "", ResourceStatusReason } = event;
-      if (/_FAILED$/.test(status) && !/cancelled/i.test(ResourceStatusReason ?? ""))
+      if (status.endsWith("_FAILED") && !/cancelled/i.test(ResourceStatusReason ?? ""))
         reason ??= `${wordsOf(id)}: ${ResourceStatusReason ?? status}`;
       progress({ kind: "resource", what: wordsOf(id), status, reason: ResourceStatusReason ?? null });
     });

@@ -50,7 +50,8 @@ export class DynamoTables {
   }
 
   get names(): readonly string[] {
-    return Object.values(tablesOf(this.#prefix));
+    const { items, intents, parts, blobs, meta } = tablesOf(this.#prefix);
+    return [items, intents, parts, blobs, meta];
   }
 
   inspect(): Promise<readonly TableState[]> {

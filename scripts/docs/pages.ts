@@ -48,6 +48,10 @@ export function sections(): readonly Section[] {
     section("Concepts", "analysis", "caches"),
     section("How-to", "worker", "operations"),
     section("Reference", "handlers", "cli", "http", `${DIAGNOSTICS}/README`),
+    {
+      title: "Decisions",
+      entries: ["decisions/README.md", ...pagesUnder("decisions")].map((page) => titled(page)),
+    },
     { title: "Internals", entries: pagesUnder("internals").map((page) => titled(page)) },
   ];
   const known = new Set([

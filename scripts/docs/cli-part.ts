@@ -1,6 +1,7 @@
 /** The reference of the command: what `--help` prints, of every command. */
-import type { Command } from "commander";
 import { createProgram } from "../../packages/cli/src/program.ts";
+
+type Command = ReturnType<typeof createProgram>;
 
 const WIDTH = 110;
 

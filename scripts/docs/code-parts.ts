@@ -1,4 +1,4 @@
-/** Code that documents show: whole files, or their regions, which `// #region <name>` and `// #endregion` enclose. */
+/** Code that documents show: files, functions of them, or regions, which `// #region <name>` and `// #endregion` enclose. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -6,11 +6,16 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 
 const LANGUAGES: Readonly<Record<string, string>> = { ts: "ts", json: "json", yml: "yaml", yaml: "yaml", sh: "sh" };
 
-/** `docs/examples/booking/handlers/rooms.ts#book` as a block of code. */
+/** `<file>`, `<file>#<region>` or `<file>#<function>()` as a block of code. */
 export function codePart(argument: string): string {
   const [file = "", region] = argument.split("#");
   const text = readFileSync(path.join(ROOT, file), "utf8");
-  const code = region === undefined ? withoutMarks(text) : regionOf(text, region, file);
+  const code =
+    region === undefined
+      ? withoutMarks(text)
+      : region.endsWith("()")
+        ? functionOf(text, region.slice(0, -2), file)
+        : regionOf(text, region, file);
   const language = LANGUAGES[path.extname(file).slice(1)] ?? "text";
   return `\`\`\`${language}\n${code.trim()}\n\`\`\``;
 }
@@ -22,6 +27,13 @@ function withoutMarks(text: string): string {
     .split("\n")
     .filter((line) => !MARK.test(line))
     .join("\n");
+}
+
+/** With the comment before it. */
+function functionOf(text: string, name: string, file: string): string {
+  const found = new RegExp(`(?:^/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?^export function ${name}\\([^]*?^\\}$`, "m").exec(text);
+  if (found === null) throw new Error(`${file} has no function "${name}"`);
+  return found[0];
 }
 
 function regionOf(text: string, name: string, file: string): string {

@@ -1,5 +1,6 @@
 /** The fields of `radical.config.ts`, from the type and the comments in `packages/cli/src/config/config.ts`. */
 import { readFileSync } from "node:fs";
+import { CACHE_KINDS } from "../../packages/protocol/src/cache-choice.ts";
 import { parseSync } from "oxc-parser";
 
 const FILE = new URL("../../packages/cli/src/config/config.ts", import.meta.url);
@@ -17,6 +18,12 @@ export function configPart(): string {
   return ["| field | type | |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
+/** `const NAME = ["a", "b"] as const`. */
+function listOf(text: string, name: string): readonly string[] {
+  const [, list = ""] = new RegExp(`const ${name} = \\[(.*?)\\] as const`).exec(text) ?? [];
+  return [...list.matchAll(/"(.*?)"/g)].map(([, word = ""]) => word);
+}
+
 /** All fields, those of fields included. */
 export function configFields(): readonly Field[] {
   const text = readFileSync(FILE, "utf8");
@@ -30,6 +37,25 @@ export function configFields(): readonly Field[] {
       node?.type === "TSInterfaceDeclaration" ? [[node.id.name, node.body.body] as const] : [],
     ),
   );
+  const lists = new Map([
+    ["CacheKind", CACHE_KINDS],
+    ["NotFound", listOf(text, "NOT_FOUND")],
+  ]);
+  /** With what the names of types stand for. */
+  const typeWords = (type: string): string => {
+    const words = type.replace(/\b[A-Z]\w+\b/g, (name) =>
+      interfaces.has(name)
+        ? "object"
+        : (lists
+            .get(name)
+            ?.map((word) => `"${word}"`)
+            .join(" | ") ?? name),
+    );
+    return `\`${words.replace(/^(?:Readonly<)?Record<string, (.*?)>+$/, "{ <name>: $1 }").replace(/^readonly /, "")}\``.replaceAll(
+      "|",
+      "\\|",
+    );
+  };
   const wordsBefore = (start: number): string => {
     const comment = comments.findLast(({ end }) => end <= start && text.slice(end, start).trim() === "");
     return (comment?.value ?? "")
@@ -50,7 +76,7 @@ export function configFields(): readonly Field[] {
       const inner = /^(?:Readonly<)?Record<string, [^>]*\b(\w+)>|^(?:\w+ \| )?(\w+)$/.exec(source(type));
       const named = interfaces.get(inner?.[1] ?? inner?.[2] ?? "");
       const nested = type.type === "TSTypeLiteral" ? type.members : named;
-      const shown = type.type === "TSTypeLiteral" ? "object" : `\`${source(type).replaceAll("|", "\\|")}\``;
+      const shown = type.type === "TSTypeLiteral" ? "object" : typeWords(source(type));
       const own = { path, type: shown, words: wordsBefore(member.start) };
       const below = /^(?:Readonly<)?Record</.test(source(type)) ? `${path}.<name>.` : `${path}.`;
       return nested === undefined ? [own] : [own, ...fieldsOf(nested, below)];

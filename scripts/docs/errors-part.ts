@@ -73,7 +73,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "Take a new key for each thing that shall happen once.",
   },
   handler_trapped: {
-    cause: "The handler failed; the message begins with the [trap](#traps).",
+    cause: "The handler failed; the message says how ([Traps](#traps)).",
     remedy: "Mend the handler: the same arguments on the same data fail again.",
   },
   execution_failed: {

@@ -1,11 +1,13 @@
 /** The parts of the pages that are made from the code are what the code says. */
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { resolveConfig } from "../../packages/cli/src/config/config.ts";
 import { codePart } from "./code-parts.ts";
 import { configFields } from "./config-part.ts";
 import { constantOf } from "./constants.ts";
 import { withGenerated } from "./generated.ts";
-import { allPages, readPage } from "./pages.ts";
+import { allPages, pictures, readPage } from "./pages.ts";
+import { drawPicture } from "./picture.ts";
 import { SOURCES } from "./sources.ts";
 
 test.each(allPages().filter((page) => readPage(page).includes("<!-- from:")))(
@@ -14,6 +16,13 @@ test.each(allPages().filter((page) => readPage(page).includes("<!-- from:")))(
     expect(withGenerated(readPage(page), SOURCES)).toBe(readPage(page));
   },
 );
+
+test("the pictures are what their sources say (else: pnpm docs:reference)", () => {
+  expect(pictures().length).toBeGreaterThan(2);
+  for (const { file, source } of pictures()) expect(readFileSync(file, "utf8")).toBe(drawPicture(source));
+  expect(() => drawPicture("title A\nlanes a, b\n0 a -> c: to nobody")).toThrow('no lane "c"');
+  expect(() => drawPicture("title A\nlanes a, b\nsomething")).toThrow("no such line");
+});
 
 test("each source is used, and the parts have an end", () => {
   const pages = allPages().map((page) => readPage(page));
@@ -27,9 +36,10 @@ describe("a page with parts", () => {
   const sources = { words: (argument: string): string => `words of ${argument}` };
 
   test("gets them between the marks, and keeps what stands around", () => {
-    const page = "# A\n\n<!-- from: words x y -->\nold\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n<!-- end -->\n";
+    const page =
+      "# A\n\n<!-- from: words x y -->\nold\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n<!-- end -->\n\n<!-- from: words -->\n<!-- end -->\n";
     const written =
-      "# A\n\n<!-- from: words x y -->\n\nwords of x y\n\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n\nwords of\n\n<!-- end -->\n";
+      "# A\n\n<!-- from: words x y -->\n\nwords of x y\n\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n\nwords of\n\n<!-- end -->\n\n<!-- from: words -->\n\nwords of\n\n<!-- end -->\n";
     expect(withGenerated(page, sources)).toBe(written);
     expect(withGenerated(written, sources)).toBe(written);
   });

@@ -6,7 +6,7 @@
 /** Makes the Markdown of a part, from the argument in its mark. */
 export type Source = (argument: string) => string;
 
-const PART = /<!-- from: ([\w-]+)(?: ([^\n]*?))? -->\n(?:[^]*?\n)?<!-- end -->/g;
+const PART = /<!-- from: ([\w-]+)(?: ([^\n]*?))? -->\n(?:[^]*?\n)??<!-- end -->/g;
 
 /** The page as its sources have it. Throws for a source that there is not. */
 export function withGenerated(page: string, sources: Readonly<Record<string, Source>>): string {

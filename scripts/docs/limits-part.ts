@@ -272,13 +272,13 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "executions of one location under way",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.executions`,
       unit: "count",
-      then: "`over_budget`: [Budgets](operations.md#budgets-of-a-location)",
+      then: "`primary_busy`: [Budgets](operations.md#budgets-of-a-location)",
     },
     {
       what: "share of the workers' time for one location, in percent",
       from: `${SERVER}/server.ts#DEFAULT_WORKERS_PERCENT`,
       unit: "count",
-      then: "`over_budget`",
+      then: "`primary_busy`",
     },
     {
       what: "a followup is waited for",

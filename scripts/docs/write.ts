@@ -2,7 +2,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { withGenerated } from "./generated.ts";
-import { DOCS, allPages, readPage } from "./pages.ts";
+import { DOCS, allPages, pictures, readPage } from "./pages.ts";
+import { drawPicture } from "./picture.ts";
 import { SOURCES } from "./sources.ts";
 
 for (const page of allPages()) {
@@ -12,3 +13,4 @@ for (const page of allPages()) {
   writeFileSync(path.join(DOCS, page), after);
   console.log(`docs/${page}`);
 }
+for (const { file, source } of pictures()) writeFileSync(file, drawPicture(source));

@@ -44,6 +44,7 @@ describe("radical", () => {
     ["analyze", "--help"],
     ["explain", "--help"],
     ["data", "--help"],
+    ["primary", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

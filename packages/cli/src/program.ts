@@ -6,6 +6,7 @@ import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
 import { devCommand } from "./commands/dev.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { primaryCommand } from "./commands/primary.ts";
 
 const HELP = `
 Exit codes:
@@ -32,7 +33,14 @@ export function createProgram(): Command {
     .helpOption("-h, --help", "show help")
     .addHelpText("after", HELP)
     .showHelpAfterError("(radical --help shows how it is used)");
-  for (const command of [devCommand(), buildCommand(), analyzeCommand(), explainCommand(), dataCommand()]) {
+  for (const command of [
+    devCommand(),
+    buildCommand(),
+    analyzeCommand(),
+    explainCommand(),
+    dataCommand(),
+    primaryCommand(),
+  ]) {
     program.addCommand(
       command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
     );

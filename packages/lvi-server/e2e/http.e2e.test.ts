@@ -11,15 +11,22 @@ import {
   type Followup,
   FOLLOWUP_PATH,
   KEY_HEADER,
+  LINES_TYPE,
+  LOG_PATH,
   LVI_PATH,
   type LviRequest,
   MAX_ARGUMENT_BYTES,
   MAX_RESULT_BYTES,
   MAX_VALUE_BYTES,
+  MODULE_LIST_PATH,
   type ModuleContent,
+  type ModuleList,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
+  SAMPLES_PATH,
+  type ServerStatus,
   SIGNATURE_HEADER,
+  STATUS_PATH,
   TIME_HEADER,
   unitId,
   type Write,
@@ -46,6 +53,7 @@ const MODULE_WITH_FOREIGN_IMPORT = Buffer.concat([
 
 /** What the server logs as its own fault. */
 const errors: string[] = [];
+const log = createLog("info", (line) => void (line.includes('"level":"error"') && errors.push(line)));
 let server: RunningServer;
 let client: TestClient;
 
@@ -61,7 +69,8 @@ beforeAll(async () => {
     ),
     workers: 1,
     executionLimitMs: 2_000,
-    log: createLog("error", (line) => errors.push(line)),
+    log,
+    heartbeatMs: 5,
     onHalt: (reason) => {
       throw new Error(reason);
     },
@@ -195,6 +204,129 @@ test("metrics tell what was done", async () => {
     expect([sample, valueOf(sample)]).toEqual([sample, expect.toSatisfy((count: number) => count > 0)]);
   expect(valueOf('radical_alarms_total{alarm="determinism"}')).toBe(0);
   expect(valueOf("radical_units_locked")).toBe(0);
+});
+
+describe("administration", () => {
+  const ask = async <T>(path: string): Promise<T> => {
+    const response = await client.send("GET", path, new Uint8Array());
+    expect(response.status).toBe(200);
+    return (await response.json()) as T;
+  };
+  /** The lines of an answer that goes on, heartbeats left out. */
+  const follow = async (
+    path: string,
+    question: unknown,
+  ): Promise<{ next: () => Promise<unknown>; end: () => void }> => {
+    const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, LINES_TYPE]);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let [text, heartbeats] = ["", 0];
+    const next = async (): Promise<unknown> => {
+      for (;;) {
+        const end = text.indexOf("\n");
+        if (end < 0) {
+          const { value, done } = await reader.read();
+          if (done) return { heartbeats };
+          text += value;
+          continue;
+        }
+        const line = text.slice(0, end);
+        text = text.slice(end + 1);
+        if (line !== "") return JSON.parse(line);
+        // A connection on which nothing happens shows that it is alive.
+        if (++heartbeats === 3) return "alive";
+      }
+    };
+    return { next, end: () => void reader.cancel() };
+  };
+
+  test("the status tells state, epoch and clock", async () => {
+    const status = await ask<ServerStatus>(STATUS_PATH);
+    expect(status).toMatchObject({ state: "serving", epoch: server.epoch, pending: 0 });
+    expect(Math.abs(status.timeMs - Date.now())).toBeLessThan(REPLAY_WINDOW_MS);
+  });
+
+  test("modules are listed with what names them, and their bytes are to be had", async () => {
+    const { hash, bytes } = await testModule();
+    const request = client.requestOf("increment", "listed", incrementUnits("listed", ABSENT));
+    const reply = await client.lvi(request);
+    const { modules, retentionMs } = await ask<ModuleList>(MODULE_LIST_PATH);
+    expect(retentionMs).toBe(7 * 24 * 3_600_000);
+    expect(modules[0]).toMatchObject({ module: hash, registered: true, pending: 1, executions: 1 });
+    expect(modules[0]!.handlers).toContain("increment");
+    expect(modules[0]!.usedAtMs).toBeGreaterThanOrEqual(modules[0]!.registeredAtMs!);
+    if (reply.kind !== "valid") throw new Error("not valid");
+    await client.followup(incrementFollowup(request.executionId, reply.commitId!, "listed", ABSENT));
+    expect((await ask<ModuleList>(MODULE_LIST_PATH)).modules[0]).toMatchObject({ pending: 0 });
+
+    const content = await client.send("GET", `${MODULES_PATH}${hash}/content`, new Uint8Array());
+    expect(Buffer.from(await content.arrayBuffer()).equals(bytes)).toBe(true);
+    const unknown = `${MODULES_PATH}${"0".repeat(64)}/content`;
+    expect(await errorOf(await client.send("GET", unknown, new Uint8Array()))).toEqual([404, "not_found"]);
+  });
+
+  test("the log: the last lines, then those to come, each as it was written", async () => {
+    log.info("kept", { number: 1 });
+    log.debug("too little");
+    const lines = await follow(LOG_PATH, { lines: 1, follow: true, level: "info" });
+    expect(await lines.next()).toMatchObject({ level: "info", event: "kept", number: 1 });
+    expect(await lines.next()).toBe("alive");
+    log.warn("to come");
+    expect(await lines.next()).toMatchObject({ level: "warn", event: "to come" });
+    lines.end();
+    const kept = await follow(LOG_PATH, { lines: 2, follow: false, level: "info" });
+    expect(await kept.next()).toMatchObject({ event: "kept" });
+    expect(await kept.next()).toMatchObject({ event: "to come" });
+    expect(await kept.next()).toMatchObject({ heartbeats: expect.any(Number) as number });
+  });
+
+  test("samples: as executions end; another sampling ends the one before", async () => {
+    await client.lvi(client.requestOf("increment", "sampled", null));
+    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"] });
+    await client.read("sampled");
+    const request = client.requestOf("increment", "sampled", null);
+    await client.lvi(request);
+    expect(await lines.next()).toEqual({
+      kind: "sample",
+      execution: request.executionId,
+      path: "near-storage",
+      location: "test",
+      module: request.module,
+      handler: "increment",
+      args: Buffer.from("sampled").toString("base64"),
+      timeMs: request.environment.timeMs,
+      seed: Buffer.from(request.environment.seed).toString("base64"),
+      caller: null,
+      values: [["counters/sampled", "AQ=="]],
+      ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
+    });
+    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [] });
+    expect(await lines.next()).toEqual({ kind: "ended", reason: "another sampling has begun" });
+    others.end();
+  });
+
+  test("questions that are none, and those who may not ask", async () => {
+    for (const [path, question] of [
+      [LOG_PATH, { lines: -1, follow: true, level: "info" }],
+      [LOG_PATH, { lines: 1, follow: true, level: "loud" }],
+      [SAMPLES_PATH, { every: 0, handlers: [] }],
+      [SAMPLES_PATH, { every: 1, handlers: [1] }],
+      [SAMPLES_PATH, []],
+    ] as const) {
+      const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
+      expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    }
+    for (const path of [STATUS_PATH, MODULE_LIST_PATH]) {
+      expect(await errorOf(await fetch(server.url + path))).toEqual([401, "unauthorized"]);
+    }
+    const secret = randomBytes(16);
+    for (const path of [LOG_PATH, SAMPLES_PATH]) {
+      expect(await errorOf(await client.send("POST", path, Buffer.from("{}"), { secret }))).toEqual([
+        401,
+        "unauthorized",
+      ]);
+    }
+  });
 });
 
 describe("who may speak", () => {

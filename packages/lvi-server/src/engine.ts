@@ -2,7 +2,8 @@
  * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
  * of them back as events. It decides nothing.
  */
-import type { Followup, FollowupResult, LviReply, LviRequest, ModuleHash } from "@radical/protocol";
+import type { Followup, FollowupResult, ListedModule, LviReply, LviRequest, ModuleHash } from "@radical/protocol";
+import type { Sample, Sampling } from "./core/sampling.ts";
 import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
@@ -36,6 +37,14 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
 
+/** Whoever takes samples; one at a time. */
+export interface SampleTaker {
+  /** Null: one that had to be left out. */
+  readonly take: (sample: Sample | null) => void;
+  /** There will be no more. */
+  readonly end: (reason: string) => void;
+}
+
 interface Waiter {
   readonly resolve: (answer: never) => void;
   readonly reject: (error: Error) => void;
@@ -52,6 +61,7 @@ export class Engine {
   #halted: Error | null = null;
   readonly #drained: (() => void)[] = [];
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
+  #sampleTaker: SampleTaker | null = null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -96,6 +106,43 @@ export class Engine {
     } finally {
       if (this.#moduleChanges.get(hash) === settled) this.#moduleChanges.delete(hash);
     }
+  }
+
+  /** By the last use, the last one first. */
+  async listModules(): Promise<readonly ListedModule[]> {
+    const stored = new Map((await this.#options.storage.modules()).map((module) => [module.hash, module]));
+    const { modules, moduleLoads } = this.#options.core;
+    const known = new Map(modules.map(({ module, usedAtMs }) => [module, usedAtMs]));
+    const listed = [...new Set([...known.keys(), ...moduleLoads.keys()])].map((module): ListedModule => {
+      const { executions = 0, pending = 0 } = moduleLoads.get(module) ?? {};
+      const { registeredAtMs = null, plans } = stored.get(module) ?? {};
+      const usedAtMs = known.get(module) ?? null;
+      const handlers = [...(plans?.keys() ?? [])].toSorted();
+      return { module, registered: known.has(module), registeredAtMs, usedAtMs, handlers, pending, executions };
+    });
+    return listed.toSorted((a, b) => (b.usedAtMs ?? 0) - (a.usedAtMs ?? 0));
+  }
+
+  moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
+    return this.#options.storage.moduleContent(hash);
+  }
+
+  /** Samples executions from now on, in place of whom samples were taken by before. Returns how to stop. */
+  sample(sampling: Sampling, taker: SampleTaker): () => void {
+    this.#endSampling("another sampling has begun");
+    this.#sampleTaker = taker;
+    this.#step({ kind: "sampling", sampling });
+    return () => {
+      if (this.#sampleTaker !== taker) return;
+      this.#sampleTaker = null;
+      this.#step({ kind: "sampling", sampling: null });
+    };
+  }
+
+  #endSampling(reason: string): void {
+    const taker = this.#sampleTaker;
+    this.#sampleTaker = null;
+    taker?.end(reason);
   }
 
   async #collect({ doneBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): Promise<void> {
@@ -202,6 +249,10 @@ export class Engine {
         return;
       case "note":
         return this.#note(effect.note);
+      case "sampled":
+        return this.#sampleTaker?.take(effect.sample);
+      case "sample-left-out":
+        return this.#sampleTaker?.take(null);
       case "halt":
         return this.#giveUp(effect.reason);
     }
@@ -267,6 +318,7 @@ export class Engine {
     this.#halted = new Error(reason);
     clearInterval(this.#collector);
     if (this.#timer !== null) clearTimeout(this.#timer.timeout);
+    this.#endSampling(reason);
     for (const { reject } of this.#waiters.values()) reject(this.#halted);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();

@@ -1,25 +1,32 @@
-/** Structured logs: one JSON object a line. */
+/** Structured logs: one JSON object a line, and the last lines of them. */
+import { LogRing } from "./log-ring.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-type Writing = Exclude<LogLevel, "silent">;
+export type Writing = Exclude<LogLevel, "silent">;
 
 export interface Log extends Readonly<Record<Writing, (event: string, fields?: Fields) => void>> {
   /** Whether lines of the level are written: what is costly to put together can be spared. */
   writes(level: Writing): boolean;
+  /** The lines that were written last. */
+  readonly recent: LogRing;
 }
 
 /** Drops what is below the level. Fields never hold secrets, arguments or values of an application. */
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const least = LOG_LEVELS.indexOf(level);
   const writes = (name: Writing): boolean => LOG_LEVELS.indexOf(name) >= least;
+  const recent = new LogRing();
   const at = (name: Writing) => {
     if (!writes(name)) return () => {};
-    return (event: string, fields: Fields = {}) =>
-      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`);
+    return (event: string, fields: Fields = {}) => {
+      const line = `${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`;
+      write(line);
+      recent.add(name, line);
+    };
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), writes };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), writes, recent };
 }

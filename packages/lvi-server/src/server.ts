@@ -39,6 +39,8 @@ export interface ServerOptions {
   readonly crowdedLimitMs?: number;
   /** How often what was kept long enough is collected. */
   readonly collectIntervalMs?: number;
+  /** How often an answer that goes on, as the log does, shows that it does. */
+  readonly heartbeatMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
   /** Where locations reach this server: those that wait for its lease tell whoever asks them. */
@@ -90,7 +92,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
-  const http = createHttpServer({ keys: options.keys, log, metrics, now, state: () => state });
+  const { keys, heartbeatMs } = options;
+  const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -175,11 +179,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     const serving: Serving = {
       engine,
+      epoch,
+      moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       registerModule: async (hash, content, bytes) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(content.plans));
-        await engine.registerModule({ hash, plans, usedAtMs: now() }, bytes);
+        const atMs = now();
+        await engine.registerModule({ hash, plans, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };

@@ -1,3 +1,4 @@
+export * from "./administration.ts";
 export * from "./arguments.ts";
 export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";

@@ -29,6 +29,7 @@ export function describeEvent(event: Event): string {
     case "clock":
       return "has something due";
     case "module-registered":
+    case "sampling":
     case "collect":
     case "drain":
       return `gets ${event.kind}`;
@@ -78,6 +79,8 @@ export function describeEffect(effect: Effect): string {
     case "halt":
       return `halts: ${effect.reason}`;
     case "collect":
+    case "sampled":
+    case "sample-left-out":
       return effect.kind;
   }
 }

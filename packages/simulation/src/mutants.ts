@@ -2,6 +2,7 @@
  * Known-wrong variants of the protocol, each a small change of its source: a simulation that does not catch them proves
  * nothing. A change whose text is no longer in the source fails, so that this list keeps up.
  */
+import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -721,6 +722,17 @@ export async function firstCaught(
   } finally {
     await dispose();
   }
+}
+
+/** Why a variant can't be made: a text that it changes is not in its source exactly once. Null: it can. */
+export function faultOf({ edits }: Mutant): string | null {
+  for (const { file, find } of edits) {
+    const [folder = "", name = ""] = file.split("/");
+    const source = path.join(path.dirname(PACKAGE), FOLDERS[folder as keyof typeof FOLDERS], name);
+    const found = readFileSync(source, "utf8").split(find).length - 1;
+    if (found !== 1) return `${file} has ${found} times: ${find}`;
+  }
+  return null;
 }
 
 /** The changed parts; `dispose` removes their sources. Throws if a text to change is not in its source exactly once. */

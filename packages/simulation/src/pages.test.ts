@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { CI_HISTORIES } from "./batch.ts";
-import { loadMutant, MUTANTS } from "./mutants.ts";
+import { faultOf, MUTANTS } from "./mutants.ts";
 import { withMutantTable } from "./pages.ts";
-import { PARTS } from "./simulate.ts";
 import { transcripts } from "./stories.ts";
 
 const page = (name: string): string =>
@@ -13,10 +12,8 @@ test("the transcripts in the documents are what the cores do", () => {
   expect(transcripts()).toBe(page("transcripts.md"));
 });
 
-test.each(MUTANTS)("the variant fits its source: $name", async (mutant) => {
-  const { parts, dispose } = await loadMutant(mutant);
-  await dispose();
-  expect(parts).not.toEqual(PARTS);
+test("every variant fits its source", () => {
+  expect(MUTANTS.flatMap((mutant) => faultOf(mutant) ?? [])).toEqual([]);
 });
 
 test("the variants in the documents are those that are tried", () => {

@@ -410,6 +410,9 @@ export class Server {
         if (count >= effect.limit) this.#step({ kind: "collect" });
         return;
       }
+      case "sampled":
+      case "sample-left-out":
+        throw new Error("nobody takes samples");
       case "note":
         return this.#options.note(effect.note.name);
       case "halt":

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ import {
   unitId,
 } from "@radical/protocol";
 import { type AppBuild, buildApp } from "../../src/build/build-app.ts";
-import { bundleOwnWorker } from "../../src/build/bundle.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
 import { type Address, type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
 import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
 import { type LviServerProcess, startLviServer } from "../../src/dev/lvi-server-process.ts";
 import { registerModule } from "../../src/dev/register-module.ts";
-import { type LocationProcessInput, WORKER_FILES } from "../crash/location-input.ts";
+import type { LocationProcessInput } from "../crash/location-input.ts";
+import { writeWorkerFiles } from "../crash/worker-files.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/edge-load", import.meta.url));
 const LOCATION_MAIN = fileURLToPath(new URL("../crash/location-process.ts", import.meta.url));
@@ -57,21 +57,11 @@ export class Deployment {
 
   static async start(): Promise<Deployment> {
     const compiler = await startCompiler({ colours: false });
-    const [{ app, report }, router] = await Promise.all([
-      buildApp(await loadProject(PROJECT), compiler, { optimize: true }),
-      bundleOwnWorker("dev/router.worker"),
-    ]);
+    const { app, report } = await buildApp(await loadProject(PROJECT), compiler, { optimize: true });
     await compiler.close();
     if (app === null) throw new Error(JSON.stringify(report.diagnostics));
     const folder = await mkdtemp(join(tmpdir(), "radical-bench-edge-"));
-    const files: readonly (readonly [string, string | Uint8Array])[] = [
-      [WORKER_FILES.router, router],
-      [WORKER_FILES.worker, app.worker],
-      [WORKER_FILES.wasm, app.content.wasm],
-      [WORKER_FILES.rwWasm, app.content.rwWasm],
-      [WORKER_FILES.manifest, JSON.stringify(app.manifest)],
-    ];
-    for (const [name, content] of files) await writeFile(join(folder, name), content);
+    await writeWorkerFiles(folder, app);
     const server = await startLviServer({
       stateFolder: folder,
       key: KEY,

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,14 +23,14 @@ import {
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { buildApp } from "../../src/build/build-app.ts";
-import { bundleOwnWorker } from "../../src/build/bundle.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
 import { type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
 import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
 import { LOCATION_HEADER } from "../../src/dev/location-choice.ts";
 import { descendantsOf } from "../radical-process.ts";
-import { type LocationProcessInput, WORKER_FILES } from "./location-input.ts";
+import type { LocationProcessInput } from "./location-input.ts";
+import { writeWorkerFiles } from "./worker-files.ts";
 
 export const LOCATIONS = ["here", "there"] as const;
 
@@ -66,21 +66,11 @@ export interface Application {
 
 export async function buildApplication(): Promise<Application> {
   const compiler = await startCompiler({ colours: false });
-  const [{ app, report }, router] = await Promise.all([
-    buildApp(await loadProject(PROJECT), compiler, { optimize: false }),
-    bundleOwnWorker("dev/router.worker"),
-  ]);
+  const { app, report } = await buildApp(await loadProject(PROJECT), compiler, { optimize: false });
   await compiler.close();
   if (app === null) throw new Error(JSON.stringify(report.diagnostics));
   const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
-  const files: readonly (readonly [string, string | Uint8Array])[] = [
-    [WORKER_FILES.router, router],
-    [WORKER_FILES.worker, app.worker],
-    [WORKER_FILES.wasm, app.content.wasm],
-    [WORKER_FILES.rwWasm, app.content.rwWasm],
-    [WORKER_FILES.manifest, JSON.stringify(app.manifest)],
-  ];
-  for (const [name, content] of files) await writeFile(join(folder, name), content);
+  await writeWorkerFiles(folder, app);
   const environment = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
   for (const main of [SERVER_MAIN, LOCATION_MAIN]) {
     const child = spawn(process.execPath, ["--conditions=source", main, "--help"], {

@@ -20,9 +20,13 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
+import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
 import { openItems } from "../../src/storage/items.ts";
 import { describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
+
+/** On a machine that does other things too; how a server gives up is shown by the tests of failures. */
+const PATIENT: RequestOptions = { attemptMs: 30_000, deadlineMs: 120_000, pauseMs: 25, maxPauseMs: 1_000 };
 
 describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
   let local: DynamoDbLocal;
@@ -35,7 +39,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
   afterAll(() => local.stop());
 
   const open = (prefix = randomBytes(8).toString("hex")): Promise<DynamoStorage> =>
-    DynamoStorage.open({ prefix, endpoint: local.endpoint });
+    DynamoStorage.open({ prefix, endpoint: local.endpoint, requests: PATIENT });
 
   describeStorage({ test, expect }, async () => {
     const prefix = randomBytes(8).toString("hex");

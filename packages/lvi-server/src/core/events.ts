@@ -19,6 +19,7 @@ import type {
 import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ModuleUse } from "./module-table.ts";
+import type { Sample, Sampling } from "./sampling.ts";
 import type { StoredItem } from "./version-table.ts";
 
 /** Names a request whose sender waits for a reply. */
@@ -55,6 +56,8 @@ export type Event =
   | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
+  /** What is to be sampled from now on; null: nothing. */
+  | { readonly kind: "sampling"; readonly sampling: Sampling | null }
   /** Time to collect what was kept long enough: now and then, and again when a whole batch was collected. */
   | { readonly kind: "collect" }
   /** The server is about to stop: new executions are refused, known ones end. */
@@ -113,6 +116,9 @@ export type Effect =
       readonly used: readonly ModuleUse[];
       readonly unused: readonly ModuleUse[];
     }
+  | { readonly kind: "sampled"; readonly sample: Sample }
+  /** One that was to be sampled, of which not all that it read is known here. */
+  | { readonly kind: "sample-left-out" }
   /** Those of several locations take turns. */
   | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
@@ -145,6 +151,13 @@ export type ReExecutionCause =
   | "followup_not_covered"
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
+
+/** What executions under way name a module. */
+export interface ModuleLoad {
+  readonly executions: number;
+  /** Of these, pending intents. */
+  readonly pending: number;
+}
 
 /** What is under way, and what memory holds. */
 export interface Load {

@@ -12,7 +12,7 @@ import type {
   Write,
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
-import type { CallerId, ReExecutionCause } from "./events.ts";
+import type { CallerId, Effect, ReExecutionCause } from "./events.ts";
 import type { Completion, DoneIntent, Intent, Invocation } from "./intent.ts";
 
 export interface Caller {
@@ -40,7 +40,7 @@ type Phase =
   /** Runs near storage. */
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
-  | { readonly kind: "completing"; readonly completion: Completion }
+  | { readonly kind: "completing"; readonly completion: Completion; readonly sampled: Effect | null }
   /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };

@@ -307,6 +307,14 @@ class Story {
     return this.#core.load;
   }
 
+  get modules(): LviCore["modules"] {
+    return this.#core.modules;
+  }
+
+  get moduleLoads(): LviCore["moduleLoads"] {
+    return this.#core.moduleLoads;
+  }
+
   storedValue(name: string): string {
     return decode(this.items.get(unit(name))?.value ?? null);
   }
@@ -361,7 +369,14 @@ class Story {
       case "collect":
       case "halt":
       case "note":
+      case "sample-left-out":
         return effect.kind;
+      case "sampled": {
+        const { executionId, path, invocation, snapshot, ended } = effect.sample;
+        const values = Array.from(snapshot, ([name, { value }]) => `${shown(name)}=${decode(value)}`);
+        const writes = ended?.writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`) ?? ["?"];
+        return ["sample", nameOf(executionId), invocation.handler, path, ...values, "→", ...writes].join(" ");
+      }
     }
   }
 }
@@ -399,6 +414,79 @@ function withPendingWrite(options: Partial<CoreOptions> = {}): Story {
   expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1"]);
   return story;
 }
+
+describe("samples", () => {
+  const SAMPLING = { every: 1, handlers: null };
+  const samples = (story: Story): readonly string[] => story.said.filter((line) => line.startsWith("sample"));
+
+  test("nothing is sampled unless it is asked for, nor after it is not any more", () => {
+    const story = new Story({ x: "1" });
+    const reads = (name: string): void => story.request(name, "x=1");
+    reads("A");
+    story.loaded();
+    story.tell({ kind: "sampling", sampling: SAMPLING });
+    reads("B");
+    story.tell({ kind: "sampling", sampling: null });
+    reads("C");
+    expect(samples(story)).toEqual(["sample B f valid x=1 → ?"]);
+  });
+
+  test("each path: what was read, and what came of it once that is durable", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.tell({ kind: "sampling", sampling: SAMPLING });
+    // Cold: validated after a load.
+    story.request("A", "x=1");
+    story.loaded();
+    expect(samples(story)).toEqual(["sample A f valid x=1 → ?"]);
+    story.request("B", "y=1 +x=1 !z");
+    story.loaded();
+    story.stored();
+    story.followup("B", C1, "x:=2 z:=1");
+    expect(samples(story)).toEqual([]);
+    story.completed();
+    expect(samples(story)).toEqual(["sample B f followup x=1 y=1 → x:=2 z:=1"]);
+    story.request("C", "+x=2");
+    story.stored();
+    story.passes(DEFAULT_CORE_OPTIONS.followupTimeoutMs);
+    story.ran(did("x:=3"));
+    story.completed();
+    expect(samples(story)).toEqual(["sample C f re-execution x=2 → x:=3"]);
+    // Stale: near storage, with writes and without.
+    story.request("D", "+x=1");
+    story.ran(did("x x:=4"));
+    story.completed();
+    story.request("E", "x=1");
+    story.ran(did("x"));
+    expect(samples(story)).toEqual(["sample D f near-storage x=3 → x:=4", "sample E f near-storage x=4 →"]);
+  });
+
+  test("each n-th of the handlers that are wanted", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.loaded();
+    story.tell({ kind: "sampling", sampling: { every: 2, handlers: new Set(["f"]) } });
+    for (const name of ["B", "C", "D", "E"]) {
+      story.request(name, "x=1");
+      story.request(`${name}R`, "x=1", { handler: "recorded" });
+    }
+    expect(samples(story)).toEqual(["sample C f valid x=1 → ?", "sample E f valid x=1 → ?"]);
+  });
+
+  test("who reads its location's write that is not applied is left out; who failed is no sample", () => {
+    const story = withPendingWrite();
+    story.tell({ kind: "sampling", sampling: SAMPLING });
+    story.request("B", "x=2@2.1");
+    expect(samples(story)).toEqual(["sample-left-out"]);
+    // The handler leaves its set in the re-execution, and can't be run near storage either.
+    story.passes(DEFAULT_CORE_OPTIONS.followupTimeoutMs);
+    story.ran({ kind: "undeclared", reason: "y" });
+    story.ran({ kind: "undeclared", reason: "y" });
+    story.ran({ kind: "undeclared", reason: "y" });
+    story.completed();
+    expect(story.isIdle).toBe(true);
+    expect(samples(story)).toEqual([]);
+  });
+});
 
 describe("validation", () => {
   test("valid: one load for cold units, one storage write, then the reply; the followup is applied", () => {
@@ -999,6 +1087,29 @@ describe("retention", () => {
     story.completed();
     expect(story.said.at(-1)).toBe("followup A ← applied");
     expect(story.collects().unused).toEqual([{ module: MODULE, usedAtMs: START_MS }]);
+  });
+
+  test("modules: what is under way by module; one that was collected is unknown until it is registered again", () => {
+    const story = withPendingWrite({ followupTimeoutMs: 4 * WEEK_MS });
+    story.registers(NEXT);
+    expect(story.modules.map(({ module }) => module)).toEqual([MODULE, NEXT]);
+    story.request("B", "y", { module: NEXT });
+    story.loaded();
+    expect(story.moduleLoads).toEqual(
+      new Map([
+        [MODULE, { executions: 1, pending: 1 }],
+        [NEXT, { executions: 1, pending: 0 }],
+      ]),
+    );
+    story.ran(did("y"));
+    expect(story.moduleLoads).toEqual(new Map([[MODULE, { executions: 1, pending: 1 }]]));
+    story.passes(WEEK_MS + 1);
+    story.request("C", "y=1");
+    expect(story.collects().unused).toEqual([{ module: NEXT, usedAtMs: START_MS }]);
+    story.request("D", "y=1", { module: NEXT });
+    story.registers(NEXT);
+    story.request("D", "y=1", { module: NEXT });
+    expect(story.said.slice(-2)).toEqual(["D ← refused unknown_module", "D ← valid without intent"]);
   });
 
   test("what is remembered of requests without a trace is bounded", () => {

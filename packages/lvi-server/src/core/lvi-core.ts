@@ -12,6 +12,7 @@
  * nobody may see the values it replaces.
  */
 import {
+  type AccessedUnit,
   type CommitId,
   commitId,
   type Entry,
@@ -27,6 +28,7 @@ import {
   type Outcome,
   type RefusalCode,
   type Repair,
+  type SamplePath,
   sameVersion,
   type UnitId,
   type Version,
@@ -43,6 +45,7 @@ import type {
   Effect,
   Event,
   Load,
+  ModuleLoad,
   Note,
   NoteName,
   OperationId,
@@ -60,13 +63,15 @@ import {
   doneIntentOf,
   type Intent,
   type IntentRecord,
+  type IntentUnit,
   readsOf,
 } from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
 import { byUnit, declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
-import { ModuleTable, type Plans } from "./module-table.ts";
+import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
+import { type Sample, Sampler } from "./sampling.ts";
 import { VersionTable } from "./version-table.ts";
 
 /** What a starting server found in storage. */
@@ -141,6 +146,8 @@ export class LviCore {
   #renewal: { readonly operation: OperationId; readonly sentAtMs: number } | null = null;
   #draining = false;
   #halted = false;
+  /** Null: nothing is sampled. */
+  #sampler: Sampler | null = null;
 
   constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now) {
     this.#options = options;
@@ -163,6 +170,21 @@ export class LviCore {
 
   hasModule(module: ModuleHash): boolean {
     return this.#modules.plansOf(module) !== undefined;
+  }
+
+  /** The modules that can be run here. */
+  get modules(): readonly ModuleUse[] {
+    return this.#modules.uses;
+  }
+
+  /** What is under way, by module. */
+  get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
+    const loads = new Map<ModuleHash, ModuleLoad>();
+    for (const { invocation, intent } of this.#executions.values()) {
+      const { executions, pending } = loads.get(invocation.module) ?? { executions: 0, pending: 0 };
+      loads.set(invocation.module, { executions: executions + 1, pending: pending + (intent === null ? 0 : 1) });
+    }
+    return loads;
   }
 
   /** When to send the event `clock`, monotonic; null: not until something else happens. */
@@ -256,6 +278,9 @@ export class LviCore {
         return this.#clock();
       case "collect":
         return this.#collect();
+      case "sampling":
+        this.#sampler = event.sampling === null ? null : new Sampler(event.sampling);
+        return;
       case "drain":
         this.#draining = true;
     }
@@ -328,6 +353,8 @@ export class LviCore {
     if (isNew && mayRunThere && this.#validatesAtOnce(request)) {
       this.#note("valid", { id: executionId, invocation: request });
       this.#remember(request);
+      if (this.#sampler !== null)
+        this.#sampleValid({ id: executionId, location, invocation: request, declared: units });
       return this.#replyValid(caller, null, null);
     }
 
@@ -426,6 +453,7 @@ export class LviCore {
       return this.#storeIntent(execution);
 
     this.#note("valid", execution);
+    if (this.#sampler !== null) this.#sampleValid(execution);
     const [speculator, ...others] = execution.callers;
     this.#endWithoutTrace(execution, [speculator!]);
     this.#replyValid(speculator!, null, null);
@@ -618,7 +646,7 @@ export class LviCore {
     }
     this.#note("followup_applied", execution);
     execution.followups.push({ caller, result: "applied" });
-    this.#complete(execution, intent.commitId, followup.outcome, followup.writes);
+    this.#complete(execution, intent.commitId, followup, "followup");
   }
 
   // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────
@@ -676,7 +704,7 @@ export class LviCore {
     }
     switch (result.kind) {
       case "completed":
-        return this.#complete(execution, intent.commitId, result.outcome, result.writes);
+        return this.#complete(execution, intent.commitId, result, "re-execution");
       case "crowded-out":
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
@@ -883,10 +911,10 @@ export class LviCore {
   /** Everything touched is locked now: does what was read still hold? */
   #confirm(execution: Execution): void {
     const near = execution.near!;
-    const { outcome, reads, writes } = near.result!;
+    const { reads } = near.result!;
     if (!this.#hot(execution, reads, "confirm")) return;
     const changed = reads.some((unit) => !this.#versions.isCurrent(unit, near.snapshot.get(unit)!.version));
-    if (!changed) return this.#complete(execution, this.#takeCommitId(execution), outcome, writes);
+    if (!changed) return this.#complete(execution, this.#takeCommitId(execution), near.result!, "near-storage");
     if (near.gated) return this.#capture(execution);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
     near.rounds++;
@@ -897,7 +925,9 @@ export class LviCore {
   /** An execution that leaves no trace. */
   #answer(execution: Execution): void {
     const { cause } = execution.near!;
-    const { outcome } = execution.near!.result!;
+    const { outcome, writes } = execution.near!.result!;
+    const sampled = this.#sample(execution, "near-storage", () => execution.near!.snapshot, { outcome, writes });
+    if (sampled !== null) this.#effects.push(sampled);
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
@@ -928,8 +958,13 @@ export class LviCore {
 
   // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One conditional transaction: the writes, and the intent done with its outcome. */
-  #complete(execution: Execution, commit: CommitId, outcome: Outcome, writes: readonly Write[]): void {
+  /** One conditional transaction: the writes, and the intent done with its outcome. `path`: null, it has failed. */
+  #complete(
+    execution: Execution,
+    commit: CommitId,
+    { outcome, writes }: { readonly outcome: Outcome; readonly writes: readonly Write[] },
+    path: SamplePath | null,
+  ): void {
     if (execution.near?.gated === true) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
       this.#locks.tryAcquire(
@@ -947,7 +982,11 @@ export class LviCore {
       writesHash: completionHash(outcome, writes),
       doneAtMs: this.#wallMs,
     };
-    execution.phase = { kind: "completing", completion };
+    const { near, intent } = execution;
+    // Under its locks its reads are still what it ran on.
+    const snapshotOf = (): Sample["snapshot"] | null => near?.snapshot ?? this.#valuesOf(intent!.units);
+    const sampled = path === null ? null : this.#sample(execution, path, snapshotOf, { outcome, writes });
+    execution.phase = { kind: "completing", completion, sampled };
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
@@ -968,6 +1007,8 @@ export class LviCore {
         return this.#taken(execution, record);
       }
     }
+    if (execution.phase.kind === "completing" && execution.phase.sampled !== null)
+      this.#effects.push(execution.phase.sampled);
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
     execution.completionHash = completion.writesHash;
@@ -1005,7 +1046,7 @@ export class LviCore {
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
     execution.near!.result = null;
     const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
-    this.#complete(execution, this.#takeCommitId(execution), outcome, []);
+    this.#complete(execution, this.#takeCommitId(execution), { outcome, writes: [] }, null);
   }
 
   /** An abandoned intent whose values can't be read now is run again later. */
@@ -1013,6 +1054,42 @@ export class LviCore {
     this.#unlock(execution);
     execution.phase = { kind: "paused" };
     this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
+  }
+
+  // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Of a read-only execution, in the step that validates it. Its result only its location knows. */
+  #sampleValid(execution: Sampled & Pick<Execution, "declared">): void {
+    const sampled = this.#sample(execution, "valid", () => this.#valuesOf(execution.declared!), null);
+    if (sampled !== null) this.#effects.push(sampled);
+  }
+
+  /** Null: it is not its turn. */
+  #sample(
+    { id, location, invocation }: Sampled,
+    path: SamplePath,
+    snapshotOf: () => Sample["snapshot"] | null,
+    ended: Sample["ended"],
+  ): Effect | null {
+    const { module, handler, args, environment } = invocation;
+    if (this.#sampler?.takes(handler) !== true) return null;
+    const snapshot = snapshotOf();
+    if (snapshot === null) return { kind: "sample-left-out" };
+    // The invocation may be a whole request.
+    const invoked = { module, handler, args, environment };
+    return { kind: "sampled", sample: { executionId: id, path, location, invocation: invoked, snapshot, ended } };
+  }
+
+  /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */
+  #valuesOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["snapshot"] | null {
+    const snapshot = new Map<UnitId, Entry>();
+    for (const accessed of units) {
+      if (accessed.mode === "write") continue;
+      const { unit, version } = accessed;
+      if (version === null || !this.#versions.isCurrent(unit, version)) return null;
+      snapshot.set(unit, this.#versions.get(unit)!);
+    }
+    return snapshot;
   }
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1336,6 +1413,9 @@ export class LviCore {
     this.#effects.push({ kind: "note", note });
   }
 }
+
+/** What a sample tells of an execution. */
+type Sampled = Pick<Execution, "id" | "location" | "invocation">;
 
 const RETRY_AFTER_MS = 1_000;
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";

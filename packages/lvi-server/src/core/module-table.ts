@@ -49,6 +49,11 @@ export class ModuleTable {
     this.#askedAtMs = Math.max(this.#askedAtMs, nowMs);
   }
 
+  /** All that can be run here. */
+  get uses(): readonly ModuleUse[] {
+    return Array.from(this.#modules, ([module, { usedAtMs }]) => ({ module, usedAtMs }));
+  }
+
   /** Those used since this was last asked; storage is told. */
   takeUsed(): readonly ModuleUse[] {
     const used: ModuleUse[] = [];

@@ -8,12 +8,18 @@ import {
   encodeLviReply,
   FOLLOWUP_PATH,
   isModuleHash,
+  LOG_PATH,
   LVI_PATH,
   MalformedError,
+  MODULE_LIST_PATH,
   type ModuleContent,
   type ModuleHash,
+  type ModuleList,
   MODULES_PATH,
   RadicalError,
+  SAMPLES_PATH,
+  type ServerStatus,
+  STATUS_PATH,
   TooLargeError,
   traceContextOf,
 } from "@radical/protocol";
@@ -21,6 +27,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { logAnswer, samplesAnswer } from "./administration.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 
@@ -30,6 +37,8 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   readonly now: () => number;
   readonly state: () => ServerState;
+  /** How often an answer that goes on shows that it does. */
+  readonly heartbeatMs?: number;
 }
 
 /** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
@@ -53,6 +62,8 @@ type Reason =
 
 export interface Serving {
   readonly engine: Engine;
+  readonly epoch: number;
+  readonly moduleRetentionMs: number;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
   readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
@@ -61,11 +72,15 @@ export interface Serving {
 /** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_MODULE_BYTES = 64 * 1024 * 1024;
+const MAX_QUESTION_BYTES = 64 * 1024;
 
 /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
 
 const MAX_TEXT_BYTES = 1_024;
+
+/** Less than what proxies and tunnels let pass without a byte. */
+const DEFAULT_HEARTBEAT_MS = 10_000;
 
 /** A request that takes longer to arrive is given up. */
 const REQUEST_MS = 60_000;
@@ -79,6 +94,8 @@ interface Answer {
   readonly type?: string;
   /** Reached when the answer was handed to the network. */
   readonly sent?: Failpoint;
+  /** Writes the answer, which goes on for as long as it may; then there is no body. */
+  readonly stream?: (response: ServerResponse) => void;
 }
 
 /** What all requests share. */
@@ -110,6 +127,10 @@ async function handle(options: Surroundings, request: IncomingMessage, response:
     }
     answer = errorAnswer(error, log);
   }
+  if (answer.stream !== undefined) {
+    metrics.requested(route.kind, answer.status, performance.now() - startedAtMs);
+    return answer.stream(response);
+  }
   const body = answer.body ?? "";
   // Names and values in one list: the way that Node writes without a copy of its own.
   const headers: string[] = [];
@@ -133,9 +154,23 @@ async function handle(options: Surroundings, request: IncomingMessage, response:
   }
 }
 
+const CONTENT_SUFFIX = "/content";
+
 type Route =
-  | { readonly kind: "lvi" | "followup" | "metrics" | "healthz" | "readyz" | "none" }
-  | { readonly kind: "module"; readonly hash: ModuleHash };
+  | {
+      readonly kind:
+        | "lvi"
+        | "followup"
+        | "metrics"
+        | "healthz"
+        | "readyz"
+        | "status"
+        | "modules"
+        | "log"
+        | "samples"
+        | "none";
+    }
+  | { readonly kind: "module" | "module-content"; readonly hash: ModuleHash };
 
 function routeOf(path: string): Route {
   switch (path) {
@@ -149,9 +184,19 @@ function routeOf(path: string): Route {
       return { kind: "healthz" };
     case "/readyz":
       return { kind: "readyz" };
+    case STATUS_PATH:
+      return { kind: "status" };
+    case MODULE_LIST_PATH:
+      return { kind: "modules" };
+    case LOG_PATH:
+      return { kind: "log" };
+    case SAMPLES_PATH:
+      return { kind: "samples" };
   }
-  const hash = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  return isModuleHash(hash) ? { kind: "module", hash } : { kind: "none" };
+  const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
+  if (isModuleHash(name)) return { kind: "module", hash: name };
+  const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
+  return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
 }
 
 async function answerTo(route: Route, options: Surroundings, request: IncomingMessage): Promise<Answer> {
@@ -195,11 +240,36 @@ async function answerTo(route: Route, options: Surroundings, request: IncomingMe
         return { status: 204 };
       }
       if (hasModule(route.hash)) return { status: 204 };
-      throw new RadicalError(
-        "not_found",
-        `module ${route.hash} is not registered`,
-        "register it: radical build, then PUT it here",
-      );
+      throw notRegistered(route.hash);
+    }
+    case "module-content": {
+      expectMethod(method, "GET");
+      await signedBody(options, request, MAX_QUESTION_BYTES);
+      const content = await serving(options).engine.moduleContent(route.hash);
+      if (content === null) throw notRegistered(route.hash);
+      return cbor(content);
+    }
+    case "status":
+      expectMethod(method, "GET");
+      await signedBody(options, request, MAX_QUESTION_BYTES);
+      return json(200, statusOf(options));
+    case "modules": {
+      expectMethod(method, "GET");
+      await signedBody(options, request, MAX_QUESTION_BYTES);
+      const { engine, moduleRetentionMs: retentionMs } = serving(options);
+      return json(200, { modules: await engine.listModules(), retentionMs } satisfies ModuleList);
+    }
+    case "log": {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_QUESTION_BYTES);
+      const stream = logAnswer(options.log.recent, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+      return { status: 200, stream };
+    }
+    case "samples": {
+      expectMethod(method, "POST");
+      const body = await signedBody(options, request, MAX_QUESTION_BYTES);
+      const stream = samplesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+      return { status: 200, stream };
     }
     case "none":
       throw new RadicalError(
@@ -208,6 +278,17 @@ async function answerTo(route: Route, options: Surroundings, request: IncomingMe
         "see the routes in docs/internals/protocol.md",
       );
   }
+}
+
+function notRegistered(hash: ModuleHash): RadicalError {
+  const hint = "register it: radical build, then PUT it here";
+  return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+}
+
+function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
+  const state = stateOf();
+  if (state.kind === "not-serving") return { state: state.reason, epoch: null, timeMs: now(), pending: null };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending: state.engine.load.pending };
 }
 
 /** Ready: it has the lease and has recovered. */

@@ -111,6 +111,9 @@ describe("in a file", () => {
           handler TEXT NOT NULL, args BLOB NOT NULL, time_ms INTEGER NOT NULL, seed BLOB NOT NULL, location TEXT NOT NULL,
           units TEXT NOT NULL, created_at_ms INTEGER NOT NULL, done_at_ms INTEGER, outcome BLOB, writes_hash TEXT
         ) STRICT;
+        CREATE TABLE modules (
+          hash TEXT PRIMARY KEY, plans TEXT NOT NULL, content BLOB NOT NULL, used_at_ms INTEGER
+        ) STRICT;
         INSERT INTO intents VALUES ('01', 'pending', '00000003-000000000001', 'aa', 'f', x'a0', 5, x'00', 'va', '[]', 7,
                                     NULL, NULL, NULL);
       `);
@@ -132,7 +135,9 @@ describe("in a file", () => {
       `);
       old.close();
       const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
-      expect(await first.modules()).toEqual([{ hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: null }]);
+      expect(await first.modules()).toEqual([
+        { hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: null, registeredAtMs: null },
+      ]);
       expect((await second.readLease()).epoch).toBe(3);
       await Promise.all([first.close(), second.close()]);
     }));

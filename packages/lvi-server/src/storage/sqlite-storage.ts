@@ -24,7 +24,7 @@ import type { Lease } from "../core/lease.ts";
 import { failpoint } from "../failpoints.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage.ts";
 
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
@@ -59,7 +59,8 @@ CREATE TABLE IF NOT EXISTS modules (
   hash       TEXT PRIMARY KEY,
   plans      TEXT NOT NULL,
   content    BLOB NOT NULL,
-  used_at_ms INTEGER
+  used_at_ms INTEGER,
+  registered_at_ms INTEGER
 ) STRICT;
 `;
 
@@ -67,6 +68,7 @@ CREATE TABLE IF NOT EXISTS modules (
 const UPGRADES: Readonly<Record<number, string>> = {
   1: "ALTER TABLE modules ADD COLUMN used_at_ms INTEGER",
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
+  3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
 };
 
 interface IntentRow {
@@ -127,8 +129,8 @@ export class SqliteStorage implements Storage {
   }
 
   /**
-   * From schema 1, whose modules had no time of use, and 2, whose intents had no caller. Another server may be about to do
-   * the same.
+   * From schema 1, whose modules had no time of use, 2, whose intents had no caller, and 3, whose modules had no time of
+   * registration. Another server may be about to do the same.
    */
   #upgrade(): void {
     if (UPGRADES[this.#number("schema") ?? SCHEMA_VERSION] === undefined) return;
@@ -308,14 +310,15 @@ export class SqliteStorage implements Storage {
     );
   }
 
-  storeModule({ hash, plans, usedAtMs }: StoredModule, content: Uint8Array): Promise<void> {
+  storeModule({ hash, plans, usedAtMs, registeredAtMs }: StoredModule, content: Uint8Array): Promise<void> {
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
+        `INSERT INTO modules VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,
         usedAtMs,
+        registeredAtMs,
       );
     });
   }
@@ -335,12 +338,13 @@ export class SqliteStorage implements Storage {
 
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
-      this.#all<{ hash: ModuleHash; plans: string; used_at_ms: number | null }>(
-        "SELECT hash, plans, used_at_ms FROM modules",
-      ).map(({ hash, plans, used_at_ms: usedAtMs }) => ({
+      this.#all<{ hash: ModuleHash; plans: string; used_at_ms: number | null; registered_at_ms: number | null }>(
+        "SELECT hash, plans, used_at_ms, registered_at_ms FROM modules",
+      ).map(({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs }) => ({
         hash,
         plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
         usedAtMs,
+        registeredAtMs,
       })),
     );
   }

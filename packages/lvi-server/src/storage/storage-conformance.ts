@@ -524,11 +524,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       ["g", "near-storage"],
     ] as const);
     const content = new Uint8Array(1_000_000).map((_, index) => index);
-    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 1_000 }, content);
-    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 2_000 }, content);
-    expect(await storage.modules()).toEqual([{ hash: MODULE, plans, usedAtMs: 2_000 }]);
+    const module = { hash: MODULE, plans, usedAtMs: 1_000, registeredAtMs: 900 };
+    await storage.storeModule(module, content);
+    await storage.storeModule({ ...module, usedAtMs: 2_000, registeredAtMs: 2_000 }, content);
+    expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 2_000 }]);
     await storage.useModule(MODULE, 3_000);
-    expect(await storage.modules()).toEqual([{ hash: MODULE, plans, usedAtMs: 3_000 }]);
+    expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 3_000 }]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
     expect(await storage.moduleContent("b".repeat(64) as ModuleHash)).toEqual(null);
   });
@@ -538,8 +539,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     const plans = new Map([["f", "sliced"]] as const);
     const content = new Uint8Array(800_000).fill(7);
-    const other = { hash: "b".repeat(64) as ModuleHash, plans, usedAtMs: 1_000 };
-    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 1_000 }, content);
+    const module = { hash: MODULE, plans, usedAtMs: 1_000, registeredAtMs: 1_000 };
+    const other = { ...module, hash: "b".repeat(64) as ModuleHash };
+    await storage.storeModule(module, content);
     await storage.storeModule(other, encode("other"));
     await storage.useModule(MODULE, 2_000);
     expect(await storage.removeModule(epoch, MODULE, 1_999)).toEqual(false);
@@ -552,7 +554,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     // Whoever uses what is not there changes nothing; registered again it is as it was.
     await storage.useModule(MODULE, 3_000);
     expect(await storage.modules()).toEqual([other]);
-    await storage.storeModule({ hash: MODULE, plans, usedAtMs: 4_000 }, content);
+    const again = { ...module, usedAtMs: 4_000, registeredAtMs: 4_000 };
+    await storage.storeModule(again, content);
+    expect((await storage.modules()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual([again, other]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
   });
 
@@ -561,7 +565,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
     await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
-    await storage.storeModule({ hash: MODULE, plans: new Map(), usedAtMs: null }, encode("content"));
+    await storage.storeModule(
+      { hash: MODULE, plans: new Map(), usedAtMs: null, registeredAtMs: null },
+      encode("content"),
+    );
     const opened = await reopen();
     const { epoch: next, pending } = await takeOver(opened);
     expect(next).toEqual(epoch + 1);

@@ -66,6 +66,8 @@ export interface StoredModule {
   readonly plans: ReadonlyMap<string, HandlerPlan>;
   /** When it was last used, by the wall clock; null: not known. */
   readonly usedAtMs: number | null;
+  /** When it was first registered since it was last removed; likewise. */
+  readonly registeredAtMs: number | null;
 }
 
 /** A failed operation. `none`: nothing was done and nothing will be. `unknown`: it may have been done. */

@@ -430,15 +430,19 @@ export class DynamoStorage implements Storage {
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async storeModule({ hash, plans, usedAtMs }: StoredModule, content: Uint8Array): Promise<void> {
+  async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
+    const { hash, plans, usedAtMs, registeredAtMs } = module;
     await this.#blobs.put(hash, MODULE_PARTS, content, null);
-    await this.#dynamo.put({
+    const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
+    await this.#dynamo.update({
       TableName: this.#tables.meta,
-      Item: {
-        ...moduleKey(hash),
-        plans: { S: JSON.stringify(Object.fromEntries(plans)) },
-        parts: { N: String(countParts(content)) },
-        ...(usedAtMs === null ? {} : { used_at_ms: { N: String(usedAtMs) } }),
+      Key: moduleKey(hash),
+      UpdateExpression: `SET plans = :plans, parts = :parts${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}`,
+      ExpressionAttributeValues: {
+        ":plans": { S: JSON.stringify(Object.fromEntries(plans)) },
+        ":parts": { N: String(countParts(content)) },
+        ...(usedAtMs === null ? {} : { ":used": { N: String(usedAtMs) } }),
+        ...(registeredAtMs === null ? {} : { ":registered": { N: String(registeredAtMs) } }),
       },
     });
   }
@@ -484,6 +488,7 @@ export class DynamoStorage implements Storage {
       hash: text(item, "name") as ModuleHash,
       plans: new Map(Object.entries(JSON.parse(text(item, "plans")) as Record<string, HandlerPlan>)),
       usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
+      registeredAtMs: item["registered_at_ms"] === undefined ? null : number(item, "registered_at_ms"),
     }));
   }
 
@@ -576,7 +581,6 @@ function decodeWrites(bytes: Uint8Array): readonly Write[] {
   });
 }
 
-/** Throws for a value that its hash does not fit, or that nobody of us wrote. */
 /** Throws a StorageError unless it is what its hash says. */
 export function intactValue(unit: UnitId, item: Item): Uint8Array {
   let value: Uint8Array | null = null;

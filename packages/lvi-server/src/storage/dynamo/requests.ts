@@ -75,6 +75,8 @@ export class Requests {
       try {
         return await send(signal);
       } catch (error) {
+        // It was answered, and the answer is of no use: it would be the same again.
+        if (error instanceof StorageError) throw error;
         const kind = signal.aborted ? "timed_out" : failureOf(error);
         if (kind === null) throw error;
         const { effect, retry, words } = FAILURES[kind];

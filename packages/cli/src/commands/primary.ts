@@ -1,0 +1,54 @@
+/** `radical primary`: the LVI server as files, for a machine or container that the developer hosts. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Command } from "commander";
+import { createTerminal } from "../terminal/terminal.ts";
+import { print, reportError } from "./command.ts";
+
+const HELP = `
+Writes the LVI server, bundled with its dependencies, and what hosts it:
+  dist/main.js, dist/worker.js     the server: node dist/main.js --help
+  package.json                     its version
+  radical-lvi-server.service       a unit of systemd, for the folder in /opt/radical
+  Dockerfile                       an image of the folder
+
+How both are used: docs/operations.md, "A server of your own". Where it is then reached is what deploy is told: --primary <url>.
+
+Examples:
+  $ radical primary --out primary
+  $ radical primary --out primary && docker build --tag my-primary primary`;
+
+interface PrimaryCommandOptions {
+  readonly out: string;
+  readonly json?: true;
+}
+
+export function primaryCommand(): Command {
+  return new Command("primary")
+    .description("write the LVI server with a Dockerfile and a systemd unit, to host it yourself")
+    .option("--out <folder>", "folder to write to", "primary")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", HELP)
+    .action(async (options: PrimaryCommandOptions) => {
+      try {
+        await writePrimary(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function writePrimary({ out, json }: PrimaryCommandOptions): Promise<void> {
+  // The bundler is loaded by those who need it.
+  const { serverFiles } = await import("../deploy/primary/server-artefact.ts");
+  const { hostingFiles } = await import("../deploy/primary/node-files.ts");
+  const terminal = createTerminal({ quiet: json === true });
+  const server = await terminal.during("Bundling the server", serverFiles());
+  const files = Object.entries({ ...server, ...hostingFiles() });
+  for (const [path, text] of files) {
+    await mkdir(join(out, dirname(path)), { recursive: true });
+    await writeFile(join(out, path), text);
+  }
+  if (json === true) print(JSON.stringify({ folder: out, files: files.map(([path]) => path) }));
+  else for (const [path] of files) print(join(out, path));
+}

@@ -1,0 +1,338 @@
+/**
+ * The files that make a machine a primary: units of systemd and the scripts that they start. They travel in the server's
+ * artefact, so its hash covers them, and what a machine is told at its start (`user-data.ts`) stays short.
+ *
+ *   radical-lvi-server      the server; the same unit as for a server that the developer hosts, with one drop-in
+ *   radical-tunnel          cloudflared, the machine's only way in
+ *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
+ *   radical-watch           every ten seconds: a leader that can't be reached gives up the lease; a line of log a minute
+ */
+import { SERVER_HOST, SERVER_PORT } from "./names.ts";
+
+/** In the artefact, and where it is unpacked: /opt/radical. */
+export type FileTexts = Readonly<Record<string, string>>;
+
+export const INSTALLED_AT = "/opt/radical";
+
+/** As Cloudflare's release notes have it for cloudflared-linux-arm64. */
+const CLOUDFLARED = {
+  version: "2026.9.3",
+  sha256: "aaeb2d7d0da3614634c7e03ab13487a1522c2e79165ed2929cfe23d5e95b326d",
+} as const;
+
+/** The tunnel's own health, on the loopback interface. */
+const TUNNEL_METRICS = "127.0.0.1:20241";
+
+const SERVER_UNIT = "radical-lvi-server";
+
+/**
+ * The unit of the server, for any Linux with systemd 247 or later. It expects the artefact in /opt/radical, Node 24 as
+ * /usr/bin/node, and its settings in /etc/radical/server.env.
+ */
+function serverUnit(): string {
+  return `[Unit]
+Description=Radical LVI server, the primary of an application
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart=/usr/bin/node ${INSTALLED_AT}/dist/main.js
+EnvironmentFile=/etc/radical/server.env
+Environment=NODE_ENV=production
+Restart=always
+RestartSec=1
+# It drains: refuses new executions and lets those under way end.
+KillSignal=SIGTERM
+KillMode=mixed
+TimeoutStopSec=30
+LimitNOFILE=65536
+
+DynamicUser=yes
+SupplementaryGroups=radical
+StateDirectory=radical
+WorkingDirectory=%S/radical
+UMask=0077
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+PrivateDevices=yes
+PrivateTmp=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** What the unit of the server has besides on a machine of the stack. */
+function serverDropIn(): string {
+  return `[Unit]
+# Stopping goes the other way round: the server drains while the tunnel is still there.
+After=radical-tunnel.service radical-parameters.service
+Wants=radical-parameters.service
+
+[Service]
+StandardOutput=append:/var/log/radical/server.log
+StandardError=append:/var/log/radical/server.log
+`;
+}
+
+function tunnelUnit(): string {
+  return `[Unit]
+Description=Cloudflare Tunnel: the way from locations to the LVI server
+Wants=network-online.target radical-parameters.service
+After=network-online.target radical-parameters.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+# Workers VPC needs QUIC.
+ExecStart=/usr/local/bin/cloudflared tunnel --no-autoupdate --protocol quic --metrics ${TUNNEL_METRICS} run --token-file %d/token
+LoadCredential=token:/etc/radical/tunnel-token
+Restart=always
+RestartSec=1
+TimeoutStopSec=45
+StandardOutput=append:/var/log/radical/tunnel.log
+StandardError=append:/var/log/radical/tunnel.log
+
+DynamicUser=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+PrivateDevices=yes
+PrivateTmp=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectSystem=strict
+RestrictNamespaces=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+function oneShotUnit(description: string, script: string): string {
+  return `[Unit]
+Description=${description}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+ExecStart=${INSTALLED_AT}/node/${script}
+TimeoutStartSec=50
+`;
+}
+
+function timerUnit(description: string, seconds: number): string {
+  return `[Unit]
+Description=${description}
+
+[Timer]
+OnActiveSec=${seconds}
+OnUnitInactiveSec=${seconds}
+AccuracySec=1
+
+[Install]
+WantedBy=timers.target
+`;
+}
+
+/**
+ * Writes the files of secrets and the settings of the server. A file that is the same stays as it is; the server reads
+ * changed keys by itself, the tunnel is started again. `RADICAL_ETC` is for tests.
+ */
+function parametersScript(): string {
+  return `#!/bin/bash
+# Secrets and settings of this machine, as the account has them.
+set -euo pipefail
+ETC="\${RADICAL_ETC:-/etc/radical}"
+# shellcheck source=/dev/null
+. "$ETC/node.env"
+export AWS_REGION
+umask 077
+
+# fetch <parameter> <file> <mode>: says "changed" if the file was another one.
+fetch() {
+  aws ssm get-parameter --region "$AWS_REGION" --name "$1" --with-decryption --query Parameter.Value --output text >"$2.fresh"
+  if [ ! -s "$2.fresh" ]; then echo "the parameter $1 is empty" >&2; return 1; fi
+  if cmp -s "$2.fresh" "$2"; then rm "$2.fresh"; return; fi
+  if getent group radical >/dev/null; then chgrp radical "$2.fresh"; fi
+  chmod "$3" "$2.fresh"
+  mv "$2.fresh" "$2"
+  echo changed
+}
+
+cat >"$ETC/server.env" <<END
+RADICAL_HOST=${SERVER_HOST}
+RADICAL_PORT=${SERVER_PORT}
+RADICAL_STORAGE=dynamodb:$RADICAL_TABLES?region=$AWS_REGION
+RADICAL_KEYS_FILE=$ETC/keys
+END
+fetch "$RADICAL_PARAMETERS/keys" "$ETC/keys" 0640 >/dev/null
+token="$(fetch "$RADICAL_PARAMETERS/nodes/$RADICAL_NODE/tunnel-token" "$ETC/tunnel-token" 0600)"
+if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then systemctl restart radical-tunnel; fi
+`;
+}
+
+/**
+ * A leader that locations can't reach would keep the lease from the one that they can: after the third look without a
+ * tunnel it is started again, which gives the lease up. The variables with defaults are for tests.
+ */
+function watchScript(): string {
+  return `#!/bin/bash
+# One look at the server and its tunnel.
+set -euo pipefail
+ETC="\${RADICAL_ETC:-/etc/radical}"
+RUN="\${RADICAL_RUN:-/run/radical}"
+LOG="\${RADICAL_LOG:-/var/log/radical/server.log}"
+SERVER="\${RADICAL_SERVER:-http://${SERVER_HOST}:${SERVER_PORT}}"
+TUNNEL="\${RADICAL_TUNNEL:-http://${TUNNEL_METRICS}}"
+# shellcheck source=/dev/null
+. "$ETC/node.env"
+mkdir -p "$RUN"
+
+answers() { curl --silent --fail --max-time 4 --output /dev/null "$1"; }
+count() { if [ -s "$RUN/$1" ]; then cat "$RUN/$1"; else echo 0; fi; }
+line() {
+  printf '{"time":"%s","level":"%s","event":"%s","node":"%s","serving":%s,"tunnel":%s}\\n' \\
+    "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" "$1" "$2" "$RADICAL_NODE" "$serving" "$tunnel" >>"$LOG"
+}
+
+serving=0
+if answers "$SERVER/readyz"; then serving=1; fi
+tunnel=0
+if answers "$TUNNEL/ready"; then tunnel=1; fi
+
+looks=$(( $(count looks) + 1 ))
+if [ "$looks" -ge 6 ]; then
+  looks=0
+  line info machine
+fi
+echo "$looks" >"$RUN/looks"
+
+unreachable=0
+if [ "$serving" = 1 ] && [ "$tunnel" = 0 ]; then unreachable=$(( $(count unreachable) + 1 )); fi
+if [ "$unreachable" -ge 3 ]; then
+  unreachable=0
+  line error leader_unreachable
+  systemctl restart ${SERVER_UNIT}
+fi
+echo "$unreachable" >"$RUN/unreachable"
+`;
+}
+
+/** Makes a machine of a fresh Amazon Linux 2023. Started once, by user data, as root, with the artefact unpacked. */
+function installScript(): string {
+  return `#!/bin/bash
+# Installs what the server needs, starts it, and ends when it can be reached through its tunnel.
+set -euo pipefail
+. /etc/radical/node.env
+
+dnf install --assumeyes --setopt=install_weak_deps=False nodejs24 amazon-cloudwatch-agent logrotate
+case "$(/usr/bin/node --version)" in
+  v24.*) ;;
+  *) echo "/usr/bin/node is not Node 24" >&2; exit 1 ;;
+esac
+
+# Logs first: what fails from here on can be read in the account.
+install -d -m 0755 /var/log/radical
+cat >/opt/aws/amazon-cloudwatch-agent/etc/amazon-cloudwatch-agent.json <<END
+{"agent":{"run_as_user":"root"},"logs":{"logs_collected":{"files":{"collect_list":[
+{"file_path":"/var/log/radical/server.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}","timezone":"UTC"},
+{"file_path":"/var/log/radical/tunnel.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/tunnel","timezone":"UTC"},
+{"file_path":"/var/log/cloud-init-output.log","log_group_name":"$RADICAL_LOG_GROUP","log_stream_name":"$RADICAL_NODE/{instance_id}/start","timezone":"UTC"}
+]}}}}
+END
+/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl -a fetch-config -m ec2 -s \\
+  -c file:/opt/aws/amazon-cloudwatch-agent/etc/amazon-cloudwatch-agent.json
+cat >/etc/logrotate.d/radical <<END
+/var/log/radical/*.log {
+  size 50M
+  rotate 3
+  missingok
+  copytruncate
+}
+END
+
+curl --silent --show-error --fail --location --retry 5 --output /usr/local/bin/cloudflared \\
+  https://github.com/cloudflare/cloudflared/releases/download/${CLOUDFLARED.version}/cloudflared-linux-arm64
+echo "${CLOUDFLARED.sha256}  /usr/local/bin/cloudflared" | sha256sum --check --strict
+chmod 0755 /usr/local/bin/cloudflared
+
+groupadd --system --force radical
+cp -r ${INSTALLED_AT}/node/systemd/. /etc/systemd/system/
+cp ${INSTALLED_AT}/${SERVER_UNIT}.service /etc/systemd/system/
+systemctl daemon-reload
+systemctl enable --now radical-tunnel ${SERVER_UNIT} radical-parameters.timer radical-watch.timer
+
+for _ in $(seq 150); do
+  # A standby answers too.
+  if curl --silent --fail --output /dev/null http://${SERVER_HOST}:${SERVER_PORT}/healthz &&
+    curl --silent --fail --output /dev/null http://${TUNNEL_METRICS}/ready; then exit 0; fi
+  sleep 2
+done
+echo "the server or its tunnel is not up after five minutes" >&2
+systemctl --no-pager status radical-tunnel ${SERVER_UNIT} >&2 || true
+tail -n 20 /var/log/radical/*.log >&2
+exit 1
+`;
+}
+
+/** Those of a machine of the stack, by their path in the artefact. */
+export function nodeFiles(): FileTexts {
+  return {
+    "node/install.sh": installScript(),
+    "node/parameters.sh": parametersScript(),
+    "node/watch.sh": watchScript(),
+    [`node/systemd/${SERVER_UNIT}.service.d/machine.conf`]: serverDropIn(),
+    "node/systemd/radical-tunnel.service": tunnelUnit(),
+    "node/systemd/radical-parameters.service": oneShotUnit("Secrets and settings of this machine", "parameters.sh"),
+    "node/systemd/radical-parameters.timer": timerUnit("Secrets and settings of this machine, each minute", 60),
+    "node/systemd/radical-watch.service": oneShotUnit("A look at the LVI server and its tunnel", "watch.sh"),
+    "node/systemd/radical-watch.timer": timerUnit("A look at the LVI server and its tunnel, every ten seconds", 10),
+  };
+}
+
+/** Those for a server that the developer hosts. */
+export function hostingFiles(): FileTexts {
+  return { [`${SERVER_UNIT}.service`]: serverUnit(), Dockerfile: dockerfile() };
+}
+
+/** For the folder that the artefact is unpacked into. */
+function dockerfile(): string {
+  return `# The LVI server of Radical. Keys come in RADICAL_KEYS or as a file (RADICAL_KEYS_FILE); see docs/operations.md.
+FROM node:24-slim
+WORKDIR /opt/radical
+COPY package.json ./
+COPY dist ./dist
+ENV NODE_ENV=production RADICAL_HOST=0.0.0.0 RADICAL_PORT=${SERVER_PORT}
+USER node
+EXPOSE ${SERVER_PORT}
+STOPSIGNAL SIGTERM
+CMD ["node", "dist/main.js"]
+`;
+}

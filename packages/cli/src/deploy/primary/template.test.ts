@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { nodeFiles } from "./node-files.ts";
+import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
+import { groupOf, template, type Template } from "./template.ts";
+
+const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
+const ARTEFACT = "5eca2e55e94e997577dbcadd0de02f524bd50952ebb33f1402c4ee5da44f8c7d";
+
+const made = template({ settings: SETTINGS, artefact: ARTEFACT, last: "b" });
+
+function ofType({ Resources }: Template, type: string): readonly Readonly<Record<string, unknown>>[] {
+  return Object.values(Resources).flatMap(({ Type, Properties }) => (Type === type ? [Properties ?? {}] : []));
+}
+
+test("the template of a deployment", async () => {
+  await expect(`${JSON.stringify(made, null, 2)}\n`).toMatchFileSnapshot("golden/template.json");
+});
+
+test("with shell access, an address for alarms and chosen zones", async () => {
+  const settings: PrimarySettings = {
+    ...SETTINGS,
+    shellAccess: true,
+    alarmEmail: "ops@example.com",
+    zones: ["us-east-1b", "us-east-1d"],
+    instanceType: "m8g.medium",
+  };
+  const all = template({ settings, artefact: ARTEFACT, last: "b" });
+  const plain = JSON.parse(JSON.stringify(made)) as Template;
+  const changed = Object.entries(all.Resources)
+    .filter(([id, resource]) => JSON.stringify(resource) !== JSON.stringify(plain.Resources[id]))
+    .map(([id]) => id);
+  expect(changed.toSorted()).toEqual([
+    "Alarms",
+    "ErrorsAlarm",
+    "LaunchA",
+    "LaunchB",
+    "LeadingAlarm",
+    "MachinesAlarm",
+    "Role",
+    "SubnetA",
+    "SubnetB",
+  ]);
+});
+
+test("nothing comes in: no ingress, no key pair, no port but that of the tunnel's way out", () => {
+  const [firewall] = ofType(made, "AWS::EC2::SecurityGroup");
+  expect(firewall).not.toHaveProperty("SecurityGroupIngress");
+  expect(ofType(made, "AWS::EC2::SecurityGroupIngress")).toEqual([]);
+  const ports = (firewall!["SecurityGroupEgress"] as { IpProtocol: string; FromPort: number; ToPort: number }[]).map(
+    ({ IpProtocol, FromPort, ToPort }) => `${IpProtocol} ${FromPort}-${ToPort}`,
+  );
+  expect(ports).toEqual(["udp 7844-7844", "tcp 443-443"]);
+  expect(JSON.stringify(made)).not.toMatch(/KeyName|SecurityGroupIngress/);
+  for (const { LaunchTemplateData } of ofType(made, "AWS::EC2::LaunchTemplate"))
+    expect(LaunchTemplateData).toMatchObject({ MetadataOptions: { HttpTokens: "required" } });
+});
+
+test("the role names what is this deployment's, and no action or resource is everything", () => {
+  const [role] = ofType(made, "AWS::IAM::Role");
+  const [policy] = role!["Policies"] as { PolicyDocument: { Statement: { Action: unknown; Resource: unknown }[] } }[];
+  for (const { Action, Resource } of policy!.PolicyDocument.Statement) {
+    const actions = [Action].flat() as string[];
+    for (const action of actions) {
+      expect(action).not.toContain("*");
+      expect(action).not.toMatch(/CreateTable|DeleteTable|PutParameter|PutObject|iam:/);
+    }
+    for (const resource of [Resource].flat()) {
+      const arn = (resource as { "Fn::Sub": string })["Fn::Sub"];
+      expect(arn).toMatch(/radical-shop-production-|\/radical\/shop\/production|:s3:::radical-shop-[0-9a-f]{8}-/);
+    }
+  }
+});
+
+test("the machine that leads is replaced when the other one is up again", () => {
+  for (const [last, first] of [
+    ["a", "b"],
+    ["b", "a"],
+  ] as const) {
+    const { Resources } = template({ settings: SETTINGS, artefact: ARTEFACT, last });
+    expect(Resources[groupOf(last)]!.DependsOn).toContain(groupOf(first));
+    expect(Resources[groupOf(first)]!.DependsOn).not.toContain(groupOf(last));
+    for (const group of [groupOf("a"), groupOf("b")])
+      expect(Resources[group]!.UpdatePolicy).toMatchObject({
+        AutoScalingRollingUpdate: { MinInstancesInService: 0, MaxBatchSize: 1, WaitOnResourceSignals: true },
+      });
+  }
+});
+
+test("another server is another start of both machines, and of nothing else", () => {
+  const other = template({ settings: SETTINGS, artefact: "0".repeat(64), last: "b" });
+  const changed = Object.keys(made.Resources).filter(
+    (id) => JSON.stringify(made.Resources[id]) !== JSON.stringify(other.Resources[id]),
+  );
+  expect(changed).toEqual(["LaunchA", "LaunchB"]);
+});
+
+test("it is small enough to be sent as it is", () => {
+  expect(Buffer.byteLength(JSON.stringify(made))).toBeLessThan(51_200);
+  for (const { LaunchTemplateData } of ofType(made, "AWS::EC2::LaunchTemplate")) {
+    const { UserData } = LaunchTemplateData as { UserData: { "Fn::Base64": { "Fn::Sub": string } } };
+    expect(Buffer.byteLength(UserData["Fn::Base64"]["Fn::Sub"])).toBeLessThan(16_384);
+  }
+});
+
+test("every timer has its unit, and every unit its script", () => {
+  const files = nodeFiles();
+  const needed = Object.entries(files).flatMap(([path, text]) => [
+    ...(path.endsWith(".timer") ? [path.replace(/timer$/, "service")] : []),
+    ...[...text.matchAll(/^ExecStart=\/opt\/radical\/(node\/.*)$/gm)].map(([, script]) => script!),
+  ]);
+  expect(needed).toHaveLength(4);
+  expect(Object.keys(files)).toEqual(expect.arrayContaining(needed));
+});

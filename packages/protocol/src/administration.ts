@@ -1,0 +1,106 @@
+/**
+ * What an operator's commands ask the LVI server, and what it answers: JSON over requests that are signed like those of
+ * locations. Answers that go on are lines of JSON; an empty line only says that the connection is alive.
+ */
+import type { ModuleHash } from "./ids.ts";
+
+/** `GET`: {@link ServerStatus}; answered in every state. */
+export const STATUS_PATH = "/v1/status";
+/** `GET`: {@link ModuleList}. Below it, `/<hash>/content`: a module's bytes. */
+export const MODULE_LIST_PATH = "/v1/modules";
+/** `POST` of a {@link LogQuestion}: lines of log, those that are kept and then those to come; answered in every state. */
+export const LOG_PATH = "/v1/log";
+/** `POST` of a {@link SampleQuestion}: a {@link SampleLine} for each sampled execution. */
+export const SAMPLES_PATH = "/v1/samples";
+
+/** A proxy flushes lines of this type as they come. */
+export const LINES_TYPE = "application/x-ndjson";
+
+export interface ServerStatus {
+  /** `serving`: it has the lease and has recovered. `standby`: another server has the lease. */
+  readonly state: "serving" | "draining" | "starting" | "standby" | "recovering" | "stopped";
+  /** Of its lease; null while it has none. */
+  readonly epoch: number | null;
+  /** By its wall clock, in milliseconds since the epoch. */
+  readonly timeMs: number;
+  /** Executions whose intent is durable and not applied yet; null unless it serves. */
+  readonly pending: number | null;
+}
+
+export interface ListedModule {
+  readonly module: ModuleHash;
+  /** False: executions name it, but the server does not have it. */
+  readonly registered: boolean;
+  /** By the wall clock of the server, in milliseconds since the epoch; null: not known. */
+  readonly registeredAtMs: number | null;
+  /** When a location last asked for it, or it was last registered. */
+  readonly usedAtMs: number | null;
+  /** Names of its handlers. */
+  readonly handlers: readonly string[];
+  /** Pending intents that name it: it is not collected as long as there are any. */
+  readonly pending: number;
+  /** Executions under way that name it, pending ones included. */
+  readonly executions: number;
+}
+
+export interface ModuleList {
+  /** The last used first. */
+  readonly modules: readonly ListedModule[];
+  /** How long a module is kept that no location asks for. */
+  readonly retentionMs: number;
+}
+
+export const LOG_LINE_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+export interface LogQuestion {
+  /** Most lines of those that are kept. */
+  readonly lines: number;
+  /** Whether lines to come are wanted. */
+  readonly follow: boolean;
+  /** The least level that is wanted; the server writes none below its own. */
+  readonly level: (typeof LOG_LINE_LEVELS)[number];
+}
+
+export interface SampleQuestion {
+  /** Of how many executions one is sampled. */
+  readonly every: number;
+  /** Only executions of these handlers; empty: of all. */
+  readonly handlers: readonly string[];
+}
+
+/** How an execution came to its end. */
+export type SamplePath =
+  /** Read-only, and valid: its location has run it. */
+  | "valid"
+  /** Its location has run it, and the primary has applied what that wrote. */
+  | "followup"
+  /** The primary has run it in place of its followup. */
+  | "re-execution"
+  | "near-storage";
+
+/** Bytes are in base 64. */
+export type SampleLine =
+  | {
+      readonly kind: "sample";
+      readonly execution: string;
+      readonly path: SamplePath;
+      readonly location: string;
+      readonly module: ModuleHash;
+      readonly handler: string;
+      /** Encoded. */
+      readonly args: string;
+      readonly timeMs: number;
+      readonly seed: string;
+      readonly caller: string | null;
+      /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. */
+      readonly values: readonly (readonly [unit: string, value: string | null])[];
+      /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows. */
+      readonly ended: {
+        readonly outcome: string;
+        readonly writes: readonly (readonly [string, string | null])[];
+      } | null;
+    }
+  /** Executions that were to be sampled and could not be: what they read is not at the primary, or nobody took the lines. */
+  | { readonly kind: "left-out"; readonly count: number }
+  /** No more lines come: another sampling has begun, or the server stops. */
+  | { readonly kind: "ended"; readonly reason: string };

@@ -10,12 +10,19 @@ const EXAMPLE = path.join(ROOT, "docs/examples/booking");
 
 interface Workflow {
   readonly on: object;
-  readonly jobs: Readonly<Record<string, { readonly "runs-on": string; readonly steps: readonly { readonly run?: string; readonly uses?: string }[] }>>;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      { readonly "runs-on": string; readonly steps: readonly { readonly run?: string; readonly uses?: string }[] }
+    >
+  >;
 }
 
 /** What of these commands is not there. */
 function unknownCommands(commands: readonly string[], project: string): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8")) as { readonly scripts: Readonly<Record<string, string>> };
+  const { scripts } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8")) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
   const radical = (words: readonly string[]): boolean => {
     const command = createProgram().commands.find((candidate) => candidate.name() === words[1]);
     const options = command?.options.flatMap(({ long, short }) => [long, short]) ?? [];
@@ -38,13 +45,21 @@ test("the workflow of the example", () => {
   const workflow = parse(readFileSync(path.join(EXAMPLE, ".github/workflows/ci.yml"), "utf8")) as Workflow;
   expect(Object.keys(workflow.on)).toEqual(["push", "pull_request"]);
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
-  for (const { run, uses } of steps) expect(run ?? uses).toMatch(uses === undefined ? /^np[mx] / : /^actions\/[\w-]+@v\d+$/);
+  for (const { run, uses } of steps)
+    expect(run ?? uses).toMatch(uses === undefined ? /^np[mx] / : /^actions\/[\w-]+@v\d+$/);
   const commands = steps.flatMap(({ run }) => (run === undefined ? [] : run.trim().split("\n")));
   expect(commands.length).toBeGreaterThan(3);
   expect(unknownCommands(commands, EXAMPLE)).toEqual([]);
 });
 
 test("a command that is not there is found", () => {
-  const commands = ["npm run chekc", "npm run build -- --strickt", "npx radical depoly", "npx radical build --jsn", "yarn build", "npm ci"];
+  const commands = [
+    "npm run chekc",
+    "npm run build -- --strickt",
+    "npx radical depoly",
+    "npx radical build --jsn",
+    "yarn build",
+    "npm ci",
+  ];
   expect(unknownCommands(commands, EXAMPLE)).toEqual(commands.slice(0, 5));
 });

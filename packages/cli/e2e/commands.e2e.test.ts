@@ -44,6 +44,9 @@ describe("radical", () => {
     ["analyze", "--help"],
     ["explain", "--help"],
     ["data", "--help"],
+    ["record", "--help"],
+    ["replay", "--help"],
+    ["tail", "--help"],
     ["primary", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);

@@ -90,7 +90,7 @@ async function start(name: string, app: AppBuild): Promise<void> {
     {
       host: "127.0.0.1",
       port: 0,
-      locations: [{ name, primary: link.address, nearStorageOnly: false }],
+      locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
       vars: {},
       key: KEY,
       routerWorker: await bundleOwnWorker("dev/router.worker"),

@@ -7,6 +7,9 @@ import { dataCommand } from "./commands/data.ts";
 import { devCommand } from "./commands/dev.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { primaryCommand } from "./commands/primary.ts";
+import { recordCommand } from "./commands/record.ts";
+import { replayCommand } from "./commands/replay.ts";
+import { tailCommand } from "./commands/tail.ts";
 
 const HELP = `
 Exit codes:
@@ -40,6 +43,9 @@ export function createProgram(): Command {
     explainCommand(),
     dataCommand(),
     primaryCommand(),
+    recordCommand(),
+    replayCommand(),
+    tailCommand(),
   ]) {
     program.addCommand(
       command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

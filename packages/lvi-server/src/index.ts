@@ -1,5 +1,7 @@
 /** Starts the LVI server inside a process of yours; the bin `radical-lvi-server` does the same. */
 export { FAILPOINTS } from "./failpoints.ts";
+export { LogRing } from "./log-ring.ts";
+export { LineStream } from "./http/line-stream.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
 export { KeyRing, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";

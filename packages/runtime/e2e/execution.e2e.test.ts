@@ -1,18 +1,23 @@
 /** Executions end to end: HTTP, workerd, WebAssembly, the caches, and a primary in another process's place. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   type CommitId,
   type LviReply,
   type LviRequest,
+  RadicalError,
   type UnitId,
   commitId,
   entryOf,
   unitId,
   NO_COMMIT,
 } from "@radical/protocol";
+import { type Request as ServiceRequest, type Response as ServiceResponse, fetch as serviceFetch } from "miniflare";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -27,6 +32,8 @@ const stored = (text: string): Uint8Array => Uint8Array.of(0x60 + text.length, .
 let primary: TestPrimary;
 let primaryUrl: string;
 const locations: Location[] = [];
+/** That stand beside the primary. */
+const others: Server[] = [];
 
 async function start(options: Partial<LocationOptions> = {}): Promise<Location> {
   const location = await Location.start({ primaryUrl, ...options });
@@ -78,6 +85,7 @@ afterAll(() => primary.close());
 beforeEach(() => primary.reset());
 afterEach(async () => {
   await Promise.all(locations.splice(0).map((location) => location.stop()));
+  for (const server of others.splice(0)) server.close().closeAllConnections();
   // Whatever else a test is about: every write of the edge is what the primary would have written.
   assert.deepEqual(primary.divergences, []);
   assert.deepEqual(primary.badSignatures, []);
@@ -401,6 +409,64 @@ describe("what is lost", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toBe("60");
     expect(await response.json()).toMatchObject({ error: { code: "primary_busy", message: "the queue is full" } });
+  });
+});
+
+describe("a primary of two servers", () => {
+  /** A server that waits for the lease, and counts who has asked it. */
+  async function standby(): Promise<{ readonly asked: () => number; readonly url: string }> {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked++;
+      response.writeHead(503).end(new RadicalError("not_leading", "another server has the lease", "").toBody());
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    others.push(server);
+    return { asked: () => asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  }
+
+  test("each way is a binding: the standby is asked once, the leader from then on, followups too", async () => {
+    const { asked, url } = await standby();
+    const via =
+      (origin: string) =>
+      (request: ServiceRequest): Promise<ServiceResponse> =>
+        serviceFetch(new URL(new URL(request.url).pathname, origin), request);
+    const location = await start({
+      vars: { RADICAL_PRIMARY_URL: "http://127.0.0.1:9" },
+      services: { RADICAL_PRIMARY_A: via(url), RADICAL_PRIMARY_B: via(primaryUrl) },
+    });
+    expect(await call(location, "write", { key: "bound", text: "a" })).toMatchObject({ status: 200 });
+    expect(await call(location, "write", { key: "bound", text: "b" })).toMatchObject({ status: 200 });
+    await primary.happened("followup");
+    expect(asked()).toBe(1);
+    expect(requests().map(({ attempt }) => attempt)).toEqual([2, 1]);
+  });
+
+  test("each way is an origin; one where nothing is costs no answer", async () => {
+    const { asked, url } = await standby();
+    const location = await start({ primaryUrl: `${url}, http://127.0.0.1:9 ,${primaryUrl}` });
+    expect(await call(location, "write", { key: "listed", text: "a" })).toMatchObject({ status: 200 });
+    expect(await call(location, "write", { key: "listed", text: "b" })).toMatchObject({ status: 200 });
+    expect(asked()).toBe(1);
+    expect(requests().map(({ attempt }) => attempt)).toEqual([3, 1]);
+  });
+});
+
+describe("the place of a request", () => {
+  test("is its data centre: it names the location, and the object of its cache", async () => {
+    primary.put(note("placed"), stored("a"));
+    const location = await start({ location: null });
+    const body = JSON.stringify({ key: "placed" });
+    const at = async (colo: string): Promise<string> => {
+      const cf = { colo, continent: "EU" };
+      const response = await location.requestFrom(cf, "/api/read", { method: "POST", body });
+      await response.text();
+      return response.headers.get("x-radical-location") ?? "";
+    };
+    expect(await at("AMS")).toBe("AMS");
+    expect(requests().at(-1)?.location).toBe("AMS");
+    expect(await at("WAW")).toBe("WAW");
+    expect(await (await location.cache("AMS")).calls()).toContain("getMany notes/placed");
   });
 });
 

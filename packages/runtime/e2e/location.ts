@@ -1,7 +1,15 @@
 /** A location in workerd: the Worker bundled as an application would, with its Durable Object cache. */
 import type { Manifest } from "@radical/protocol";
 import { build } from "esbuild";
-import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
+import {
+  Log,
+  LogLevel,
+  Miniflare,
+  type Request as ServiceRequest,
+  type RequestInit as ServiceInit,
+  type Response as ServiceResponse,
+  convertV4MiniflareOptions,
+} from "miniflare";
 import type { LogLine } from "../src/log.ts";
 import { EventLog } from "./event-log.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -74,7 +82,10 @@ function bundled(entry: string): Promise<string> {
 
 export interface LocationOptions {
   readonly primaryUrl: string;
-  readonly location?: string;
+  /** Null: the Worker is not told one. */
+  readonly location?: string | null;
+  /** Services that the Worker is bound to, by the names of the bindings: each by what it answers. */
+  readonly services?: Readonly<Record<string, (request: ServiceRequest) => Promise<ServiceResponse>>>;
   readonly vars?: Readonly<Record<string, string>>;
   readonly manifest?: Partial<Manifest>;
   /** Where the cache is kept; in memory if not set. */
@@ -114,7 +125,7 @@ export class Location {
   static async start(options: LocationOptions): Promise<Location> {
     const application = await buildFixture();
     const manifest: Manifest = { ...application.manifest, ...options.manifest };
-    const location = options.location ?? "VA";
+    const location = options.location === undefined ? "VA" : options.location;
     const log = new EventLog<LogLine>();
     const miniflare = new Miniflare({
       ...convertV4MiniflareOptions({
@@ -136,9 +147,10 @@ export class Location {
               RADICAL_PRIMARY_URL: options.primaryUrl,
               RADICAL_KEY_ID: KEY_ID,
               RADICAL_KEY: KEY,
-              RADICAL_LOCATION: location,
+              ...(location === null ? {} : { RADICAL_LOCATION: location }),
               ...options.vars,
             },
+            ...(options.services === undefined ? {} : { serviceBindings: options.services }),
             analyticsEngineDatasets: { RADICAL_METRICS: { dataset: "radical" } },
             durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
             kvNamespaces: ["RADICAL_CACHE_KV"],
@@ -151,7 +163,7 @@ export class Location {
         else if (process.env["VERBOSE"]) console.error(message);
       },
     });
-    return new Location(miniflare, await miniflare.ready, log, location, manifest.application);
+    return new Location(miniflare, await miniflare.ready, log, location ?? "unknown", manifest.application);
   }
 
   /** Resolves with the first such line, logged already or later. */
@@ -179,6 +191,11 @@ export class Location {
 
   request(target: string, init: RequestInit = {}): Promise<Response> {
     return fetch(new URL(target, this.url), init);
+  }
+
+  /** The same as the platform has it: with what it says of the request's place. */
+  requestFrom(cf: Readonly<Record<string, string>>, target: string, init: ServiceInit): Promise<ServiceResponse> {
+    return this.#miniflare.dispatchFetch(new URL(target, this.url), { ...init, cf });
   }
 
   /** The Durable Object of the cache of this location, or of another one by name. */

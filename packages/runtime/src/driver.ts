@@ -111,7 +111,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         return { kind: "fetched", entries, atMs: now() };
       }
       case "send": {
-        const sending = primary.ask(effect.request, effect.timeoutMs, trace);
+        const sending = primary.ask(effect.server, effect.request, effect.timeoutMs, trace);
         sent = sending.sent;
         if (failpoint !== null) {
           await sent;
@@ -146,7 +146,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await failpoint?.reach("edge.put");
         return null;
       case "follow": {
-        const answered = await primary.follow(effect.followup, effect.timeoutMs, trace);
+        const answered = await primary.follow(effect.server, effect.followup, effect.timeoutMs, trace);
         return answered.kind === "reply"
           ? { kind: "followup-answered", result: answered.reply }
           : { kind: "followup-unanswered", reason: answered.reason };

@@ -3,7 +3,7 @@ import { RadicalError } from "@radical/protocol";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
 import { fromHex } from "./hex.ts";
-import type { PrimaryKey } from "./lvi/primary.ts";
+import type { PrimaryKey, Way } from "./lvi/primary.ts";
 
 /** What the cache that the build chose needs to be bound. */
 export interface CacheBindings {
@@ -14,12 +14,16 @@ export interface CacheBindings {
 }
 
 export interface Env extends CacheBindings {
-  /** Origin of the LVI server. */
-  readonly RADICAL_PRIMARY_URL: string;
+  /** Ways to the LVI servers, leader and standby in any order: Workers VPC services. */
+  readonly RADICAL_PRIMARY_A?: Pick<Fetcher, "fetch">;
+  readonly RADICAL_PRIMARY_B?: Pick<Fetcher, "fetch">;
+  /** Without these: origins of the LVI servers, separated by commas. */
+  readonly RADICAL_PRIMARY_URL?: string;
   readonly RADICAL_KEY_ID: string;
   /** The deployment's key in hex; a secret. */
   readonly RADICAL_KEY: string;
-  readonly RADICAL_LOCATION: string;
+  /** Of a Worker that serves one location; else the data centre of each request is its location. */
+  readonly RADICAL_LOCATION?: string;
   /** "1": every execution runs near storage. The central baseline. */
   readonly RADICAL_NEAR_STORAGE_ONLY?: string;
   /** Most bytes of a request's body; 1 MiB if not set. */
@@ -32,9 +36,11 @@ export interface Env extends CacheBindings {
 }
 
 export interface Settings {
-  readonly primaryUrl: string;
+  /** To the servers of the primary. */
+  readonly ways: readonly Way[];
   readonly key: PrimaryKey;
-  readonly location: string;
+  /** Null: where each request is. */
+  readonly location: string | null;
   readonly nearStorageOnly: boolean;
   readonly maxBodyBytes: number;
   readonly bounds: ExecutionBounds;
@@ -42,6 +48,8 @@ export interface Settings {
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 const MIN_KEY_BYTES = 16;
+/** While a standby takes over nobody leads, for the term of a lease and some more: so many rounds last that long. */
+const ATTEMPTS_WITH_STANDBY = 10;
 
 /** Throws an `internal_error` that names the variable. */
 export function readSettings(env: Env): Settings {
@@ -49,20 +57,29 @@ export function readSettings(env: Env): Settings {
   if (secret === null || secret.length < MIN_KEY_BYTES)
     throw wrong("RADICAL_KEY", `at least ${MIN_KEY_BYTES} bytes in hex`);
   if (!env.RADICAL_KEY_ID) throw wrong("RADICAL_KEY_ID", "the name of the key");
-  if (!env.RADICAL_LOCATION) throw wrong("RADICAL_LOCATION", "the name of the location");
-  if (!URL.canParse(env.RADICAL_PRIMARY_URL)) throw wrong("RADICAL_PRIMARY_URL", "the URL of the LVI server");
+  const ways = waysOf(env);
   return {
-    primaryUrl: env.RADICAL_PRIMARY_URL,
+    ways,
     key: { id: env.RADICAL_KEY_ID, secret },
-    location: env.RADICAL_LOCATION,
+    location: env.RADICAL_LOCATION || null,
     nearStorageOnly: env.RADICAL_NEAR_STORAGE_ONLY === "1",
     maxBodyBytes: positive("RADICAL_MAX_BODY_BYTES", env.RADICAL_MAX_BODY_BYTES, DEFAULT_MAX_BODY_BYTES),
     bounds: {
       ...DEFAULT_BOUNDS,
+      attempts: ways.length > 1 ? ATTEMPTS_WITH_STANDBY : DEFAULT_BOUNDS.attempts,
       attemptMs: positive("RADICAL_ATTEMPT_MS", env.RADICAL_ATTEMPT_MS, DEFAULT_BOUNDS.attemptMs),
       totalMs: positive("RADICAL_TOTAL_MS", env.RADICAL_TOTAL_MS, DEFAULT_BOUNDS.totalMs),
     },
   };
+}
+
+function waysOf({ RADICAL_PRIMARY_A, RADICAL_PRIMARY_B, RADICAL_PRIMARY_URL = "" }: Env): readonly Way[] {
+  const bound = [RADICAL_PRIMARY_A, RADICAL_PRIMARY_B].filter((fetcher) => fetcher !== undefined);
+  if (bound.length > 0) return bound.map((fetcher) => ({ kind: "binding", fetcher }));
+  const origins = RADICAL_PRIMARY_URL.split(",").map((origin) => origin.trim());
+  if (!origins.every((origin) => URL.canParse(origin)))
+    throw wrong("RADICAL_PRIMARY_URL", "the URL of the LVI server, or those of several separated by commas");
+  return origins.map((origin) => ({ kind: "url", origin }));
 }
 
 function positive(name: string, text: string | undefined, fallback: number): number {

@@ -13,9 +13,11 @@ import {
 } from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
 import { type RequestCache, openCache } from "./cache/open-cache.ts";
+import { NO_PLACE, type Place, placeOf, type Whereabouts } from "./cache/place.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
 import { Experience } from "./core/experience.ts";
+import { Leader } from "./core/leader.ts";
 import { drive } from "./driver.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
 import { CallError } from "./call-error.ts";
@@ -83,6 +85,9 @@ interface Isolate {
   readonly primary: Primary;
   readonly lane: SpeculationLane;
   readonly experience: Experience;
+  readonly leader: Leader;
+  /** Of the last request that had one: for calls that no request is known of. */
+  place: Place;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -101,10 +106,12 @@ export function bindRadical({
     const settings = readSettings(env);
     return {
       settings,
-      cache: openCache(manifest.cache, { application: manifest.application, location: settings.location }, env),
-      primary: new Primary(settings.primaryUrl, settings.key),
+      cache: openCache(manifest.cache, manifest.application, env),
+      primary: new Primary(settings.ways, settings.key),
       lane: new SpeculationLane(),
       experience: new Experience(),
+      leader: new Leader(settings.ways.length),
+      place: settings.location === null ? NO_PLACE : { location: settings.location, hint: null },
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
   };
@@ -116,7 +123,7 @@ export function bindRadical({
     const exchange = (
       bindings: Bindings,
       context: Context,
-      trace: TraceContext | null,
+      request: Request | null,
       read: (exchange: Exchange, settings: Settings) => Promise<CallInput>,
     ): Promise<Reply> => {
       const replying = Promise.withResolvers<Reply>();
@@ -124,10 +131,12 @@ export function bindRadical({
       context.waitUntil(
         (async () => {
           const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
-          const one = new Exchange(manifest, module, reported, trace);
+          const one = new Exchange(manifest, module, reported, request === null ? null : traceOf(request));
           try {
             isolate ??= openIsolate(bindings as Env);
-            one.location = isolate.settings.location;
+            if (isolate.settings.location === null && request?.cf?.colo !== undefined)
+              isolate.place = placeOf(request.cf as Partial<Whereabouts>);
+            one.place = isolate.place;
             await one.execute(await read(one, isolate.settings), isolate, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
@@ -139,7 +148,7 @@ export function bindRadical({
 
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
       if (cors.isPreflight(request)) return cors.preflight(request);
-      const reply = await exchange(env, context, traceOf(request), async (one, { maxBodyBytes }) => {
+      const reply = await exchange(env, context, request, async (one, { maxBodyBytes }) => {
         cors.check(request);
         const handler = one.name(route(request, manifest));
         const identity = one.identify(await identityOf(request.headers.get("idempotency-key")));
@@ -153,8 +162,7 @@ export function bindRadical({
 
     const calls = (env: Bindings, context: Context = { waitUntil }): { readonly call: Call } => ({
       call: async (name, args = {}, { request, caller, idempotencyKey } = {}) => {
-        const trace = request === undefined ? null : traceOf(request);
-        const reply = await exchange(env, context, trace, async (one) => {
+        const reply = await exchange(env, context, request ?? null, async (one) => {
           const declaration = declarationOf(name, manifest);
           const handler = one.name(name);
           const identity = one.identify(await identityOf(idempotencyKey ?? null));
@@ -203,7 +211,7 @@ class Exchange {
   readonly #trace: TraceContext | null;
   readonly #timings = new Timings(now);
   /** Known one after the other. */
-  location = "unknown";
+  place: Place = NO_PLACE;
   #handler: string | null = null;
   #executionId: ExecutionId | null = null;
 
@@ -226,8 +234,7 @@ class Exchange {
   /** Replies as soon as the execution is answered; settles when nothing is left to do. */
   async execute(input: CallInput, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
     const { handler, declaration, args, identity, caller } = input;
-    const { settings, cache, primary, lane, experience, failpoint } = isolate;
-    const { location } = settings;
+    const { settings, cache, primary, lane, experience, leader, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = new Execution(
       {
@@ -236,18 +243,19 @@ class Exchange {
         handler,
         args,
         environment,
-        location,
+        location: this.place.location,
         plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
         seen: primary.seen,
         undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
       },
       settings.bounds,
       experience,
+      leader,
     );
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: cache((error) => this.#warn("warn", "cache_failed", describe(error))),
+      cache: cache(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,
       lane,
@@ -277,7 +285,7 @@ class Exchange {
     this.#log({
       level: "info",
       event: "request",
-      location: this.location,
+      location: this.place.location,
       handler: this.#handler,
       execution,
       trace: this.#trace?.traceId ?? null,
@@ -289,7 +297,7 @@ class Exchange {
     });
     const headers: Record<string, string> = {
       ...reply.headers,
-      "x-radical-location": this.location,
+      "x-radical-location": this.place.location,
       "server-timing": this.#timings.toHeader(),
     };
     if (execution !== null) headers["x-radical-execution"] = execution;
@@ -304,7 +312,7 @@ class Exchange {
     this.#log({
       level,
       event,
-      location: this.location,
+      location: this.place.location,
       handler: this.#handler,
       execution: this.#executionId,
       message,

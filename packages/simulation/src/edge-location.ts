@@ -16,6 +16,7 @@ import {
   type Execution,
   type ExecutionEvent,
   Experience,
+  Leader,
 } from "@radical/runtime/core";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
@@ -50,15 +51,19 @@ export class EdgeLocation implements Location {
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
   #experience = new Experience();
+  #leader: Leader;
   /** Executions that have not been answered. */
   readonly #running = new Map<ExecutionId, Running>();
   /** Those that have, but may still follow up. */
   readonly #following: Running[] = [];
+  /** Followups that have no answer yet, by their sending. */
+  readonly #followups = new Map<number, Running>();
   #sent = 0;
   #seen: CommitId | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
+    this.#leader = new Leader(options.servers);
   }
 
   get #nowMs(): number {
@@ -97,9 +102,11 @@ export class EdgeLocation implements Location {
         totalMs: 10_000,
         attemptMs: this.#options.attemptMs,
         backoffMs: 50,
+        longestBackoffMs: 1_000,
         followupAttempts: 2,
       },
       this.#experience,
+      this.#leader,
     );
     const call = { module, handler, args, environment };
     const running: Running = {
@@ -177,7 +184,8 @@ export class EdgeLocation implements Location {
             const version = accessed.mode === "write" ? null : accessed.version;
             return version?.commitId === NO_COMMIT && this.#cache.get(accessed.unit) === undefined;
           }) ?? false;
-        send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request: effect.request });
+        const { server, request } = effect;
+        send({ kind: "lvi-request", server, sending, signedAtMs: clock.nowMs + this.offsetMs, request });
         return this.#after(effect.timeoutMs, running, () => {
           if (running.sending !== sending) return null;
           running.sending = null;
@@ -207,10 +215,14 @@ export class EdgeLocation implements Location {
       case "put":
         for (const { unit, entry, disproved } of effect.entries) this.#cache.put(unit, entry, disproved);
         return;
-      case "follow":
-        send({ kind: "followup", followup: effect.followup });
-        // Its answer is not modelled, so it always seems lost.
-        return this.#after(effect.timeoutMs, running, () => ({ kind: "followup-unanswered", reason: "lost" }));
+      case "follow": {
+        const sending = ++this.#sent;
+        this.#followups.set(sending, running);
+        send({ kind: "followup", server: effect.server, sending, followup: effect.followup });
+        return this.#after(effect.timeoutMs, running, () =>
+          this.#followups.delete(sending) ? { kind: "followup-unanswered", reason: "lost" } : null,
+        );
+      }
       case "wait":
         return this.#after(effect.ms, running, () => ({ kind: "waited", before: effect.before, atMs: this.#nowMs }));
       case "warn":
@@ -234,19 +246,27 @@ export class EdgeLocation implements Location {
   }
 
   receive({ executionId, sending, reply }: ToLocation): void {
-    this.#seen = reply.asOf;
+    const following = this.#followups.get(sending);
+    if (following !== undefined) {
+      this.#followups.delete(sending);
+      this.#advance(following, followupEventOf(reply));
+      return;
+    }
+    if (typeof reply !== "string") this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
     if (running === undefined || running.sending !== sending) return;
     running.sending = null;
-    this.#advance(running, { kind: "replied", reply, atMs: this.#nowMs });
+    this.#advance(running, eventOf(reply, this.#nowMs));
   }
 
   crash(): void {
     this.#seen = null;
     this.#experience = new Experience();
+    this.#leader = new Leader(this.#options.servers);
     const lost = [...this.#running.values(), ...this.#following];
     this.#running.clear();
     this.#following.length = 0;
+    this.#followups.clear();
     for (const running of lost) running.lives = false;
     for (const { answers } of lost) for (const tell of answers.splice(0)) tell(null);
   }
@@ -255,4 +275,16 @@ export class EdgeLocation implements Location {
     const { clock, counts, commits } = this.#options;
     this.#cache.disturb(clock.random, counts, commits);
   }
+}
+
+function eventOf(reply: ToLocation["reply"], atMs: number): ExecutionEvent {
+  if (typeof reply !== "string") return { kind: "replied", reply, atMs };
+  if (reply === "not leading") return { kind: "not-leading", reason: reply, atMs };
+  return { kind: "unanswered", reason: reply, atMs };
+}
+
+function followupEventOf(reply: ToLocation["reply"]): ExecutionEvent {
+  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection")
+    return { kind: "followup-unanswered", reason: "not by a leader" };
+  return { kind: "followup-answered", result: reply };
 }

@@ -57,6 +57,8 @@ export const FAULTS = [
   "server stopped and continued",
   "server elected",
   "server goes on beside its successor",
+  "server asked that does not lead",
+  "server asked that is not there",
   "handler killed near storage",
   "handler crowded out near storage",
   "clock of a server set",

@@ -68,6 +68,8 @@ export interface LocationOptions {
   readonly rate: number;
   /** How long it waits for a reply. */
   readonly attemptMs: number;
+  /** How many the primary has. */
+  readonly servers: number;
   readonly send: (message: ToPrimary) => void;
   readonly commits: KnownCommits;
   /** The core of the edge, or a wrong variant of it. */
@@ -200,6 +202,8 @@ export class ModelLocation implements Location {
   }
 
   receive({ executionId, sending, reply }: ToLocation): void {
+    // The answer to a followup, which nothing depends on.
+    if (typeof reply === "string") return;
     this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
     // A location that has sent a request again has given up the answers to the earlier ones.
@@ -235,7 +239,7 @@ export class ModelLocation implements Location {
     if (valid.commitId === null) return;
     for (const { unit, value } of writes) this.#cache.put(unit, entryOf(valid.commitId, value));
     const followup: Followup = { executionId: invocation.executionId, commitId: valid.commitId, outcome, writes };
-    this.#options.send({ kind: "followup", followup });
+    this.#options.send({ kind: "followup", sending: ++this.#sent, followup });
   }
 
   #end(running: Running, answer: Answer): void {

@@ -675,10 +675,10 @@ const WAITED =`,
     edits: [
       inFile(
         "location/execution.ts",
-        `    return [warn("primary_unanswered", reason), ...this.#again(`,
+        `    const elsewhere = this.#elsewhere(atMs);`,
         `    if (this.#speculation.kind === "completed")
       return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", reason: "valid" })];
-    return [warn("primary_unanswered", reason), ...this.#again(`,
+    const elsewhere = this.#elsewhere(atMs);`,
       ),
     ],
   },

@@ -1,9 +1,15 @@
 /** The messages between locations and the primary, and a network that delays, drops, duplicates and reorders them. */
-import type { ExecutionId, Followup, LviReply, LviRequest } from "@radical/protocol";
+import type { ExecutionId, Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 
-export type ToPrimary =
+/** What a location is told by whatever stands where it believed the leader to be. */
+export type Unled = "not leading" | "no connection";
+
+/** `server`: which one the location asks; without it any that listens may get the message. */
+export type ToPrimary = { readonly server?: number } & Message;
+
+type Message =
   | {
       readonly kind: "lvi-request";
       /** Names the sending: its reply comes back on the same connection. */
@@ -12,14 +18,14 @@ export type ToPrimary =
       readonly signedAtMs: number;
       readonly request: LviRequest;
     }
-  | { readonly kind: "followup"; readonly followup: Followup };
+  | { readonly kind: "followup"; readonly sending: number; readonly followup: Followup };
 
 export interface ToLocation {
   readonly to: number;
   readonly executionId: ExecutionId;
   /** Which of the location's sendings it answers. */
   readonly sending: number;
-  readonly reply: LviReply;
+  readonly reply: LviReply | FollowupResult | Unled;
 }
 
 /** Probabilities of faults, and the longest usual delay. */

@@ -113,15 +113,29 @@ export class Primary {
   }
 
   /**
-   * A location stays with the server that it likes as long as that one listens, also if it is stopped or should not serve
+   * To the server that the location has named; or, of a model that names none: it stays with the server that it likes as long as that one listens, also if it is stopped or should not serve
    * any more; now and then it tries another one.
    */
   receive(from: number, message: ToPrimary): void {
     const { random } = this.#options.clock;
+    if (message.server !== undefined) return this.#receiveAt(this.#servers[message.server]!, from, message);
     const listening = this.#servers.filter((server) => server.isServing);
     if (listening.length === 0) return;
     const liked = listening[from % listening.length]!;
     const server = listening.length > 1 && random.chance(0.2) ? random.pick(listening) : liked;
     if (!this.#isCut("to", server.index, from)) server.receive(from, message);
+  }
+
+  #receiveAt(server: Server, from: number, message: ToPrimary): void {
+    if (this.#isCut("to", server.index, from)) return;
+    if (server.isServing) return server.receive(from, message);
+    const { counts, clock, send } = this.#options;
+    // A machine that is gone is silent; a process that is gone is not.
+    if (server.isStopped || (!server.isUp && !clock.random.chance(0.5))) return;
+    const reply = server.isUp ? "not leading" : "no connection";
+    counts.add(server.isUp ? "server asked that does not lead" : "server asked that is not there");
+    const { executionId } = message.kind === "followup" ? message.followup : message.request;
+    if (this.#isCut("from", server.index, from)) return;
+    send({ to: from, executionId, sending: message.sending, reply });
   }
 }

@@ -19,7 +19,7 @@ import {
   type Now,
   type Recovered,
 } from "@radical/lvi-server";
-import type { ExecutionId, LviReply, ModuleHash, UnitId } from "@radical/protocol";
+import type { ExecutionId, FollowupResult, LviReply, ModuleHash, UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -75,7 +75,7 @@ export interface ServerOptions {
 
 interface Caller {
   readonly executionId: ExecutionId;
-  readonly answer: (reply: LviReply) => void;
+  readonly answer: (reply: LviReply | FollowupResult) => void;
 }
 
 type StoredItems = ReturnType<ModelStorage["load"]>;
@@ -95,8 +95,8 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 );
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
-/** Names the followups of all callers together: nobody waits for their answers. */
-const NOBODY: Caller = { executionId: "" as ExecutionId, answer: () => {} };
+/** Followups hold no locks: their callers are of no execution. */
+const NO_EXECUTION = "" as ExecutionId;
 
 export class Server {
   readonly index: number;
@@ -120,6 +120,10 @@ export class Server {
 
   get isUp(): boolean {
     return this.#life !== null;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped !== null;
   }
 
   get isServing(): boolean {
@@ -245,8 +249,11 @@ export class Server {
       const { callers } = this.#life!;
       const caller = ++this.#callers;
       if (message.kind === "followup") {
-        callers.set(caller, NOBODY);
-        return this.#step({ kind: "followup", caller, followup: message.followup });
+        const { followup, sending } = message;
+        const { executionId } = followup;
+        const answer: Caller["answer"] = (reply) => this.#options.send({ to: from, executionId, sending, reply });
+        callers.set(caller, { executionId: NO_EXECUTION, answer });
+        return this.#step({ kind: "followup", caller, followup });
       }
       const { request, sending, signedAtMs } = message;
       const { coreOptions, storage, counts, send } = this.#options;
@@ -337,7 +344,7 @@ export class Server {
         const caller = callers.get(effect.caller);
         if (caller === undefined) throw new Error(`caller ${effect.caller} was answered twice`);
         callers.delete(effect.caller);
-        if (effect.kind !== "reply") return;
+        if (effect.kind !== "reply") return caller.answer(effect.result);
         const { reply } = effect;
         if (reply.kind === "refused" && reply.code === "unknown_module") counts.add("module not known to the primary");
         return caller.answer(reply);

@@ -161,6 +161,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         faults: locationFaults,
         rate,
         attemptMs: weather.attemptMs,
+        servers: weather.servers,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         Execution: parts.Execution,
         send: (message) => {
@@ -179,7 +180,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
     if (followup.writes.some((write) => write.unit === unit)) return message;
     counts.add("followup outside its intent");
     const writes = [...followup.writes, { unit, value: bytesOf("nobody:") }];
-    return { kind: "followup", followup: { ...followup, writes } };
+    return { ...message, followup: { ...followup, writes } };
   };
   const workload = new Workload({
     clock,

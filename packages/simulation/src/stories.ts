@@ -85,6 +85,7 @@ class Stage {
           faults: { end: 0 },
           rate: 1,
           attemptMs: 1_500,
+          servers,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           Execution,
           send: (message) => {

@@ -10,13 +10,15 @@ import { SEED_BYTES } from "@radical/protocol";
 
 export class Draws {
   readonly #seed: Uint8Array;
+  readonly #nameOf: (site: string) => string;
   /** By call site, what the next draw hashes. */
   readonly #inputs = new Map<string, DataView<ArrayBuffer>>();
 
   /** Throws a RangeError unless the seed has 16 bytes. */
-  constructor(seed: Uint8Array) {
+  constructor(seed: Uint8Array, nameOf: (site: string) => string = (site) => site) {
     if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
     this.#seed = seed;
+    this.#nameOf = nameOf;
   }
 
   /** In [0, 1): the first 53 bits of the next draw. */
@@ -34,7 +36,8 @@ export class Draws {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 
-  #draw(site: string): Uint8Array<ArrayBuffer> {
+  #draw(ownName: string): Uint8Array<ArrayBuffer> {
+    const site = this.#nameOf(ownName);
     let input = this.#inputs.get(site);
     if (input === undefined) this.#inputs.set(site, (input = inputOf(this.#seed, site)));
     const draw = Uint8Array.from(sha256(new Uint8Array(input.buffer)));

@@ -27,6 +27,11 @@ export interface Invocation {
   /** The arguments: an encoded map by parameter name. */
   readonly args: Uint8Array;
   readonly environment: Environment;
+  /**
+   * Told the call site of each draw, it names the one that is drawn from: so that another build, in which call sites stand
+   * elsewhere, draws the same. Default: the same site.
+   */
+  readonly drawSite?: (site: string) => string;
 }
 
 /** What the items are, for one run. Each method may end the run by calling `Execution.stop`. */
@@ -86,7 +91,7 @@ export class Execution<Stop> implements HostCalls {
     this.#invocation = invocation;
     this.#limits = limits;
     this.#items = items;
-    this.#draws = new Draws(invocation.environment.seed);
+    this.#draws = new Draws(invocation.environment.seed, invocation.drawSite);
   }
 
   /**

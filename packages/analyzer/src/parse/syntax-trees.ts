@@ -1,7 +1,8 @@
 /**
  * Syntax trees, parsed once for each text: most of what a build reads is AssemblyScript's library and the SDK, and of
- * the application only what was edited differs from the build before. Of the library most functions are never called, so
- * the body of one is parsed when somebody looks at it.
+ * the application only what was edited differs from the build before. Of the library most functions are never called, and
+ * most tables of numbers never used, so the body of a function and the elements of a long array are parsed when somebody
+ * looks at them.
  *
  * The compiler reads trees and changes nothing in them, so that any number of programs, one after the other, share
  * them (`syntax-trees.test.ts` holds it to that). Whoever wants to add to a tree copies it (`graft.ts`).
@@ -58,44 +59,80 @@ function parse(path: string, text: string, kind: TreeKind): SyntaxTree {
   };
 }
 
-/** Skips the bodies of functions, which it leaves to be parsed on demand: for files that are known to have no mistakes. */
+/** Skips what is parsed on demand: for files that are known to have no mistakes. */
 class LibraryParser extends as.Parser {
   override parseBlockStatement(tokenizer: as.Tokenizer): as.BlockStatement {
     const { source, tokenPos: start } = tokenizer;
-    tokenizer.pos = closingBrace(source.text, start);
-    tokenizer.next();
-    const block = as.Node.createBlockStatement([], tokenizer.range(start, tokenizer.pos));
-    let statements: as.Statement[] | null = null;
-    return Object.defineProperty(block, "statements", {
-      enumerable: true,
-      get: () => (statements ??= statementsOf(source, start)),
+    const block = as.Node.createBlockStatement(
+      [],
+      rangeSkipped(tokenizer, start, closing(source.text, start, "{", "}")),
+    );
+    return onDemand(block, "statements", () => {
+      const [parser, there] = parserAt(source, start);
+      there.next();
+      return sound(parser, parser.parseBlockStatement(there, false)).statements;
+    });
+  }
+
+  override parseExpressionStart(tokenizer: as.Tokenizer): as.Expression | null {
+    const { source, pos } = tokenizer;
+    ARRAY.lastIndex = pos;
+    if (!ARRAY.test(source.text)) return super.parseExpressionStart(tokenizer);
+    const start = ARRAY.lastIndex - 1;
+    const end = closing(source.text, start, "[", "]");
+    if (end - start < LONG) return super.parseExpressionStart(tokenizer);
+    const array = as.Node.createArrayLiteralExpression([], rangeSkipped(tokenizer, start, end));
+    return onDemand(array, "elementExpressions", () => {
+      const [parser, there] = parserAt(source, start);
+      return (sound(parser, parser.parseExpressionStart(there)) as as.ArrayLiteralExpression).elementExpressions;
     });
   }
 }
 
-/** The statements of the block that begins at `start`. */
-function statementsOf(source: as.Source, start: number): as.Statement[] {
+/** From how many characters on the elements of an array are not parsed at once. */
+const LONG = 200;
+
+/** At the end of the last token, where an array literal follows. */
+const ARRAY = /\s*\[/y;
+
+/** Goes on behind the character at `end`. */
+function rangeSkipped(tokenizer: as.Tokenizer, start: number, end: number): as.Range {
+  tokenizer.pos = end;
+  tokenizer.next();
+  return tokenizer.range(start, tokenizer.pos);
+}
+
+/** The node, with a list that is made when somebody looks at it. */
+function onDemand<N extends as.Node, Name extends keyof N>(node: N, name: Name, make: () => N[Name]): N {
+  let list: N[Name] | null = null;
+  return Object.defineProperty(node, name, { enumerable: true, get: () => (list ??= make()) });
+}
+
+/** A parser, and where it is to go on. */
+function parserAt(source: as.Source, start: number): [as.Parser, as.Tokenizer] {
   const parser = new as.Parser();
   parser.currentSource = source;
   const tokenizer = new as.Tokenizer(source);
   tokenizer.pos = start;
-  tokenizer.next();
-  const block = parser.parseBlockStatement(tokenizer, false);
-  if (block === null || parser.diagnostics.length > 0)
-    throw new Error(`a function of ${source.normalizedPath} does not parse`);
-  return block.statements;
+  return [parser, tokenizer];
 }
 
-/** Braces, and what may contain some that are none. The library has no regular expressions. */
-const BRACES = /[{}]|\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\[^])*`/g;
+function sound<N extends as.Node>({ diagnostics, currentSource }: as.Parser, parsed: N | null): N {
+  if (parsed === null || diagnostics.length > 0)
+    throw new Error(`a part of ${currentSource?.normalizedPath} does not parse`);
+  return parsed;
+}
 
-/** Where the block that begins at `start` ends. */
-function closingBrace(text: string, start: number): number {
-  BRACES.lastIndex = start;
+/** Brackets, and what may contain some that are none. The library has no regular expressions. */
+const BRACKETS = /[{}[\]]|\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\[^])*`/g;
+
+/** Where that ends which begins with the bracket at `start`. */
+function closing(text: string, start: number, open: "{" | "[", close: "}" | "]"): number {
+  BRACKETS.lastIndex = start;
   let depth = 0;
-  for (let found = BRACES.exec(text); found !== null; found = BRACES.exec(text)) {
-    if (found[0] === "{") depth++;
-    else if (found[0] === "}" && --depth === 0) return found.index;
+  for (let found = BRACKETS.exec(text); found !== null; found = BRACKETS.exec(text)) {
+    if (found[0] === open) depth++;
+    else if (found[0] === close && --depth === 0) return found.index;
   }
-  throw new Error("a block of the library does not end");
+  throw new Error(`a ${open} of the library has no end`);
 }

@@ -1,7 +1,7 @@
 /**
  * For tests: random programs through the whole analyzer, compared by execution. `fuzz-command.ts` runs it at length.
  */
-import { buildWith, type BuildResult } from "../pipeline.ts";
+import { buildWith, type BuildInput, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { buildInput } from "./library.ts";
 import { explore, type Exploration } from "./oracle.ts";
@@ -134,9 +134,10 @@ function explorations(
   only: string | null = null,
 ): FuzzFailure[] {
   const failures: FuzzFailure[] = [];
+  const input: BuildInput = { ...buildInput(files), optimize: false };
   let build: BuildResult;
   try {
-    build = buildWith({ ...buildInput(files), optimize: false }, slicer);
+    build = buildWith(input, slicer);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return [{ seed, handler: null, mistake: `the build threw: ${message}`, message }];
@@ -171,7 +172,7 @@ function explorations(
     }
     counts[plan.kind]++;
     try {
-      const found = explore(build, exploration(seed, [name], runs));
+      const found = explore(build, { ...exploration(seed, [name], runs), sources: input.sources });
       counts.calls += found.calls;
       counts.traps += found.traps;
       counts.aborts += found.aborts;

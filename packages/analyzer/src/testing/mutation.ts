@@ -152,7 +152,7 @@ export class MutationCheck {
     if (source === right) return null;
     const { plan } = report;
     if (plan.kind !== "sliced") return `is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
-    return this.explore(build, handler, 20) ?? this.explore(build, handler, 150);
+    return this.explore(build, input, handler, 20) ?? this.explore(build, input, handler, 150);
   }
 
   private handlerFiles(): string[] {
@@ -166,7 +166,7 @@ export class MutationCheck {
     return { ...buildInput({ ...Object.fromEntries(shared), [file]: text }), optimize: false };
   }
 
-  private explore(build: BuildResult, handler: string, runs: number): string | null {
+  private explore(build: BuildResult, { sources }: BuildInput, handler: string, runs: number): string | null {
     try {
       explore(build, {
         strings: ["a", "b", "y", "two"],
@@ -175,6 +175,7 @@ export class MutationCheck {
         callsPerRun: 4,
         shrink: false,
         handlers: [handler],
+        sources,
       });
       return null;
     } catch (error) {

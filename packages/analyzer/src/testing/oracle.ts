@@ -12,6 +12,8 @@ import {
   INTEGER_RANGES,
   isCaller,
   CborWriter,
+  READ_WRITE_SET_FUEL,
+  READ_WRITE_SET_STACK_BYTES,
   unitId,
   type Outcome,
   type RecordTypes,
@@ -29,14 +31,17 @@ import {
   type RecordedRun,
 } from "@radical/wasm-host";
 import fc from "fast-check";
+import type { SourceFile } from "../diagnostics/diagnostic.ts";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
 
 /** What is known of a handler's set. */
 interface Known {
   readonly kind: "sliced" | "given" | "recorded";
-  /** A slice without transformations: it makes f's accesses, and ends where f does. */
+  /** A slice without transformations: it makes f's accesses, and ends where f does or goes on behind a trap of f's. */
   readonly exact: boolean;
+  /** Of the application. */
+  readonly sources: readonly SourceFile[];
 }
 
 /** All that an execution shows. */
@@ -62,6 +67,12 @@ const MAX_ROUNDS = 100;
 /** Of the words of a trap: where f^rw may end although f goes on, if it says more than f touches. */
 const NO_STORE_TAKES = /^the read\/write-set function trapped: (more than \d+ |invalid key )/;
 
+/** Where f^rw may end although it says exactly what f touches, if it has gone on behind the end of f. */
+const INVALID_KEY = /^the read\/write-set function trapped: invalid key /;
+
+/** The place in the words of a trap: `asserted (handlers/posts.ts:3:5)`. */
+const PLACE = / \((?<file>[^()]+):(?<line>\d+):(?<column>\d+)\)$/;
+
 function execute(module: HandlerModule, { kind }: Known, invocation: Invocation, items: Items): Shown {
   const snapshot = snapshotOf(items);
   return {
@@ -77,8 +88,8 @@ function asNew(module: HandlerModule): HandlerModule {
 
 /**
  * Compares f^rw with f on the items. Throws an error that names the unit if f^rw missed one. It gives a set wherever f
- * makes accesses that a store takes; only if it says more than f touches, it may fail at such an access of its own. (What
- * uses up memory or stack where f does not is a mistake.)
+ * makes accesses that a store takes; only if it says more than f touches, or has gone on behind the end of f, it may fail
+ * at such an access of its own. (What uses up memory or stack where f does not is a mistake.)
  */
 function compareRuns(
   module: HandlerModule,
@@ -92,10 +103,12 @@ function compareRuns(
   if (run === null) throw new Error(`${handler} did not end`);
   const { outcome } = run;
   if (derived?.kind === "failed") {
-    const isInvalid = outcome.kind === "trap" && outcome.code === "invalid_access";
-    if (!isInvalid && (known.exact || !NO_STORE_TAKES.test(derived.reason)))
-      throw new Error(`${handler}: ${derived.reason}`);
-    return { outcome, unsaid: !isInvalid, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
+    const { reason } = derived;
+    const bothEnded =
+      (outcome.kind === "trap" && outcome.code === "invalid_access") ||
+      (INVALID_KEY.test(reason) && hasPassed(module, known, invocation, items, outcome, touched));
+    if (!bothEnded && (known.exact || !NO_STORE_TAKES.test(reason))) throw new Error(`${handler}: ${reason}`);
+    return { outcome, unsaid: !bothEnded, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
   }
   const set = derived?.set ?? touched;
   const fenced = runHandler(module, invocation, snapshot, set);
@@ -115,6 +128,40 @@ function compareRuns(
     extraWrites: ended ? 0 : [...set.writes].filter((unit) => !touched.writes.has(unit)).length,
     extraOwnReads: extra.filter((unit) => set.writes.has(unit)).length,
   };
+}
+
+/**
+ * Whether f ended by a trap that f^rw leaves out, and f^rw came behind that place: before it failed, it had said all that
+ * f touched, in f's order. An abort and a `throw` are never left out where accesses follow.
+ */
+function hasPassed(
+  module: HandlerModule,
+  { sources }: Known,
+  invocation: Invocation,
+  items: Items,
+  outcome: Outcome,
+  touched: AccessSet,
+): boolean {
+  if (outcome.kind !== "trap" || isThrown(outcome.message, sources)) return false;
+  const limits = { ...module.limits, fuel: READ_WRITE_SET_FUEL, stackBytes: READ_WRITE_SET_STACK_BYTES };
+  const said = recordHandler({ ...module, f: module.rw, limits }, invocation, snapshotOf(items), { guess: false }).set;
+  return isWithin(touched.reads, said.reads) && isWithin(touched.writes, said.writes);
+}
+
+/** Whether a trap is a `throw` of the application's; one whose text is not known counts as such. */
+function isThrown(message: string, sources: readonly SourceFile[]): boolean {
+  const place = PLACE.exec(message)?.groups;
+  if (place === undefined || place["file"]!.startsWith("~lib/")) return false;
+  const line = sources.find(({ path }) => path === place["file"])?.text.split("\n")[Number(place["line"]) - 1];
+  return line === undefined || line.startsWith("throw", Number(place["column"]) - 1);
+}
+
+/** Whether the units are among the others, in the same order. */
+function isWithin(units: ReadonlySet<UnitId>, others: ReadonlySet<UnitId>): boolean {
+  const wanted = [...units];
+  let found = 0;
+  for (const unit of others) if (unit === wanted[found]) found++;
+  return found === wanted.length;
 }
 
 /** The set as a location finds it, which knows no item at first and captures what is missing. */
@@ -157,6 +204,8 @@ export interface Exploration {
   readonly onRead?: (unit: UnitId) => void;
   /** Only these handlers; default: all that are sliced. */
   readonly handlers?: readonly string[];
+  /** Of the application; default: none, so that every assertion of the application's counts as a `throw`. */
+  readonly sources?: readonly SourceFile[];
 }
 
 export interface Findings {
@@ -177,13 +226,13 @@ const ENOUGH_TO_JUDGE = 10;
 
 /** Calls handlers at random and compares each call. Throws fast-check's error, with the calls minimized. */
 export function explore(build: BuildResult, exploration: Exploration): Findings {
-  const { strings, runs = 50, callsPerRun = 12, seed = 1 } = exploration;
+  const { strings, runs = 50, callsPerRun = 12, seed = 1, sources = [] } = exploration;
   const module = moduleOf(build);
   const handlers = build.handlers.filter(({ name, plan }) =>
     exploration.handlers === undefined ? plan.kind === "sliced" : exploration.handlers.includes(name),
   );
   if (handlers.length === 0) throw new Error("no handler has a read/write-set function");
-  const known = new Map(handlers.map((handler) => [handler.name, knownOf(handler)]));
+  const known = new Map(handlers.map((handler) => [handler.name, knownOf(handler, sources)]));
   const { start, call } = arbitraryHistory(
     build,
     handlers.map(({ name }) => name),
@@ -297,9 +346,12 @@ export function invocationOf(
   return { handler, args: encoded.bytes, environment };
 }
 
-function knownOf({ name, plan, transformations }: BuildResult["handlers"][number]): Known {
+function knownOf(
+  { name, plan, transformations }: BuildResult["handlers"][number],
+  sources: readonly SourceFile[],
+): Known {
   if (plan.kind === "near-storage") throw new Error(`${name} runs near storage`);
-  return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0 };
+  return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0, sources };
 }
 
 function arbitraryItems(build: BuildResult, { keys }: Exploration, pools: Pools): fc.Arbitrary<[UnitId, Uint8Array][]> {

@@ -528,7 +528,7 @@ class FunctionWriter {
           "from-float": () => `(<i32>(${this.value("f64", depth)}) & 7)`,
           "from-narrow": () => `(<i32>(${this.value("u8", depth)}))`,
           "tree-walk": () => this.on("Item | null", (name) => `walk(${name}, ${random.pick(["2", "3"])})`),
-          math: () => `<i32>Math.${random.pick(["abs", "floor"])}(<f64>${int()})`,
+          math: () => `<i32>Math.${random.pick(["abs", "floor"])}(<f64>(<i32>${int()}))`,
           draw: () => "(<i32>(random() * 5))",
           slow: () => (random.chance(0.5) ? `slow(${text()})` : null),
           "guarded-helper": () => (random.chance(0.4) ? `check(${text()})` : null),
@@ -652,7 +652,8 @@ class FunctionWriter {
         return {
           "float-arithmetic": () =>
             `(${this.value("f64", depth)} ${random.pick(["+", "-", "*", "/"])} ${this.value("f64", depth)})`,
-          "integer-to-float": () => `(<f64>(${int()}))`,
+          // In `<f64>(…)` the compiler takes numbers for 64-bit integers where an operation wants integers.
+          "integer-to-float": () => `(<f64>(<i32>${int()}))`,
           "float-field": () => this.on("Item | null", (name) => `(${name} != null ? ${name}!.ratio : 0.25)`),
           "float-draw": () => "random()",
         };

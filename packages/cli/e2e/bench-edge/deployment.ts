@@ -120,7 +120,7 @@ export class BenchLocation {
       buildFolder,
       cacheFolder,
       locations: [name],
-      primary: link.address,
+      primaries: [link.address],
       key: KEY,
       failpoint: null,
     };

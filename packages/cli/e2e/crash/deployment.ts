@@ -25,7 +25,7 @@ import { moduleHash } from "@radical/wasm-host";
 import { buildApp } from "../../src/build/build-app.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
-import { type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
+import { type Address, type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
 import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
 import { LOCATION_HEADER } from "../../src/dev/location-choice.ts";
 import { descendantsOf } from "../radical-process.ts";
@@ -165,6 +165,10 @@ export class Deployment {
   readonly #link: DelayProxy;
   #server: Speaker | null = null;
   #serverPort = 0;
+  /** Where the link ends: not at a standby that has taken over. */
+  #linkedPort = 0;
+  #standby: Speaker | null = null;
+  #standbyAddress: readonly Address[] = [];
   #locations: Speaker | null = null;
   #url: string | null = null;
   /** Since the deployment was made. */
@@ -183,7 +187,7 @@ export class Deployment {
     await mkdir(join(folder, "cache"));
     let self: Deployment | null = null;
     const link = await startDelayProxy({
-      target: () => ({ host: "127.0.0.1", port: self?.serverPort ?? 0 }),
+      target: () => ({ host: "127.0.0.1", port: self?.linkedPort ?? 0 }),
       roundTripMs: ROUND_TRIP_MS,
     });
     self = new Deployment(application, storage, folder, link);
@@ -198,8 +202,8 @@ export class Deployment {
     return self;
   }
 
-  get serverPort(): number {
-    return this.#serverPort;
+  get linkedPort(): number {
+    return this.#linkedPort;
   }
 
   // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,12 +232,42 @@ export class Deployment {
 
   #listensAt(line: Line): void {
     this.#serverPort = line["port"] as number;
+    this.#linkedPort = this.#serverPort;
+  }
+
+  /** Starts a second server on the same storage, and the locations anew with a way to each. Resolves when it waits for the lease. */
+  async startStandby(): Promise<void> {
+    const standby = this.#spawnProcess(null, "--log-level=info");
+    this.#standby = standby;
+    const listening = await standby.saidBeforeEnd("http_listening");
+    this.#standbyAddress = [{ host: "127.0.0.1", port: listening!["port"] as number }];
+    await standby.said("waiting_for_lease");
+    await this.killLocations();
+    await this.startLocations(null);
+  }
+
+  /** `kill -9` of the leader, which is not started again; resolves when the standby serves. */
+  async takeOver(): Promise<void> {
+    const standby = this.#standby;
+    if (standby === null) throw new Error("there is no standby");
+    this.#standby = null;
+    const leader = this.#server;
+    this.#server = standby;
+    this.kills++;
+    await leader?.kill();
+    if (leader !== null) this.#noteAlarms(leader);
+    this.#serverPort = (await standby.listening())["port"] as number;
   }
 
   #spawnServer(failpoint: ArmedAt | null): Speaker {
+    this.#server = this.#spawnProcess(failpoint);
+    return this.#server;
+  }
+
+  #spawnProcess(failpoint: ArmedAt | null, ...options: readonly string[]): Speaker {
     const child = spawn(
       process.execPath,
-      ["--conditions=source", SERVER_MAIN, ...SERVER_OPTIONS, ...this.#storage.options(this.#folder)],
+      ["--conditions=source", SERVER_MAIN, ...SERVER_OPTIONS, ...this.#storage.options(this.#folder), ...options],
       {
         env: {
           ...this.#application.environment,
@@ -244,8 +278,7 @@ export class Deployment {
         stdio: ["pipe", "pipe", "pipe"],
       },
     );
-    this.#server = new Speaker(child);
-    return this.#server;
+    return new Speaker(child);
   }
 
   /** False: it had ended before. */
@@ -336,7 +369,7 @@ export class Deployment {
       buildFolder: this.#application.folder,
       cacheFolder: join(this.#folder, "cache"),
       locations: LOCATIONS,
-      primary: this.#link.address,
+      primaries: [this.#link.address, ...this.#standbyAddress],
       key: KEY,
       failpoint,
     };
@@ -393,6 +426,7 @@ export class Deployment {
 
   async stop(): Promise<void> {
     await this.killLocations();
+    await this.#standby?.kill();
     await this.killServer();
     await this.#link.close();
     await rm(this.#folder, { recursive: true, force: true });

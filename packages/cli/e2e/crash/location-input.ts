@@ -7,7 +7,7 @@ export interface LocationProcessInput {
   readonly buildFolder: string;
   readonly cacheFolder: string;
   readonly locations: readonly string[];
-  readonly primary: Address;
+  readonly primaries: readonly Address[];
   readonly key: DeploymentKey;
   readonly failpoint: { readonly name: string; readonly time: number } | null;
 }

@@ -18,7 +18,7 @@ async function serve(): Promise<void> {
     {
       host: "127.0.0.1",
       port: 0,
-      locations: input.locations.map((name) => ({ name, primary: input.primary, nearStorageOnly: false })),
+      locations: input.locations.map((name) => ({ name, primaries: input.primaries, nearStorageOnly: false })),
       vars: {},
       key: input.key,
       routerWorker: await readFile(path(WORKER_FILES.router), "utf8"),

@@ -22,7 +22,7 @@ export type AnalysisReport = Analysis & WithFrames;
 
 export type Compilation = BuildResult & WithFrames;
 
-/** What the thread is started with. */
+/** What the thread is told first. */
 export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   /** Whether the frames have ANSI colours. */
   readonly colours: boolean;
@@ -51,13 +51,8 @@ export interface Compiler {
 }
 
 export async function startCompiler({ colours }: { readonly colours: boolean }): Promise<Compiler> {
-  const [sdk, stdlib] = await Promise.all([
-    readTree(packageFolder("@radical/sdk", "assembly")),
-    readTree(packageFolder("assemblyscript", "std/assembly")),
-  ]);
-  const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url), { workerData: library });
+  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
   // It ends with its process; only `compile` waits for it.
   thread.unref();
   let waiting: {
@@ -95,6 +90,14 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
       thread.unref();
     }
   };
+
+  // The thread loads the compiler meanwhile.
+  const [sdk, stdlib] = await Promise.all([
+    readTree(packageFolder("@radical/sdk", "assembly")),
+    readTree(packageFolder("assemblyscript", "std/assembly")),
+  ]);
+  const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours };
+  thread.postMessage(library);
 
   return {
     compile: async (question, onAnalyzed) => (await ask(question, "compiled", onAnalyzed)).compilation,

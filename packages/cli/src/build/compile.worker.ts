@@ -1,34 +1,36 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
+import { on } from "node:events";
 import { existsSync } from "node:fs";
-import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";
-import { parentPort, workerData } from "node:worker_threads";
+import { enableCompileCache, flushCompileCache } from "node:module";
+import { parentPort } from "node:worker_threads";
+import type * as analyzer from "@radical/analyzer";
 import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
 import type { CompileAnswer, CompilerLibrary, Framed, Frames, ThreadQuestion } from "./compile.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
+// They may come while the compiler is loaded.
+const messages = on(port, "message");
 
 // What V8 made of the compiler's JavaScript is kept for the next process, where Node keeps such things.
 enableCompileCache();
 
-// The build made this of the Binaryen that AssemblyScript imports (scripts/split-binaryen.mjs): it loads several times
-// faster. There is none where the sources run unbuilt.
-const binaryen = new URL("../binaryen/index.js", import.meta.url);
-if (existsSync(binaryen)) {
-  registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === "binaryen" ? { url: binaryen.href, shortCircuit: true } : next(specifier, context),
-  });
-  // V8 compiles the WebAssembly while the modules of the analyzer are read.
-  void import(binaryen.href);
-}
-const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = await import("@radical/analyzer");
-
-const { colours, ...library } = workerData as CompilerLibrary;
+// The build makes these of the analyzer and its compiler (scripts/bundle-compiler.mjs): they load several times faster.
+// There are none where the sources run unbuilt.
+const bundle = new URL("../compiler/index.js", import.meta.url);
+const isBuilt = existsSync(bundle);
+// V8 compiles its WebAssembly while the analyzer is read.
+if (isBuilt) void import(new URL("binaryen.js", bundle).href);
+const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = (await import(
+  isBuilt ? bundle.href : "@radical/analyzer"
+)) as typeof analyzer;
+const [{ colours, ...library }] = (await messages.next()).value as [CompilerLibrary];
 let isFirst = true;
 
-port.on("message", (question: ThreadQuestion) => {
-  const answer = (given: CompileAnswer): void => port.postMessage(given);
+for await (const [question] of messages) answerTo(question as ThreadQuestion);
+
+function answerTo(question: ThreadQuestion): void {
+  const answer = (given: CompileAnswer): void => port!.postMessage(given);
   if (question === "data-program") {
     answer({ kind: "data-program", wasm: compileDataProgram(library) });
     return;
@@ -48,7 +50,7 @@ port.on("message", (question: ThreadQuestion) => {
       answer({ kind: "crashed", stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     },
   );
-});
+}
 
 function framesOf({ handlers, diagnostics }: Analysis, { sources }: BuildInput): Frames {
   const reasons = handlers.flatMap(({ plan }) => (plan.kind === "recorded" ? [plan.reason] : []));

@@ -75,11 +75,7 @@ export function checkPlace(table: string, key: string, types: TableTypes): void 
 }
 
 function encode(table: string, json: Json, types: TableTypes): Uint8Array {
-  if (types === null) {
-    const writer = new CborWriter();
-    writeUntyped(writer, json, 0);
-    return writer.finish();
-  }
+  if (types === null) return encodeUntyped(json);
   const type = types.tables[table]!;
   const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value: plain(json) });
   if (encoded.kind === "problem") throw new ItemProblem(`has a wrong value: ${encoded.problem.message}`);
@@ -90,8 +86,17 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   return encoded.bytes.slice(encoded.bytes.length - reader.remaining);
 }
 
-function bytesOf(cbor: Json): Uint8Array {
+/** A value as it is written: 2 is an integer, 2.0 a float. Throws an ItemProblem. */
+export function encodeUntyped(json: Json): Uint8Array {
+  const writer = new CborWriter();
+  writeUntyped(writer, json, 0);
+  return writer.finish();
+}
+
+/** Bytes in base 64. Throws an ItemProblem if they are no value, unless it may be any bytes. */
+export function bytesOf(cbor: Json, check: "checked" | "unchecked" = "checked"): Uint8Array {
   const bytes = typeof cbor === "string" ? new Uint8Array(Buffer.from(cbor, "base64")) : new Uint8Array();
+  if (check === "unchecked") return bytes;
   try {
     const reader = new CborReader(bytes);
     reader.skip();
@@ -168,12 +173,12 @@ function writeInteger(writer: CborWriter, source: string): void {
   }
 }
 
-function isObject(json: Json): json is { readonly [name: string]: Json } {
+export function isObject(json: Json): json is { readonly [name: string]: Json } {
   return typeof json === "object" && json !== null && !Array.isArray(json) && !(json instanceof JsonNumber);
 }
 
-/** Null: JSON can't say it. */
-function valueToExactJson(bytes: Uint8Array): string | null {
+/** `encodeUntyped` gives the value again. Null: JSON can't say it. Throws a MalformedError for bytes that are no value. */
+export function valueToExactJson(bytes: Uint8Array): string | null {
   return readExact(new CborReader(bytes), 0);
 }
 

@@ -32,8 +32,8 @@ export interface WorkerFiles {
 
 export interface EdgeLocation {
   readonly name: string;
-  /** Where its requests to the primary go. */
-  readonly primary: Address;
+  /** Where its requests to the servers of the primary go. */
+  readonly primaries: readonly Address[];
   /** Every execution runs at the primary. */
   readonly nearStorageOnly: boolean;
 }
@@ -231,7 +231,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       ...assetsOption(files.assets),
       env: {
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
-        RADICAL_PRIMARY_URL: text(`http://${location.primary.host}:${location.primary.port}`),
+        RADICAL_PRIMARY_URL: text(location.primaries.map(({ host, port: of }) => `http://${host}:${of}`).join()),
         RADICAL_KEY_ID: text(options.key.id),
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),

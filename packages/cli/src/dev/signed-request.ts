@@ -7,7 +7,7 @@ import type { DeploymentKey } from "./deployment-key.ts";
 export function signedRequest(
   server: string,
   key: DeploymentKey,
-  method: "POST" | "PUT",
+  method: "GET" | "POST" | "PUT",
   path: string,
   body: Uint8Array,
   signal?: AbortSignal,
@@ -18,7 +18,7 @@ export function signedRequest(
     .digest("hex");
   return fetch(server + path, {
     method,
-    body: new Uint8Array(body),
+    ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
     headers: {
       "content-type": "application/cbor",
       [KEY_HEADER]: key.id,

@@ -2,6 +2,7 @@
 import type { Entry, UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import type { Cache } from "./cache.ts";
+import type { Place } from "./place.ts";
 import type { RadicalCache } from "./radical-cache.ts";
 import { within } from "./within.ts";
 
@@ -17,6 +18,7 @@ export interface DurableObjectCacheOptions {
   readonly namespace: CacheNamespace;
   readonly application: string;
   readonly location: string;
+  readonly hint?: Place["hint"];
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly onError: (error: unknown) => void;
@@ -56,8 +58,12 @@ export class DurableObjectCache implements Cache {
   }
 
   #remote(): RemoteCache {
-    const { namespace, application, location } = this.#options;
-    this.#stub ??= namespace.get(namespace.idFromName(`${application}/${location}`)) as unknown as RemoteCache;
+    const { namespace, application, location, hint = null } = this.#options;
+    // The hint counts when the object is created, at the first call.
+    this.#stub ??= namespace.get(
+      namespace.idFromName(`${application}/${location}`),
+      hint === null ? {} : { locationHint: hint },
+    ) as unknown as RemoteCache;
     return this.#stub;
   }
 

@@ -6,18 +6,17 @@ import { DurableObjectCache } from "./durable-object-cache.ts";
 import { KvCache } from "./kv-cache.ts";
 import { KvWrites } from "./kv-writes.ts";
 import { MemoryCache } from "./memory-cache.ts";
+import type { Place } from "./place.ts";
 import { TieredCache } from "./tiered-cache.ts";
 
-export interface CachePlace {
-  readonly application: string;
-  readonly location: string;
-}
+/** The cache as one request sees it: that of its place, and what goes wrong in it is that request's to tell. */
+export type RequestCache = (place: Place, onError: (error: unknown) => void) => Cache;
 
-/** The cache as one request sees it: what goes wrong in it is that request's to tell. */
-export type RequestCache = (onError: (error: unknown) => void) => Cache;
-
-/** Throws an `internal_error` for a binding that the choice needs and that is not there. */
-export function openCache(choice: CacheChoice, place: CachePlace, bindings: CacheBindings): RequestCache {
+/**
+ * The memory is the isolate's, whichever places its requests are said to be at: an entry in it that another location has
+ * written is compared like any other. Throws an `internal_error` for a binding that the choice needs and that is not there.
+ */
+export function openCache(choice: CacheChoice, application: string, bindings: CacheBindings): RequestCache {
   const memory = new MemoryCache(choice.memoryBytes);
   switch (choice.kind) {
     case "memory":
@@ -26,14 +25,17 @@ export function openCache(choice: CacheChoice, place: CachePlace, bindings: Cach
       const { objectBytes: maxBytes, timeoutMs } = choice;
       const namespace =
         bindings.RADICAL_CACHE ?? missingBinding("RADICAL_CACHE", "the Durable Object class RadicalCache");
-      return (onError) =>
-        new TieredCache(memory, new DurableObjectCache({ ...place, namespace, maxBytes, timeoutMs, onError }));
+      return (place, onError) => {
+        const object = { ...place, application, namespace, maxBytes, timeoutMs, onError };
+        return new TieredCache(memory, new DurableObjectCache(object));
+      };
     }
     case "kv": {
       const { timeoutMs } = choice;
       const namespace = bindings.RADICAL_CACHE_KV ?? missingBinding("RADICAL_CACHE_KV", "a KV namespace");
       const writes = new KvWrites();
-      return (onError) => new TieredCache(memory, new KvCache({ ...place, namespace, timeoutMs, writes, onError }));
+      return ({ location }, onError) =>
+        new TieredCache(memory, new KvCache({ application, location, namespace, timeoutMs, writes, onError }));
     }
   }
 }

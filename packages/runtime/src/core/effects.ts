@@ -16,6 +16,7 @@ import type {
   Write,
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
+import type { ServerIndex } from "./leader.ts";
 
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
@@ -55,9 +56,12 @@ export type ExecutionEvent =
   | { readonly kind: "replied"; readonly reply: LviReply; readonly atMs: number }
   /** The request may or may not have reached the primary. */
   | { readonly kind: "unanswered"; readonly reason: string; readonly atMs: number }
+  /** The server that was asked does not lead: nothing was done. */
+  | { readonly kind: "not-leading"; readonly reason: string; readonly atMs: number }
   /** The primary refuses to speak to this location: signature, shape or size. Nothing was done. */
   | { readonly kind: "rejected"; readonly reason: string }
   | { readonly kind: "followup-answered"; readonly result: FollowupResult }
+  /** Also by a server that does not lead. */
   | { readonly kind: "followup-unanswered"; readonly reason: string }
   /** The wait before another send is over. */
   | { readonly kind: "waited"; readonly before: "lvi" | "followup"; readonly atMs: number };
@@ -69,7 +73,12 @@ export type Effect =
   | { readonly kind: "record"; readonly snapshot: CapturedSnapshot }
   /** Read the units from the cache in one batch. */
   | { readonly kind: "fetch"; readonly units: readonly UnitId[] }
-  | { readonly kind: "send"; readonly request: LviRequest; readonly timeoutMs: number }
+  | {
+      readonly kind: "send";
+      readonly server: ServerIndex;
+      readonly request: LviRequest;
+      readonly timeoutMs: number;
+    }
   /** Run f on the snapshot: once the LVI request is on the wire, or, in doubt, once its reply has confirmed the snapshot. */
   | {
       readonly kind: "speculate";
@@ -79,7 +88,12 @@ export type Effect =
     }
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "put"; readonly entries: readonly CachePut[] }
-  | { readonly kind: "follow"; readonly followup: Followup; readonly timeoutMs: number }
+  | {
+      readonly kind: "follow";
+      readonly server: ServerIndex;
+      readonly followup: Followup;
+      readonly timeoutMs: number;
+    }
   | { readonly kind: "wait"; readonly before: "lvi" | "followup"; readonly ms: number }
   /** Something an operator must hear of; the execution goes on. */
   | { readonly kind: "warn"; readonly code: WarningCode; readonly message: string };

@@ -19,6 +19,7 @@ import { describe, expect, test } from "vitest";
 import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
+import { Leader } from "./leader.ts";
 
 const ann = unitId("users", "ann");
 const bob = unitId("users", "bob");
@@ -90,6 +91,7 @@ const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {
     times,
   });
 const unanswered = (atMs = 0): ExecutionEvent => ({ kind: "unanswered", reason: "timeout", atMs });
+const notLeading = (atMs = 0): ExecutionEvent => ({ kind: "not-leading", reason: "it waits for the lease", atMs });
 const waited = (before: "lvi" | "followup", atMs = 0): ExecutionEvent => ({ kind: "waited", before, atMs });
 
 const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind);
@@ -600,6 +602,78 @@ describe("the speculation is not confirmed", () => {
   });
 });
 
+describe("a primary of two servers", () => {
+  function sent(leader: Leader): { readonly execution: Execution; readonly first: Extract<Effect, { kind: "send" }> } {
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, leader);
+    play(execution, started(), derived(set([ann], [feed])));
+    const first = only(execution.step(fetched({ [ann]: item(5, "Ann") })), "send");
+    play(execution, completed(result("done"), { [feed]: bytes("post") }));
+    return { execution, first };
+  }
+
+  test("a standby's refusal: the other one at once, with the next attempt, and whoever comes later asks that first", () => {
+    const leader = new Leader(2);
+    const { execution, first } = sent(leader);
+    const effects = execution.step(notLeading());
+    expect(kinds(effects)).toEqual(["send"]);
+    const second = only(effects, "send");
+    expect([first.server, second.server]).toEqual([0, 1]);
+    // A later attempt, whatever the refusal says: what comes late of the first one counts for nothing.
+    expect(second.request).toEqual({ ...first.request, attempt: 2 });
+    const end = execution.step(valid(commit(9)));
+    expect(only(end, "follow").server).toBe(1);
+    expect(sent(leader).first.server).toBe(1);
+  });
+
+  test("a server that does not answer: the other one at once; what the first may have done it can tell", () => {
+    const leader = new Leader(2);
+    const { execution, first } = sent(leader);
+    const effects = execution.step(unanswered());
+    expect(kinds(effects)).toEqual(["warn", "send"]);
+    expect(only(effects, "send")).toMatchObject({ server: 1, request: { ...first.request, attempt: 2 } });
+    // It has done nothing of it, and has another server's word for that: the next attempt at once, at the same.
+    const inDoubt = replied({ kind: "refused", code: "in_doubt", message: "", retryAfterMs: 0 });
+    expect(only(execution.step(inDoubt), "send")).toMatchObject({ server: 1, request: { attempt: 3 } });
+  });
+
+  test("nobody leads: rounds with a wait between them, in the time that there is for all", () => {
+    const leader = new Leader(2);
+    const { execution, first } = sent(leader);
+    const asked = [first.server];
+    let atMs = 0;
+    for (;;) {
+      const effects = execution.step(asked.length % 2 === 0 ? notLeading(atMs) : unanswered(atMs));
+      if (execution.answered) {
+        expect(only(effects, "answer").answer).toMatchObject({ code: "primary_unreachable" });
+        break;
+      }
+      const wait = effects.find((effect) => effect.kind === "wait");
+      // Waits come after each second one.
+      expect(wait !== undefined).toBe(asked.length % 2 === 0);
+      atMs += wait?.ms ?? 10;
+      asked.push(only(wait === undefined ? effects : execution.step(waited("lvi", atMs)), "send").server);
+    }
+    expect(asked).toEqual(Array.from({ length: 2 * DEFAULT_BOUNDS.attempts }, (_, index) => index % 2));
+    expect(atMs).toBeLessThan(DEFAULT_BOUNDS.totalMs);
+  });
+
+  test("one that drains: its successor is asked", () => {
+    const { execution } = sent(new Leader(2));
+    const draining = replied({ kind: "refused", code: "draining", message: "", retryAfterMs: 1_000 });
+    expect(only(execution.step(draining), "send").server).toBe(1);
+    expect(execution.step(draining)).toMatchObject([{ kind: "wait", ms: 1_000 }]);
+  });
+
+  test("a followup whose leader is gone goes to the next one", () => {
+    const { execution } = sent(new Leader(2));
+    const end = execution.step(valid(commit(9)));
+    const lost: ExecutionEvent = { kind: "followup-unanswered", reason: "reset" };
+    expect(only(end, "follow").server).toBe(0);
+    expect(only(execution.step(lost), "follow")).toMatchObject({ server: 1, followup: only(end, "follow").followup });
+    expect(kinds(execution.step(lost))).toEqual(["wait"]);
+  });
+});
+
 describe("the primary does not answer", () => {
   test("the same request again, under the same execution id; never an answer from speculation", () => {
     const execution = new Execution(INPUT);
@@ -784,6 +858,7 @@ const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
 );
 /** What the world does to one execution: each effect takes its next answer from here. */
 const world = fc.record({
+  servers: fc.integer({ min: 1, max: 3 }),
   plan: fc.constantFrom("sliced", "recorded"),
   /** Units that the cache has in memory. */
   memory: fc.subarray(UNITS),
@@ -828,8 +903,8 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
 
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
   fc.assert(
-    fc.property(world, ({ plan, memory, derivations, cached, replies, speculation, followups, order }) => {
-      const execution = new Execution({ ...INPUT, plan });
+    fc.property(world, ({ servers, plan, memory, derivations, cached, replies, speculation, followups, order }) => {
+      const execution = new Execution({ ...INPUT, plan }, DEFAULT_BOUNDS, undefined, new Leader(servers));
       const sends: LviRequest[] = [];
       const fetches: UnitId[] = [];
       const answers: Answer[] = [];
@@ -869,11 +944,12 @@ test("property: whatever happens, one answer, and nothing speculative before its
             break;
           case "send":
             sends.push(effect.request);
+            expect(effect.server).toBeLessThan(servers);
             expect(++openSends).toBe(1);
             open.push(() => {
               openSends--;
               lastReply = next(replies, taken.replies++);
-              if (lastReply === null) return unanswered();
+              if (lastReply === null) return taken.replies % 3 === 0 ? notLeading() : unanswered();
               isConfirmed ||= lastReply.kind === "valid";
               if (lastReply.kind === "valid") confirmed = lastReply.commitId;
               return replied(lastReply);
@@ -932,14 +1008,14 @@ test("property: whatever happens, one answer, and nothing speculative before its
       };
 
       while (open.length > 0) {
-        expect(++steps).toBeLessThan(200);
+        expect(++steps).toBeLessThan(servers * 200);
         const [produce] = open.splice(next(order, steps) % open.length, 1);
         for (const effect of execution.step(produce!())) perform(effect);
       }
 
       expect(answers).toHaveLength(1);
       expect(new Set(fetches).size).toBe(fetches.length);
-      expect(sends.length).toBeLessThanOrEqual(2 * DEFAULT_BOUNDS.attempts);
+      expect(sends.length).toBeLessThanOrEqual(2 * servers * DEFAULT_BOUNDS.attempts);
       expect(sends.map(({ attempt }) => attempt)).toEqual(sends.map((_, index) => index + 1));
       for (const request of sends) {
         expect(request.executionId).toBe(INPUT.executionId);

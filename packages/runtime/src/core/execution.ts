@@ -44,6 +44,7 @@ import type {
   WarningCode,
 } from "./effects.ts";
 import { type Doubt, Experience, type Read } from "./experience.ts";
+import { Leader, LeaderSearch } from "./leader.ts";
 
 export interface ExecutionInput {
   readonly executionId: ExecutionId;
@@ -67,13 +68,14 @@ export interface ExecutionBounds {
   readonly fetchRounds: number;
   /** Most runs of f in record mode: each but the last was in vain. */
   readonly recordRuns: number;
-  /** Most times that one LVI request is sent, and the time in which it all must happen. */
+  /** Most times that one LVI request goes round the servers of the primary, and the time in which it all must happen. */
   readonly attempts: number;
   readonly totalMs: number;
   /** How long one LVI request waits for its reply. */
   readonly attemptMs: number;
-  /** Wait before the second attempt; it doubles with every further one. */
+  /** Wait before the second round; it doubles with every further one, up to the longest. */
   readonly backoffMs: number;
+  readonly longestBackoffMs: number;
   readonly followupAttempts: number;
 }
 
@@ -84,6 +86,7 @@ export const DEFAULT_BOUNDS: ExecutionBounds = {
   totalMs: 20_000,
   attemptMs: 8_000,
   backoffMs: 100,
+  longestBackoffMs: 2_000,
   followupAttempts: 4,
 };
 
@@ -110,7 +113,6 @@ export class Execution {
   readonly #input: ExecutionInput;
   readonly #bounds: ExecutionBounds;
   readonly #experience: Experience;
-
   readonly #snapshot = new Map<UnitId, Entry>();
   /** Asked of the cache, found or not: never asked for again. */
   readonly #fetched = new Set<UnitId>();
@@ -125,8 +127,9 @@ export class Execution {
   #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
   /** Why the request names no set. */
   #nearStorageReason: PathReason | null = null;
-  /** How often this question, and how often anything, was sent: the primary tells repeats from duplicates by the latter. */
-  #attempts = 0;
+  /** Of this question. */
+  readonly #search: LeaderSearch;
+  /** How often anything was sent: the primary tells repeats from duplicates by it. */
   #sendings = 0;
   #seen: CommitId | null;
   #speculation: SpeculationState = { kind: "none" };
@@ -134,18 +137,21 @@ export class Execution {
   #answered = false;
 
   #followup: Followup | null = null;
-  #followupAttempts = 0;
+  readonly #followupSearch: LeaderSearch;
 
   constructor(
     input: ExecutionInput,
     bounds: ExecutionBounds = DEFAULT_BOUNDS,
     /** Of the location: what its executions teach and ask. */
     experience: Experience = new Experience(),
+    leader: Leader = new Leader(),
   ) {
     this.#input = input;
     this.#seen = input.seen;
     this.#bounds = bounds;
     this.#experience = experience;
+    this.#search = new LeaderSearch(leader);
+    this.#followupSearch = new LeaderSearch(leader);
   }
 
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
@@ -169,6 +175,8 @@ export class Execution {
         return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
       case "unanswered":
         return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
+      case "not-leading":
+        return this.#answered ? [] : this.#onNotLeading(event.reason, event.atMs);
       case "rejected":
         return this.#answered
           ? []
@@ -302,7 +310,7 @@ export class Execution {
     this.#request = this.#requestFor(null);
     this.#speculation = { kind: "none" };
     this.#confirmation = null;
-    this.#attempts = 0;
+    this.#search.restart();
     return this.#send(atMs);
   }
 
@@ -323,10 +331,10 @@ export class Execution {
 
   #send(atMs: number): readonly Effect[] {
     if (this.#request === null) throw new Error("nothing to send");
-    this.#attempts++;
+    const server = this.#search.next();
     const leftMs = this.#startedAtMs + this.#bounds.totalMs - atMs;
     const request = { ...this.#request, attempt: ++this.#sendings, seen: this.#seen };
-    return [{ kind: "send", request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
+    return [{ kind: "send", server, request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
   }
 
   #withoutUndeclared(set: AccessSet): AccessSet {
@@ -348,6 +356,7 @@ export class Execution {
   }
 
   #onReply(reply: LviReply, atMs: number): readonly Effect[] {
+    if (reply.kind !== "refused" || reply.code !== "draining") this.#search.found();
     switch (reply.kind) {
       case "valid":
         if (!this.#canBeValid()) return this.#onImpossible("it confirmed a request that named no versions", atMs);
@@ -459,8 +468,24 @@ export class Execution {
 
   // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
 
+  /** Whoever is asked next, also another server, is asked as one that may know of it: what was sent may have been done. */
   #onUnanswered(reason: string, atMs: number): readonly Effect[] {
-    return [warn("primary_unanswered", reason), ...this.#again(atMs, 0, this.#unknown(reason))];
+    const elsewhere = this.#elsewhere(atMs);
+    return [warn("primary_unanswered", reason), ...(elsewhere ?? this.#again(atMs, 0, this.#unknown(reason)))];
+  }
+
+  /** A standby says so, which is nothing to warn of as long as another server can be asked. */
+  #onNotLeading(reason: string, atMs: number): readonly Effect[] {
+    return (
+      this.#elsewhere(atMs) ?? [warn("primary_unanswered", reason), ...this.#again(atMs, 0, this.#unknown(reason))]
+    );
+  }
+
+  /** The same at the next server of the round, at once; null: all were asked, or the time is used up. */
+  #elsewhere(atMs: number): readonly Effect[] | null {
+    if (!this.#search.missed() || atMs >= this.#startedAtMs + this.#bounds.totalMs) return null;
+    if (this.#speculation.kind === "stopped") return this.#askNearStorage("undeclared", atMs);
+    return this.#send(atMs);
   }
 
   /** Nobody here can tell whether the execution has happened or will. */
@@ -477,6 +502,8 @@ export class Execution {
       case "busy":
       case "over_budget":
       case "draining": {
+        const elsewhere = code === "draining" ? this.#elsewhere(atMs) : null;
+        if (elsewhere !== null) return elsewhere;
         const hint = "nothing was done: repeat the request";
         const failure = this.#failure("primary_busy", message, {
           hint,
@@ -487,7 +514,7 @@ export class Execution {
       case "in_doubt":
         // Now that it is known what the primary knows, the next sending is not in doubt.
         if (this.#speculation.kind === "stopped") return this.#askNearStorage("undeclared", atMs);
-        if (this.#attempts < this.#bounds.attempts) return this.#send(atMs);
+        if (this.#search.rounds < this.#bounds.attempts) return this.#send(atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
         return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));
@@ -524,9 +551,9 @@ export class Execution {
 
   /** The same request under the same execution id after a wait, or the failure when attempts or time are used up. */
   #again(atMs: number, atLeastMs: number, failure: Answer): readonly Effect[] {
-    const ms = Math.max(atLeastMs, this.#backoffMs(this.#attempts));
+    const ms = Math.max(atLeastMs, this.#backoffMs(this.#search.rounds));
     const endsAtMs = this.#startedAtMs + this.#bounds.totalMs;
-    if (this.#attempts >= this.#bounds.attempts || atMs + ms >= endsAtMs) return [this.#answer(failure)];
+    if (this.#search.rounds >= this.#bounds.attempts || atMs + ms >= endsAtMs) return [this.#answer(failure)];
     return [{ kind: "wait", before: "lvi", ms }];
   }
 
@@ -534,7 +561,8 @@ export class Execution {
   #backoffMs(attempt: number): number {
     const { seed } = this.#input.environment;
     const jitter = 1 + (seed[attempt % seed.length] ?? 0) / 512;
-    return Math.round(this.#bounds.backoffMs * 2 ** (attempt - 1) * jitter);
+    const { backoffMs, longestBackoffMs } = this.#bounds;
+    return Math.round(Math.min(longestBackoffMs, backoffMs * 2 ** (attempt - 1)) * jitter);
   }
 
   #fail(code: ErrorCode, message: string, hint = "see the logs of the location and of the primary"): Effect {
@@ -555,8 +583,8 @@ export class Execution {
 
   #follow(): readonly Effect[] {
     if (this.#followup === null) throw new Error("no followup");
-    this.#followupAttempts++;
-    return [{ kind: "follow", followup: this.#followup, timeoutMs: this.#bounds.attemptMs }];
+    const server = this.#followupSearch.next();
+    return [{ kind: "follow", server, followup: this.#followup, timeoutMs: this.#bounds.attemptMs }];
   }
 
   #onFollowupAnswered(result: FollowupResult): readonly Effect[] {
@@ -571,8 +599,10 @@ export class Execution {
   }
 
   #onFollowupUnanswered(reason: string): readonly Effect[] {
-    if (this.#followupAttempts >= this.#bounds.followupAttempts) return [warn("followup_unanswered", reason)];
-    return [{ kind: "wait", before: "followup", ms: this.#backoffMs(this.#followupAttempts) }];
+    if (this.#followupSearch.missed()) return this.#follow();
+    const { rounds } = this.#followupSearch;
+    if (rounds >= this.#bounds.followupAttempts) return [warn("followup_unanswered", reason)];
+    return [{ kind: "wait", before: "followup", ms: this.#backoffMs(rounds) }];
   }
 }
 

@@ -2,3 +2,4 @@
 export type { CapturedSnapshot, Effect, ExecutionEvent } from "./effects.ts";
 export { Execution } from "./execution.ts";
 export { Experience } from "./experience.ts";
+export { Leader } from "./leader.ts";

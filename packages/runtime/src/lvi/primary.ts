@@ -1,8 +1,10 @@
 /**
- * The location's client of the LVI server. One call is one attempt: signed, bounded in time, never repeated here.
+ * The location's client of the primary's servers. One call is one attempt at one of them: signed, bounded in time, never
+ * repeated here.
  */
 import {
   type CommitId,
+  type ErrorCode,
   FOLLOWUP_PATH,
   type Followup,
   type FollowupResult,
@@ -19,6 +21,7 @@ import {
   encodeLviRequest,
   signedBytes,
 } from "@radical/protocol";
+import type { ServerIndex } from "../core/leader.ts";
 import { hex } from "../hex.ts";
 
 export interface PrimaryKey {
@@ -26,8 +29,16 @@ export interface PrimaryKey {
   readonly secret: Uint8Array;
 }
 
+/** How a server is reached. */
+export type Way =
+  | { readonly kind: "url"; readonly origin: string }
+  /** The platform's way into a private network, a Workers VPC service: it alone knows the address. */
+  | { readonly kind: "binding"; readonly fetcher: Pick<Fetcher, "fetch"> };
+
 export type Answered<T> =
   | { readonly kind: "reply"; readonly reply: T }
+  /** The server does not lead: nothing was done. */
+  | { readonly kind: "not-leading"; readonly reason: string }
   /** No answer, or none that says what happened: the request may have had its effect. */
   | { readonly kind: "unanswered"; readonly reason: string }
   /** Refused before anything was done; the same request would be refused again. */
@@ -48,38 +59,82 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 /** workerd closes a connection that was idle for five seconds. */
 const IDLE_CONNECTION_MS = 4_000;
 
-export class Primary {
+/** The host that a server behind a binding is addressed by. */
+const BOUND_ORIGIN = "http://primary";
+
+/** A server of the primary, with what is known of the connections to it. */
+class Server {
+  readonly #way: Way;
   /** Of each connection that should be open and idle: since when. */
   readonly #idleSinceMs: number[] = [];
-  readonly #origin: string;
+
+  constructor(way: Way) {
+    this.#way = way;
+  }
+
+  fetch(path: string, init: RequestInit): Promise<Response> {
+    switch (this.#way.kind) {
+      case "url":
+        return fetch(`${this.#way.origin.replace(/\/+$/, "")}${path}`, init);
+      case "binding":
+        return this.#way.fetcher.fetch(`${BOUND_ORIGIN}${path}`, init);
+    }
+  }
+
+  /** The platform takes the one that was used last. Behind a binding it keeps them open itself. */
+  takeConnection(): Connection {
+    if (this.#way.kind === "binding") return "open";
+    const sinceMs = this.#idleSinceMs.pop();
+    if (sinceMs !== undefined && performance.now() - sinceMs < IDLE_CONNECTION_MS) return "open";
+    this.#idleSinceMs.length = 0;
+    return "new";
+  }
+
+  /** A connection that broke has rarely broken alone. */
+  leaveConnection(isWhole: boolean): void {
+    if (isWhole) this.#idleSinceMs.push(performance.now());
+    else this.#idleSinceMs.length = 0;
+  }
+}
+
+export class Primary {
+  readonly #servers: readonly Server[];
   readonly #key: PrimaryKey;
   /** Imported once per isolate. The key and not its promise: a promise belongs to the request that made it. */
   #hmac: CryptoKey | null = null;
-  /** What the server last told to be its latest commit id. */
+  /** What its leader last told to be its latest commit id. */
   seen: CommitId | null = null;
 
-  constructor(origin: string, key: PrimaryKey) {
-    this.#origin = origin.replace(/\/+$/, "");
+  constructor(ways: readonly Way[], key: PrimaryKey) {
+    this.#servers = ways.map((way) => new Server(way));
     this.#key = key;
   }
 
   /** `trace`: whose lines of log the primary's belong to. */
-  ask(request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
+  ask(server: ServerIndex, request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
     const { promise: sent, resolve: settle } = Promise.withResolvers<Connection>();
     const decode = (bytes: Uint8Array): LviReply => {
       const reply = decodeLviReply(bytes);
       this.seen = reply.asOf ?? this.seen;
       return reply;
     };
-    return { sent, answered: this.#post(LVI_PATH, encodeLviRequest(request), { timeoutMs, trace }, decode, settle) };
+    const body = encodeLviRequest(request);
+    return { sent, answered: this.#post(this.#servers[server]!, LVI_PATH, body, { timeoutMs, trace }, decode, settle) };
   }
 
-  follow(followup: Followup, timeoutMs: number, trace: TraceContext | null): Promise<Answered<FollowupResult>> {
+  follow(
+    server: ServerIndex,
+    followup: Followup,
+    timeoutMs: number,
+    trace: TraceContext | null,
+  ): Promise<Answered<FollowupResult>> {
     const body = encodeFollowup(followup);
-    return this.#post(FOLLOWUP_PATH, body, { timeoutMs, trace }, decodeFollowupReply, () => undefined);
+    const of = { timeoutMs, trace };
+    return this.#post(this.#servers[server]!, FOLLOWUP_PATH, body, of, decodeFollowupReply, () => undefined);
   }
 
   async #post<T>(
+    server: Server,
     path: string,
     body: Uint8Array,
     { timeoutMs, trace }: { readonly timeoutMs: number; readonly trace: TraceContext | null },
@@ -89,39 +144,31 @@ export class Primary {
     let isDone = false;
     try {
       const headers = { ...(await this.#signed(path, body)), ...headersOf(trace) };
-      const responding = fetch(`${this.#origin}${path}`, {
+      const responding = server.fetch(path, {
         method: "POST",
         headers,
         body,
         redirect: "manual",
         signal: AbortSignal.timeout(timeoutMs),
       });
-      onSent(this.#takeConnection());
+      onSent(server.takeConnection());
       const response = await responding;
       if (response.status === 200) {
         const bytes = await readBounded(response);
         isDone = true;
         return { kind: "reply", reply: decode(bytes) };
       }
-      const reason = `status ${response.status} ${await errorText(response)}`.trim();
+      const { code, words } = await errorOf(response);
+      const reason = `status ${response.status} ${words}`.trim();
       isDone = true;
-      return REJECTIONS.includes(response.status) ? { kind: "rejected", reason } : { kind: "unanswered", reason };
+      if (REJECTIONS.includes(response.status)) return { kind: "rejected", reason };
+      return { kind: NOT_LEADING.includes(code) ? "not-leading" : "unanswered", reason };
     } catch (error) {
       return { kind: "unanswered", reason: error instanceof Error ? error.message : String(error) };
     } finally {
       onSent("open");
-      // A connection that broke has rarely broken alone.
-      if (isDone) this.#idleSinceMs.push(performance.now());
-      else this.#idleSinceMs.length = 0;
+      server.leaveConnection(isDone);
     }
-  }
-
-  /** The platform takes the one that was used last. */
-  #takeConnection(): Connection {
-    const sinceMs = this.#idleSinceMs.pop();
-    if (sinceMs !== undefined && performance.now() - sinceMs < IDLE_CONNECTION_MS) return "open";
-    this.#idleSinceMs.length = 0;
-    return "new";
   }
 
   async #signed(path: string, body: Uint8Array): Promise<Record<string, string>> {
@@ -145,6 +192,9 @@ function headersOf(trace: TraceContext | null): Record<string, string> {
   return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
 
+/** What a server says, before it looks at anything, that waits for the lease or has just taken it. */
+const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies readonly ErrorCode[];
+
 /** Statuses that only the LVI server itself gives, and only before it does anything. */
 const REJECTIONS: readonly number[] = [400, 401, 413];
 
@@ -154,13 +204,13 @@ async function readBounded(response: Response): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** The code and message of an error body, as far as it is one. */
-async function errorText(response: Response): Promise<string> {
+/** The code of an error body, as far as it is one, and what to tell of it. */
+async function errorOf(response: Response): Promise<{ readonly code: unknown; readonly words: string }> {
   const text = (await response.text()).slice(0, 2_000);
   try {
     const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
-    return `${String(error?.code ?? "")}: ${String(error?.message ?? "")}`;
+    return { code: error?.code, words: `${String(error?.code ?? "")}: ${String(error?.message ?? "")}` };
   } catch {
-    return text.slice(0, 200);
+    return { code: null, words: text.slice(0, 200) };
   }
 }

@@ -1,0 +1,272 @@
+/** What operators do with a deployment that runs: recording and replaying. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
+import type { TailLine } from "../src/operate/tail/tail-line.ts";
+import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
+import {
+  createProject,
+  radical,
+  type RadicalDev,
+  radicalDev,
+  spawnRadical,
+  type TemporaryProject,
+} from "./radical-process.ts";
+
+const CONFIG = `export default { name: "guestbook", dev: { locations: { near: 0, far: 20 } } };\n`;
+const HANDLERS = `import { abort, caller, now, Table, uuid } from "@radical/sdk";
+
+export class Entry {
+  author: string = "";
+  text: string = "";
+  likes: i32 = 0;
+  at: i64 = 0;
+}
+const entries = new Table<Entry>("entries");
+
+export function sign(author: string, text: string): string {
+  const id = uuid();
+  entries.put(id, { author, text, likes: 0, at: now() });
+  return id;
+}
+
+export function like(id: string): i32 {
+  const entry = entries.get(id);
+  if (entry == null) abort(404, "no_entry", "there is no entry " + id);
+  entry.likes += 1;
+  entries.put(id, entry);
+  return entry.likes;
+}
+
+/** @nearstorage */
+export function read(id: string): string {
+  const entry = entries.get(id);
+  return entry == null ? "" : entry.author + ": " + entry.text;
+}
+
+export function show(id: string): Entry | null {
+  return entries.get(id);
+}
+`;
+
+let project: TemporaryProject;
+let dev: RadicalDev;
+
+beforeAll(async () => {
+  project = await createProject({ "radical.config.ts": CONFIG, "handlers/guestbook.ts": HANDLERS });
+  dev = await radicalDev(project.folder, ["--no-watch"]);
+});
+afterAll(async () => {
+  dev.child.kill("SIGTERM");
+  await dev.closed;
+  await project.remove();
+});
+
+async function call(handler: string, args: unknown, location = "near"): Promise<unknown> {
+  const headers = { "content-type": "application/json", "x-radical-location": location };
+  const response = await fetch(`${dev.url}/api/${handler}`, { method: "POST", headers, body: JSON.stringify(args) });
+  const { result } = (await response.json()) as { result?: unknown };
+  return result;
+}
+
+/** Starts `radical record`, and once it records makes calls until it has ended. */
+async function recordWhile(
+  args: readonly string[],
+  makeCalls: () => Promise<void>,
+): Promise<{ code: number | null; stderr: string }> {
+  const child = spawnRadical(["record", ...args], { cwd: project.folder });
+  let [stderr, stdout] = ["", ""];
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on("data", (chunk: Buffer) => {
+      stderr += chunk.toString();
+      if (stderr.includes("recording ")) resolve();
+    });
+    void closed.then(() => reject(new Error(stderr + stdout)));
+  });
+  await makeCalls();
+  return { code: await closed, stderr };
+}
+
+const recordsOf = async (file: string): Promise<readonly Recorded[]> =>
+  (await readFile(join(project.folder, file), "utf8")).trim().split("\n").map(recordOfLine);
+
+describe("radical tail", () => {
+  test("both halves, marked, through a restart of the server; Ctrl-C ends it cleanly", async () => {
+    const child = spawnRadical(["tail", "--json"], { cwd: project.folder });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const [lines, notes]: [TailLine[], string[]] = [[], []];
+    createInterface(child.stdout!).on("line", (line) => lines.push(JSON.parse(line) as TailLine));
+    createInterface(child.stderr!).on("line", (line) => notes.push(line));
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 60_000 }).toBeTruthy();
+    const count = (note: string): number => notes.filter((line) => line === note).length;
+    await has(() => count("edge: connected") === 1 && count("primary: connected") === 1);
+    // What the server has logged before.
+    await has(() => lines.some(({ half, line }) => half === "primary" && line["event"] === "module_registered"));
+    await call("show", { id: "nobody" }, "far");
+    await has(() =>
+      lines.some(({ half, location, handler }) => half === "edge" && location === "far" && handler === "show"),
+    );
+
+    const begun = (): number => lines.filter(({ line }) => line["event"] === "recovered").length;
+    const before = begun();
+    await fetch(`${dev.url}/__radical/faults`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"killServer": true}',
+    });
+    await has(() => notes.some((line) => line.startsWith("primary: lost: ")) && count("primary: connected") === 2);
+    await has(() => begun() === before + 1);
+    expect(count("edge: connected")).toBe(1);
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+  });
+});
+
+describe("the Worker's half of radical tail", () => {
+  /** What wrangler writes of one request: laid out over lines. */
+  const EVENT = {
+    outcome: "exception",
+    scriptName: "shop-production",
+    exceptions: [{ name: "TypeError", message: "no", timestamp: 1 }],
+    logs: [
+      {
+        message: [
+          JSON.stringify({
+            level: "info",
+            event: "request",
+            location: "FRA",
+            handler: "show",
+            execution: "e1",
+            status: 200,
+          }),
+        ],
+        level: "log",
+        timestamp: 1,
+      },
+      { message: ["words", { a: 1 }], level: "warn", timestamp: 2 },
+    ],
+    event: { request: { url: "https://x/", method: "POST", headers: {}, cf: { colo: "FRA" } } },
+    eventTimestamp: 1,
+  };
+  const script = `
+    process.stdout.write(${JSON.stringify(JSON.stringify(EVENT, null, 2))} + "\\n");
+    process.stderr.write("the tail has expired\\n");
+    if (process.argv[1] === "stays") setInterval(() => {}, 1000);
+  `;
+  const tail = (mode: string, sink: TailSink, signal: AbortSignal): Promise<void> =>
+    tailWorker({ command: [process.execPath, "-e", script, mode], cwd: ".", environment: process.env }, sink, signal);
+
+  test("each line of its log, its exceptions; a tail that ends is started again", async () => {
+    const stop = new AbortController();
+    const [lines, states]: [TailLine[], unknown[]] = [[], []];
+    const onState = (_: string, state: unknown): void => {
+      states.push(state);
+      if (states.length === 4) stop.abort();
+    };
+    await tail("ends", { onLine: (line) => lines.push(line), onState }, stop.signal);
+    const lost = {
+      lost: expect.stringContaining("wrangler tail: the tail has expired\nit ended with code 0") as string,
+    };
+    expect(states).toEqual(["connected", lost, "connected", lost]);
+    expect(lines).toHaveLength(6);
+    expect(lines.slice(0, 3)).toMatchObject([
+      { half: "edge", location: "FRA", level: "info", handler: "show", execution: "e1" },
+      { half: "edge", location: "FRA", level: "warn", line: { message: 'words {"a":1}' } },
+      { half: "edge", location: "FRA", level: "error", line: { message: "TypeError: no" } },
+    ]);
+  });
+
+  test("told to stop, it ends its child, and says nothing of that", async () => {
+    const stop = new AbortController();
+    const states: unknown[] = [];
+    await tail("stays", { onLine: () => stop.abort(), onState: (_, state) => states.push(state) }, stop.signal);
+    expect(states).toEqual(["connected"]);
+  });
+});
+
+describe("radical record and radical replay", () => {
+  test("all paths are recorded, exactly, and the same build replays them in silence", async () => {
+    const { code, stderr } = await recordWhile(["--count", "6"], async () => {
+      const id = (await call("sign", { author: "ann", text: "hello" })) as string;
+      expect(await call("like", { id })).toBe(1);
+      // The other location's cache is cold: near storage.
+      expect(await call("like", { id }, "far")).toBe(2);
+      expect(await call("show", { id }, "far")).toMatchObject({ likes: 2 });
+      expect(await call("read", { id })).toBe("ann: hello");
+      await call("like", { id: "nobody" });
+    });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/records hold what users have sent[^]*6 executions recorded/),
+    ]);
+    const records = await recordsOf("records.jsonl");
+    expect(new Set(records.map(({ handler }) => handler))).toEqual(new Set(["sign", "like", "show", "read"]));
+    const paths = new Set(records.map(({ path }) => path));
+    expect(paths.has("near-storage") && (paths.has("followup") || paths.has("re-execution"))).toBe(true);
+    expect(records.every(({ fuel }) => fuel > 0)).toBe(true);
+    expect(records.filter(({ outcome }) => outcome.kind === "abort")).toMatchObject([
+      { handler: "like", outcome: { code: "no_entry" } },
+    ]);
+
+    expect(await radical(["replay", "records.jsonl"], { cwd: project.folder })).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
+  });
+
+  test("a change of behaviour is found, that and nothing else, also where lines have moved", async () => {
+    const other = await createProject({
+      "radical.config.ts": CONFIG,
+      "handlers/guestbook.ts": HANDLERS.replace("entry.likes += 1", "entry.likes += 2").replace(
+        "export class Entry",
+        "// Lines above a draw are no difference.\n\nexport class Entry",
+      ),
+    });
+    try {
+      const records = join(project.folder, "records.jsonl");
+      const { code, stdout, stderr } = await radical(["replay", records], { cwd: other.folder });
+      const like = (was: number, is: number): string =>
+        `like [0-9a-f]{32}\n` +
+        `  outcome: \\{"kind":"result","value":${was}\\} → \\{"kind":"result","value":${is}\\}\n` +
+        `  writes entries/[-0-9a-f]+: \\{.*"likes":${was}[,}].* → \\{.*"likes":${is}[,}].*\n`;
+      expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`^${like(1, 2)}${like(2, 3)}$`))]);
+      expect(stderr).toMatch(/2 of 6 recorded executions differ: like/);
+    } finally {
+      await other.remove();
+    }
+  });
+
+  test("what is redacted is not in the file, and what is left replays", async () => {
+    const args = ["--count", "2", "--output", "redacted.jsonl", "--handler", "sign", "--handler", "show"];
+    const redact = ["--redact", "@arguments.author", "--redact", "entries.author", "--redact", "entries.nothing"];
+    const { code, stderr } = await recordWhile([...args, ...redact], async () => {
+      const id = await call("sign", { author: "Persephone", text: "hello" });
+      await call("like", { id });
+      await call("show", { id });
+    });
+    expect([code, stderr]).toEqual([0, expect.stringContaining("nothing was found for --redact entries.nothing")]);
+    const text = await readFile(join(project.folder, "redacted.jsonl"), "utf8");
+    expect(text).not.toContain("Persephone");
+    expect(text).toContain('"author":"xxxxxxxxxx"');
+    const replayed = await radical(["replay", "redacted.jsonl", "--json"], { cwd: project.folder });
+    expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([0, { records: 2, differing: [] }]);
+  });
+
+  test("files that hold no records, and servers that can't be asked, are refused", async () => {
+    await writeFile(join(project.folder, "empty.jsonl"), "\n");
+    const replayed = await radical(["replay", "empty.jsonl"], { cwd: project.folder });
+    expect([replayed.code, replayed.stderr]).toEqual([2, expect.stringContaining("holds no records")]);
+    const env = { RADICAL_KEYS: `main:${"0".repeat(32)}` };
+    const { code, stderr } = await radical(["record", "--primary", "http://127.0.0.1:9", "--output", "none.jsonl"], {
+      cwd: project.folder,
+      env,
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("was not reached")]);
+    await expect(readFile(join(project.folder, "none.jsonl"))).rejects.toThrow("ENOENT");
+  });
+});

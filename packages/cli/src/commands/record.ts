@@ -1,0 +1,135 @@
+/** `radical record`: a sample of the executions of a deployment, in a file, for `radical replay`. */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { Command } from "commander";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
+import { loadProject } from "../config/load-config.ts";
+import { untilSignal } from "../operate/until-signal.ts";
+import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
+import { record, type Recording } from "../replay/record.ts";
+import { recordToLine } from "../replay/record-line.ts";
+import { redactionOf } from "../replay/redaction.ts";
+import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+
+const HELP = `
+Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.
+Of radical dev, if that runs in the project, or of the LVI server that is named. Ctrl-C ends it; what was recorded stays.
+
+Records hold what users have sent and what tables have. --redact makes fields unreadable before anything is written: the
+handler is run again on what is left, so its outcome and writes have nothing of them either. Keys of items stay.
+
+Exit codes:
+  0  it was recorded: as many as were asked for, or until Ctrl-C
+  1  it was not: the server was not reached, or has ended it; or a run here differed from what the server knows
+  2  wrong usage
+
+Examples:
+  $ radical record                                             # 100 executions of radical dev to records.jsonl
+  $ radical record --count 1000 --every 50 --handler follow --handler post
+  $ radical record --redact users.email --redact '@arguments.password' --redact @caller
+  $ RADICAL_KEYS=main:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz`;
+
+interface RecordCommandOptions extends CommonOptions {
+  readonly primary?: string;
+  readonly output: string;
+  readonly count: string;
+  readonly every: string;
+  readonly handler: readonly string[];
+  readonly redact: readonly string[];
+}
+
+const all = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+export function recordCommand(): Command {
+  return new Command("record")
+    .description("record a sample of the executions of a deployment, for radical replay")
+    .option(...PROJECT_OPTION)
+    .option(...PRIMARY_OPTION)
+    .option("-o, --output <file>", "file to write; -: standard output", "records.jsonl")
+    .option("--count <number>", "how many executions", "100")
+    .option("--every <number>", "record one of so many executions", "1")
+    .option("--handler <name>", "only executions of this handler; may be given several times", all, [])
+    .option(
+      "--redact <what>",
+      "make a field unreadable: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
+      all,
+      [],
+    )
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", HELP)
+    .action(async (options: RecordCommandOptions) => {
+      try {
+        await run(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function run(options: RecordCommandOptions): Promise<void> {
+  const { output, handler: handlers, redact: redacted } = options;
+  const terminal = createTerminal({ quiet: options.json === true });
+  const count = wholeNumber("--count", options.count);
+  const every = wholeNumber("--every", options.every);
+  const redaction = redactionOf(redacted);
+  const primary = await primaryAddress(await loadProject(options.project), options.primary);
+  const warning = "records hold what users have sent and what tables have; keep them as you keep that";
+  terminal.note(
+    `${terminal.style("yellow", "!")} ${warning}${redacted.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`,
+  );
+
+  const { signal, stopListening } = untilSignal();
+  let file: number | null = null;
+  try {
+    const recording = await record({
+      primary,
+      count,
+      every,
+      handlers,
+      redaction,
+      redacted,
+      signal,
+      onStarted: () => {
+        // Only now: a server that can't be asked leaves an earlier file as it was.
+        file = output === "-" ? process.stdout.fd : openSync(output, "w", 0o600);
+        terminal.note(`recording ${counted(count, "execution")} of ${primary.url} … (Ctrl-C ends it)`);
+      },
+      onRecord: (recorded) => void writeSync(file!, `${recordToLine(recorded)}\n`),
+    });
+    if (recording.differing.length > 0) process.exitCode = EXIT_FAILED;
+    if (options.json === true) {
+      if (output !== "-") print(JSON.stringify({ ...recording, output, unredacted: redaction.unused }));
+    } else tell(recording, output, redaction.unused, terminal);
+  } finally {
+    stopListening();
+    if (file !== null && output !== "-") closeSync(file);
+  }
+}
+
+function tell(
+  { recorded, leftOut, differing }: Recording,
+  output: string,
+  unused: readonly string[],
+  terminal: Terminal,
+): void {
+  for (const name of unused) terminal.note(`${terminal.style("yellow", "!")} nothing was found for --redact ${name}`);
+  if (leftOut > 0)
+    terminal.note(terminal.style("dim", `${counted(leftOut, "sampled execution")} could not be recorded`));
+  if (differing.length > 0) {
+    const some = differing.slice(0, 5).join(", ");
+    terminal.note(
+      `${terminal.style("red", "✗")} ${counted(differing.length, "execution")} ran differently here, which is a fault of Radical: ${some}`,
+    );
+  }
+  terminal.note(
+    `${terminal.style("green", "✓")} ${counted(recorded, "execution")} recorded${output === "-" ? "" : `: ${output}`}`,
+  );
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (/^\d{1,9}$/.test(text) && value >= 1) return value;
+  throw new CommandError("usage", `${name} "${text}" is no whole number from 1`, `for example ${name} 100`, {
+    exitCode: EXIT_USAGE,
+  });
+}

@@ -1,0 +1,59 @@
+/** Which LVI server a command asks: one that is named, or that of the `radical dev` which runs in the project. */
+import { join } from "node:path";
+import { KeysError, parseKeys } from "@radical/lvi-server";
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import type { Project } from "../config/load-config.ts";
+import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
+import { readRunning } from "../dev/running-dev.ts";
+
+export interface PrimaryAddress {
+  /** Origin: of the server itself, or of what stands in front of it. */
+  readonly url: string;
+  readonly key: DeploymentKey;
+}
+
+export const PRIMARY_OPTION = [
+  "--primary <url>",
+  "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
+] as const;
+
+/** Throws a CommandError if none is named and no `radical dev` runs. */
+export async function primaryAddress(project: Project, named: string | undefined): Promise<PrimaryAddress> {
+  if (named !== undefined) return { url: originOf(named), key: keyOf(process.env["RADICAL_KEYS"] ?? "") };
+  const running = await runningPrimary(project);
+  if (running !== null) return running;
+  throw new CommandError(
+    "no_primary",
+    "no radical dev runs here, and no LVI server is named",
+    "start radical dev, or name the server with --primary <url> and give RADICAL_KEYS its key",
+    { exitCode: EXIT_USAGE },
+  );
+}
+
+/** That of the `radical dev` which runs in the project; null: none does. */
+async function runningPrimary({ root }: Project): Promise<PrimaryAddress | null> {
+  const stateFolder = join(root, ".radical");
+  const running = await readRunning(stateFolder);
+  return running === null ? null : { url: running.lviServer, key: await loadDeploymentKey(stateFolder) };
+}
+
+function originOf(url: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url).origin;
+  throw wrongUse(`--primary "${url}" is no URL`, "for example --primary https://lvi.example.com");
+}
+
+/** Requests are signed with the first of the server's keys. */
+function keyOf(text: string): DeploymentKey {
+  if (text === "") throw wrongUse("RADICAL_KEYS is not set", "give it a key of that server: <id>:<hex>");
+  try {
+    const [[id, secret] = []] = parseKeys(text);
+    return { id: id!, secret: Buffer.from(secret!).toString("hex") };
+  } catch (error) {
+    if (error instanceof KeysError) throw wrongUse(`RADICAL_KEYS: ${error.message}`, "give it as the server has it");
+    throw error;
+  }
+}
+
+function wrongUse(message: string, hint: string): CommandError {
+  return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
+}

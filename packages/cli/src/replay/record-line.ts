@@ -1,0 +1,172 @@
+/**
+ * A recorded execution as a line of JSON: all that it depended on, and what came of it. Values are JSON as `radical data`
+ * writes it (2 is an integer, 2.0 a float); one that JSON can't say stands as its bytes, `cbor` in base 64.
+ */
+import { isModuleHash, isTableName, MalformedError, type Outcome, splitUnit, type UnitId } from "@radical/protocol";
+import {
+  bytesOf,
+  encodeUntyped,
+  isObject,
+  ItemProblem,
+  type Json,
+  parseJson,
+  valueToExactJson,
+} from "../data/item-json.ts";
+
+/** Of the line; others are refused. */
+const FORMAT = 1;
+
+export interface Recorded {
+  readonly execution: string;
+  /** How it came to its end: `valid`, `followup`, `re-execution`, `near-storage`. */
+  readonly path: string;
+  readonly location: string;
+  readonly module: string;
+  readonly handler: string;
+  /** Encoded. */
+  readonly args: Uint8Array;
+  readonly timeMs: number;
+  readonly seed: Uint8Array;
+  readonly caller: string | null;
+  /** Call sites of its draws, in the order of the first draw of each. */
+  readonly drawSites: readonly string[];
+  /** What it read, in the order of the first read; null: absent. */
+  readonly reads: ReadonlyMap<UnitId, Uint8Array | null>;
+  readonly outcome: Outcome;
+  /** Null: deleted. */
+  readonly writes: ReadonlyMap<UnitId, Uint8Array | null>;
+  readonly fuel: number;
+  /** What was made unreadable before it ran, as `--redact` names it. */
+  readonly redacted: readonly string[];
+}
+
+export function recordToLine(record: Recorded): string {
+  const { execution, path, location, module, handler, args, timeMs, seed, caller, drawSites, fuel, redacted } = record;
+  const fields = [
+    `"radicalRecord":${FORMAT}`,
+    ...Object.entries({ execution, path, location, module, handler, timeMs, caller, drawSites, fuel, redacted }).map(
+      ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+    ),
+    `"seed":"${Buffer.from(seed).toString("base64")}"`,
+    `"args":{${valueFields(args)}}`,
+    `"reads":${itemsToJson(record.reads)}`,
+    `"outcome":${outcomeToJson(record.outcome)}`,
+    `"writes":${itemsToJson(record.writes)}`,
+  ];
+  return `{${fields.join(",")}}`;
+}
+
+/** The value as JSON text for people; what JSON can't say as its bytes. */
+export function shownValue(value: Uint8Array | null): string {
+  if (value === null) return "absent";
+  return exactJson(value) ?? `cbor ${Buffer.from(value).toString("base64")}`;
+}
+
+function itemsToJson(items: ReadonlyMap<UnitId, Uint8Array | null>): string {
+  const texts = Array.from(items, ([unit, value]) => {
+    const { table, key } = splitUnit(unit);
+    const place = `"table":${JSON.stringify(table)},"key":${JSON.stringify(key)}`;
+    return `{${place},${value === null ? '"absent":true' : valueFields(value)}}`;
+  });
+  return `[${texts.join(",")}]`;
+}
+
+export function outcomeToJson(outcome: Outcome): string {
+  return outcome.kind === "result" ? `{"kind":"result",${valueFields(outcome.value)}}` : JSON.stringify(outcome);
+}
+
+function valueFields(value: Uint8Array): string {
+  const json = exactJson(value);
+  return json === null ? `"cbor":"${Buffer.from(value).toString("base64")}"` : `"value":${json}`;
+}
+
+/** Null unless the JSON gives the very same bytes again. */
+function exactJson(value: Uint8Array): string | null {
+  try {
+    const json = valueToExactJson(value);
+    return json !== null && Buffer.compare(encodeUntyped(parseJson(json)), value) === 0 ? json : null;
+  } catch (error) {
+    // A handler's arguments and items may be any bytes.
+    if (error instanceof MalformedError) return null;
+    throw error;
+  }
+}
+
+/** What is wrong with a line. */
+export class RecordProblem extends Error {
+  override readonly name = "RecordProblem";
+}
+
+/** Throws a RecordProblem. */
+export function recordOfLine(line: string): Recorded {
+  let plain: Readonly<Record<string, unknown>>;
+  let exact: Json;
+  try {
+    plain = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    exact = parseJson(line);
+  } catch (error) {
+    throw new RecordProblem(`is no JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(exact) || plain["radicalRecord"] !== FORMAT)
+    throw new RecordProblem(`is no record of format ${FORMAT}: radical record writes them`);
+  const text = (name: string): string => checked(plain[name], name, (value) => typeof value === "string") as string;
+  const number = (name: string): number => checked(plain[name], name, Number.isSafeInteger) as number;
+  const texts = (name: string): readonly string[] =>
+    checked(plain[name], name, (value) => Array.isArray(value) && value.every((one) => typeof one === "string")) as [];
+  try {
+    return {
+      execution: text("execution"),
+      path: text("path"),
+      location: text("location"),
+      module: checked(plain["module"], "module", (hash) => typeof hash === "string" && isModuleHash(hash)) as string,
+      handler: text("handler"),
+      args: valueOf(exact["args"]),
+      timeMs: number("timeMs"),
+      seed: new Uint8Array(Buffer.from(text("seed"), "base64")),
+      caller: checked(plain["caller"], "caller", (id) => id === null || typeof id === "string") as string | null,
+      drawSites: texts("drawSites"),
+      reads: itemsOf(exact["reads"]),
+      outcome: outcomeOf(exact["outcome"], plain["outcome"]),
+      writes: itemsOf(exact["writes"]),
+      fuel: number("fuel"),
+      redacted: texts("redacted"),
+    };
+  } catch (error) {
+    if (error instanceof ItemProblem) throw new RecordProblem(error.message);
+    throw error;
+  }
+}
+
+function checked(value: unknown, name: string, isRight: (value: unknown) => boolean): unknown {
+  if (isRight(value)) return value;
+  throw new RecordProblem(`has no right "${name}"`);
+}
+
+function valueOf(json: Json | undefined): Uint8Array {
+  if (json !== undefined && isObject(json)) {
+    const { value, cbor } = json;
+    if (value !== undefined) return encodeUntyped(value);
+    if (typeof cbor === "string") return bytesOf(cbor, "unchecked");
+  }
+  throw new RecordProblem("lacks a value");
+}
+
+function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null> {
+  if (!Array.isArray(json)) throw new RecordProblem("lacks a list of items");
+  return new Map(
+    (json as readonly Json[]).map((item) => {
+      if (!isObject(item)) throw new RecordProblem("has an item that is none");
+      const { table, key, absent } = item;
+      if (typeof table !== "string" || !isTableName(table) || typeof key !== "string")
+        throw new RecordProblem("has an item without table or key");
+      return [`${table}/${key}` as UnitId, absent === true ? null : valueOf(item)];
+    }),
+  );
+}
+
+function outcomeOf(exact: Json | undefined, plain: unknown): Outcome {
+  const outcome = plain as Outcome | undefined;
+  if (outcome?.kind === "result") return { kind: "result", value: valueOf(exact) };
+  if (outcome?.kind === "abort" || outcome?.kind === "trap") return outcome;
+  throw new RecordProblem("has no outcome");
+}

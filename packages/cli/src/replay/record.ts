@@ -1,0 +1,162 @@
+/**
+ * Records sampled executions of a deployment. The LVI server tells what each one ran on, exactly; what came of it is found
+ * by running it again here, in the very module that it ran in, and compared with what the server knows of that.
+ */
+import {
+  decodeModuleContent,
+  decodeOutcome,
+  type ModuleHash,
+  MODULES_PATH,
+  type SampleLine,
+  SAMPLES_PATH,
+  type UnitId,
+} from "@radical/protocol";
+import { compileModule, type HandlerModule } from "@radical/wasm-host";
+import { askPrimary, linesOf, PrimaryError } from "../operate/ask-primary.ts";
+import type { PrimaryAddress } from "../operate/primary-address.ts";
+import { differencesOf } from "./differences.ts";
+import type { Recorded } from "./record-line.ts";
+import type { Redaction } from "./redaction.ts";
+import { runAgain } from "./run-again.ts";
+
+export interface RecordOptions {
+  readonly primary: PrimaryAddress;
+  readonly count: number;
+  /** One of so many executions is recorded. */
+  readonly every: number;
+  /** Empty: all. */
+  readonly handlers: readonly string[];
+  readonly redaction: Redaction;
+  /** What is redacted, as `--redact` names it. */
+  readonly redacted: readonly string[];
+  /** Ends the recording; what was recorded stays. */
+  readonly signal: AbortSignal;
+  /** Called once the server samples. */
+  readonly onStarted?: () => void;
+  readonly onRecord: (record: Recorded) => void;
+}
+
+export interface Recording {
+  readonly recorded: number;
+  /** Sampled executions that could not be recorded: see `left-out` of the protocol, and `--redact`. */
+  readonly leftOut: number;
+  /** Executions whose run here had another outcome, or other writes, than the server knows: a fault of Radical. */
+  readonly differing: readonly string[];
+}
+
+type Sample = SampleLine & { kind: "sample" };
+
+/** Throws a PrimaryError if the server can't be asked, or ends it. */
+export async function record(options: RecordOptions): Promise<Recording> {
+  const { primary, count, every, handlers, signal, onRecord } = options;
+  const modules = new Map<ModuleHash, HandlerModule>();
+  const moduleOf = async (hash: ModuleHash): Promise<HandlerModule> => {
+    const known = modules.get(hash);
+    if (known !== undefined) return known;
+    const response = await askPrimary(primary, "GET", `${MODULES_PATH}${hash}/content`);
+    const module = compileModule(decodeModuleContent(new Uint8Array(await response.arrayBuffer())));
+    modules.set(hash, module);
+    return module;
+  };
+
+  let [recorded, leftOut] = [0, 0];
+  const differing: string[] = [];
+  const stop = new AbortController();
+  const response = await askPrimary(
+    primary,
+    "POST",
+    SAMPLES_PATH,
+    { every, handlers },
+    AbortSignal.any([signal, stop.signal]),
+  );
+  options.onStarted?.();
+  try {
+    for await (const text of linesOf(response)) {
+      const line = JSON.parse(text) as SampleLine;
+      switch (line.kind) {
+        case "left-out":
+          leftOut += line.count;
+          break;
+        case "ended":
+          throw new PrimaryError(
+            "primary_failed",
+            `the recording was ended: ${line.reason}`,
+            "what was recorded stays",
+          );
+        case "sample": {
+          const result = recordOf(line, await moduleOf(line.module), options);
+          if (result === "left-out") leftOut++;
+          else if (result === "differing") differing.push(line.execution);
+          else {
+            onRecord(result);
+            recorded++;
+          }
+        }
+      }
+      if (recorded >= count) break;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    stop.abort();
+  }
+  if (recorded < count && !signal.aborted)
+    throw new PrimaryError("primary_not_reached", "the LVI server has ended the connection", "what was recorded stays");
+  return { recorded, leftOut, differing };
+}
+
+function recordOf(
+  sample: Sample,
+  module: HandlerModule,
+  { redaction, redacted }: RecordOptions,
+): Recorded | "left-out" | "differing" {
+  const { execution, path, location, handler, timeMs } = sample;
+  const inputs = {
+    handler,
+    args: redaction.args(bytesOf(sample.args)),
+    timeMs,
+    seed: bytesOf(sample.seed),
+    caller: redaction.caller(sample.caller),
+  };
+  const values = new Map(
+    sample.values.map(([name, value]) => {
+      const unit = name as UnitId;
+      return [unit, value === null ? null : redaction.value(unit, bytesOf(value))];
+    }),
+  );
+  const run = runAgain(module, inputs, values);
+  // On what was redacted a handler may look for other items.
+  if (run.kind !== "ended") return redacted.length > 0 ? "left-out" : "differing";
+  const { outcome, writes, fuel, drawSites } = run;
+  const reads = new Map(run.reads.map((unit) => [unit, values.get(unit)!]));
+  const recorded = {
+    ...inputs,
+    execution,
+    path,
+    location,
+    module: sample.module,
+    drawSites,
+    reads,
+    outcome,
+    writes,
+    fuel,
+    redacted,
+  };
+  return redacted.length > 0 || isAsEnded(recorded, sample) ? recorded : "differing";
+}
+
+/** Whether the run here did what the server knows that the execution did. */
+function isAsEnded(recorded: Recorded, { ended }: Sample): boolean {
+  if (ended === null) return true;
+  const writes = new Map(ended.writes.map(([unit, value]) => [unit as UnitId, value === null ? null : bytesOf(value)]));
+  const { outcome, fuel } = recorded;
+  const known: Recorded = { ...recorded, outcome: decodeOutcome(bytesOf(ended.outcome)), writes };
+  return (
+    differencesOf(known, { kind: "ended", outcome, fuel, writes: recorded.writes, reads: [], drawSites: [] }, 0)
+      .length === 0
+  );
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return new Uint8Array(Buffer.from(base64, "base64"));
+}

@@ -1,0 +1,56 @@
+/** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
+import { entryOf, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
+import { type HandlerModule, recordHandler } from "@radical/wasm-host";
+import { messageOf } from "../command-error.ts";
+import type { Recorded } from "./record-line.ts";
+
+export type Inputs = Pick<Recorded, "handler" | "args" | "timeMs" | "seed" | "caller">;
+type Values = ReadonlyMap<UnitId, Uint8Array | null>;
+
+export type RunAgain =
+  | {
+      readonly kind: "ended";
+      readonly outcome: Outcome;
+      /** In the order of first read. */
+      readonly reads: readonly UnitId[];
+      readonly writes: Values;
+      readonly fuel: number;
+      /** Call sites of its draws, in the order of the first draw of each. */
+      readonly drawSites: readonly string[];
+    }
+  /** It read a unit that is not among the values. */
+  | { readonly kind: "outside"; readonly unit: UnitId }
+  /** This process can't run it. */
+  | { readonly kind: "failed"; readonly reason: string };
+
+/**
+ * `recordedSites`: of the execution that is to be repeated. The first call site that draws then draws what the first one
+ * drew, and so on, wherever in the source both stand: lines that were added above change nothing.
+ */
+export function runAgain(
+  module: HandlerModule,
+  { handler, args, timeMs, seed, caller }: Inputs,
+  values: Values,
+  recordedSites: readonly string[] = [],
+): RunAgain {
+  const drawSites: string[] = [];
+  const drawSite = (site: string): string => {
+    let index = drawSites.indexOf(site);
+    if (index < 0) index = drawSites.push(site) - 1;
+    return recordedSites[index] ?? site;
+  };
+  const snapshot = (unit: UnitId) => {
+    const value = values.get(unit);
+    return value === undefined ? undefined : entryOf(NO_COMMIT, value);
+  };
+  try {
+    const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite };
+    const { run, missing } = recordHandler(module, invocation, snapshot, { guess: false });
+    if (run === null) return { kind: "outside", unit: missing[0]! };
+    const { outcome, reads, writes, fuel } = run;
+    const written = new Map(writes.map(({ unit, value }) => [unit, value]));
+    return { kind: "ended", outcome, reads, writes: written, fuel, drawSites };
+  } catch (error) {
+    return { kind: "failed", reason: messageOf(error) };
+  }
+}

@@ -1,9 +1,10 @@
-/** The fields of `radical.config.ts`, from the type and the comments in `packages/cli/src/config/config.ts`. */
+/** The fields of `radical.config.ts`, from the types and the comments in `packages/cli/src/config`. */
 import { readFileSync } from "node:fs";
 import { CACHE_KINDS } from "../../packages/protocol/src/cache-choice.ts";
 import { parseSync } from "oxc-parser";
 
-const FILE = new URL("../../packages/cli/src/config/config.ts", import.meta.url);
+const FOLDER = new URL("../../packages/cli/src/config/", import.meta.url);
+const FILES = ["config.ts", "deploy-config.ts"];
 const FIRST = "RadicalConfig";
 
 export interface Field {
@@ -26,7 +27,7 @@ function listOf(text: string, name: string): readonly string[] {
 
 /** All fields, those of fields included. */
 export function configFields(): readonly Field[] {
-  const text = readFileSync(FILE, "utf8");
+  const text = FILES.map((file) => readFileSync(new URL(file, FOLDER), "utf8")).join("\n");
   const { program, comments } = parseSync("config.ts", text);
   const source = (node: { readonly start: number; readonly end: number }): string => text.slice(node.start, node.end);
   const declarations = program.body.map((statement) =>

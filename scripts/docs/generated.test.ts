@@ -70,6 +70,7 @@ test("the configuration's page has the fields that the command knows", () => {
     known({ name: "a", cache: { kind: "durable-object", ...nonsense } }, "cache\\.").toSorted(),
   );
   expect(shown("assets.").toSorted()).toEqual(known({ name: "a", assets: nonsense }, "assets\\.").toSorted());
+  expect(shown("deploy.")).toEqual(known({ name: "a", deploy: nonsense }, "deploy\\."));
   expect(shown("limits.")).toEqual(known({ name: "a", limits: nonsense }, "limits\\."));
   expect(shown("dev.").toSorted()).toEqual(known({ name: "a", dev: nonsense }, "dev\\.").toSorted());
   expect(shown("dev.locations.<name>.").toSorted()).toEqual(

@@ -51,7 +51,7 @@ export function sections(): readonly Section[] {
       "How-to",
       ...["auth", "tables", "testing", "ci", "rotate-keys"].map((name) => `how-to/${name}`),
       "worker",
-      ...["deploy"].filter((name) => pages.includes(`${name}.md`)),
+      "deploy",
       "operations",
     ),
     section(

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { analyzeCommand } from "./commands/analyze.ts";
 import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
+import { deployCommand } from "./commands/deploy.ts";
 import { devCommand } from "./commands/dev.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { primaryCommand } from "./commands/primary.ts";
@@ -23,6 +24,7 @@ Examples:
   $ radical build                  write the files that are deployed to dist/
   $ radical analyze follow         show what the handler "follow" reads and writes
   $ radical data get users ann     show an item of a table
+  $ radical deploy                 take it to Cloudflare and its primary
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -42,6 +44,7 @@ export function createProgram(): Command {
     analyzeCommand(),
     explainCommand(),
     dataCommand(),
+    deployCommand(),
     primaryCommand(),
     recordCommand(),
     replayCommand(),

@@ -26,7 +26,7 @@ test("the pictures are what their sources say (else: pnpm docs:reference)", () =
 
 test("each source is used, and the parts have an end", () => {
   const pages = allPages().map((page) => readPage(page));
-  const used = pages.flatMap((page) => [...page.matchAll(/<!-- from: ([\w-]+)/g)].map(([, name]) => name));
+  const used = pages.flatMap((page) => [...page.matchAll(/<!-- from: ([\w-]+)/g)].map(([, name = ""]) => name));
   expect([...new Set(used)].toSorted()).toEqual(Object.keys(SOURCES).toSorted());
   const ends = pages.flatMap((page) => [...page.matchAll(/^<!-- end -->$/gm)]);
   expect(ends).toHaveLength(used.length);

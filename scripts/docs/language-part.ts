@@ -43,7 +43,7 @@ function differenceOf(before: readonly string[], after: readonly string[]): read
 
 /** The places of a longest common subsequence. */
 function longestCommon(a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] {
-  const lengths = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
+  const lengths = Array.from({ length: a.length + 1 }, () => Array.from({ length: b.length + 1 }, () => 0));
   const at = (i: number, j: number): number => lengths[i]?.[j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {

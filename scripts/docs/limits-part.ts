@@ -12,7 +12,7 @@ interface Limit {
   /** What it is of, after the number. */
   readonly of?: string;
   /** What happens at the limit. */
-  readonly then: string;
+  readonly atLimit: string;
 }
 
 const PROTOCOL = "packages/protocol/src";
@@ -29,72 +29,72 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "memory",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.memoryPages`,
       unit: "bytes",
-      then: "trap `out_of_memory`",
+      atLimit: "trap `out_of_memory`",
     },
     {
       what: "items touched",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.accesses`,
       unit: "count",
-      then: TRAPS,
+      atLimit: TRAPS,
     },
     {
       what: "values read at the primary, together",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxReadBytes`,
       unit: "bytes",
-      then: FAILS,
+      atLimit: FAILS,
     },
     {
       what: "one value that is written",
       from: `${PROTOCOL}/host-functions.ts#MAX_VALUE_BYTES`,
       unit: "bytes",
-      then: TRAPS,
+      atLimit: TRAPS,
     },
     {
       what: "all values that are written",
       from: `${PROTOCOL}/host-functions.ts#MAX_WRITTEN_BYTES`,
       unit: "bytes",
-      then: TRAPS,
+      atLimit: TRAPS,
     },
-    { what: "result", from: `${PROTOCOL}/host-functions.ts#MAX_RESULT_BYTES`, unit: "bytes", then: TRAPS },
+    { what: "result", from: `${PROTOCOL}/host-functions.ts#MAX_RESULT_BYTES`, unit: "bytes", atLimit: TRAPS },
     {
       what: "nesting of values and results",
       from: `${PROTOCOL}/cbor.ts#MAX_DEPTH`,
       unit: "count",
       of: "deep",
-      then: TRAPS,
+      atLimit: TRAPS,
     },
     {
       what: "key of an item, in UTF-8",
       from: `${PROTOCOL}/ids.ts#MAX_KEY_BYTES`,
       unit: "count",
       of: "bytes, at least 1",
-      then: TRAPS,
+      atLimit: TRAPS,
     },
     {
       what: "fuel: about the number of WebAssembly instructions",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.fuel`,
       unit: "million",
       of: "or `limits.fuel` of [the configuration](configuration.md)",
-      then: "trap `out_of_fuel`",
+      atLimit: "trap `out_of_fuel`",
     },
     {
       what: "fuel of a read/write-set function",
       from: `${PROTOCOL}/host-functions.ts#READ_WRITE_SET_FUEL`,
       unit: "million",
-      then: "the call goes near storage",
+      atLimit: "the call goes near storage",
     },
     {
       what: "frames of nested calls: about 2,500 calls of a small function",
       from: `${PROTOCOL}/module-content.ts#MAX_LIMITS.stackBytes`,
       unit: "bytes",
-      then: "trap `stack_overflow`",
+      atLimit: "trap `stack_overflow`",
     },
-    { what: "time at the primary", from: `${SERVER}/server.ts#DEFAULT_EXECUTION_LIMIT_MS`, unit: "ms", then: FAILS },
+    { what: "time at the primary", from: `${SERVER}/server.ts#DEFAULT_EXECUTION_LIMIT_MS`, unit: "ms", atLimit: FAILS },
     {
       what: "time at the primary while others wait for a worker",
       from: `${SERVER}/server.ts#DEFAULT_CROWDED_LIMIT_MS`,
       unit: "ms",
-      then: "`primary_busy`, nothing is written",
+      atLimit: "`primary_busy`, nothing is written",
     },
   ],
   request: [
@@ -102,49 +102,49 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "body of a call",
       from: `${RUNTIME}/settings.ts#DEFAULT_MAX_BODY_BYTES`,
       unit: "bytes",
-      then: "`request_too_large`",
+      atLimit: "`request_too_large`",
     },
     {
       what: "one call, with all its repeats to the primary",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.totalMs`,
       unit: "ms",
-      then: "`primary_unreachable`",
+      atLimit: "`primary_unreachable`",
     },
     {
       what: "wait of a location for one reply of the primary",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.attemptMs`,
       unit: "ms",
-      then: "it asks again",
+      atLimit: "it asks again",
     },
     {
       what: "times that a location sends one request",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.attempts`,
       unit: "count",
-      then: "`primary_unreachable`",
+      atLimit: "`primary_unreachable`",
     },
     {
       what: "wait for items that others hold",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxWaitMs`,
       unit: "ms",
-      then: "`primary_busy`; the location asks again",
+      atLimit: "`primary_busy`; the location asks again",
     },
     {
       what: "answers kept for an `Idempotency-Key`",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.retentionMs`,
       unit: "seconds",
-      then: "then the key is free: [Retention](operations.md#retention)",
+      atLimit: "then the key is free: [Retention](operations.md#retention)",
     },
     {
       what: "runs of a handler in record mode, when items are missing",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.recordRuns`,
       unit: "count",
-      then: "the call goes near storage",
+      atLimit: "the call goes near storage",
     },
     {
       what: "batches read from the cache to find a set",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.fetchRounds`,
       unit: "count",
-      then: "the call goes near storage",
+      atLimit: "the call goes near storage",
     },
   ],
   application: [
@@ -153,31 +153,31 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: "packages/analyzer/src/check/nesting.ts#MOST_LEVELS",
       unit: "count",
       of: "levels",
-      then: "[`nested_too_deeply`](diagnostics/nested_too_deeply.md)",
+      atLimit: "[`nested_too_deeply`](diagnostics/nested_too_deeply.md)",
     },
     {
       what: "estimated steps from which work is expensive",
       from: "packages/analyzer/src/infer/cost.ts#EXPENSIVE_STEPS",
       unit: "count",
-      then: "[transformations](analysis.md#what-is-expensive)",
+      atLimit: "[transformations](analysis.md#what-is-expensive)",
     },
     {
       what: "module, both halves",
       from: `${SERVER}/http/http-server.ts#MAX_MODULE_BYTES`,
       unit: "bytes",
-      then: "`message_too_large`",
+      atLimit: "`message_too_large`",
     },
     {
       what: "`limits.fuel`, at most",
       from: `${PROTOCOL}/module-content.ts#MAX_LIMITS.fuel`,
       unit: "million",
-      then: "`config_invalid`",
+      atLimit: "`config_invalid`",
     },
     {
       what: "modules kept that no location asks for",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.moduleRetentionMs`,
       unit: "seconds",
-      then: "removed: [Retention](operations.md#retention)",
+      atLimit: "removed: [Retention](operations.md#retention)",
     },
   ],
   cache: [
@@ -185,50 +185,50 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "memory of an isolate, unless set",
       from: `${PROTOCOL}/cache-choice.ts#DEFAULT_MEMORY_BYTES`,
       unit: "bytes",
-      then: "least recently used first",
+      atLimit: "least recently used first",
     },
     {
       what: "memory of an isolate, at most",
       from: `${CLI}/config/config.ts#MAX_MEMORY_BYTES`,
       unit: "bytes",
-      then: "`config_invalid`",
+      atLimit: "`config_invalid`",
     },
     {
       what: "Durable Object of a location, unless set",
       from: `${PROTOCOL}/cache-choice.ts#DEFAULT_OBJECT_BYTES`,
       unit: "bytes",
-      then: "what came first goes first",
+      atLimit: "what came first goes first",
     },
     {
       what: "Durable Object of a location, at most",
       from: `${CLI}/config/config.ts#MAX_OBJECT_BYTES`,
       unit: "bytes",
-      then: "`config_invalid`",
+      atLimit: "`config_invalid`",
     },
     {
       what: "one value in a Durable Object",
       from: `${RUNTIME}/cache/radical-cache.ts#MAX_VALUE_BYTES`,
       unit: "count",
       of: "bytes",
-      then: "not cached there",
+      atLimit: "not cached there",
     },
     {
       what: "one value in KV",
       from: `${RUNTIME}/cache/kv-cache.ts#MAX_VALUE_BYTES`,
       unit: "bytes",
-      then: "not cached there",
+      atLimit: "not cached there",
     },
     {
       what: "writes to KV of one execution",
       from: `${RUNTIME}/cache/kv-cache.ts#MAX_WRITES`,
       unit: "count",
-      then: "the rest is not cached there",
+      atLimit: "the rest is not cached there",
     },
     {
       what: "wait for a cache, unless set",
       from: `${PROTOCOL}/cache-choice.ts#DEFAULT_TIMEOUT_MS`,
       unit: "ms",
-      then: "a miss",
+      atLimit: "a miss",
     },
   ],
   primary: [
@@ -236,76 +236,76 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "items of one request",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxUnits`,
       unit: "count",
-      then: FAILS,
+      atLimit: FAILS,
     },
     {
       what: "arguments of one request",
       from: `${PROTOCOL}/messages/lvi-request.ts#MAX_ARGUMENT_BYTES`,
       unit: "bytes",
-      then: "`message_too_large`",
+      atLimit: "`message_too_large`",
     },
     {
       what: "one message",
       from: `${SERVER}/http/http-server.ts#MAX_MESSAGE_BYTES`,
       unit: "bytes",
-      then: "`message_too_large`",
+      atLimit: "`message_too_large`",
     },
     {
       what: "messages being received, together",
       from: `${SERVER}/http/http-server.ts#MAX_RECEIVING_BYTES`,
       unit: "bytes",
-      then: "`primary_busy`",
+      atLimit: "`primary_busy`",
     },
     {
       what: "executions under way",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxExecutions`,
       unit: "count",
-      then: "`primary_busy`",
+      atLimit: "`primary_busy`",
     },
     {
       what: "executions that wait for one item",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxQueue`,
       unit: "count",
-      then: "`primary_busy`",
+      atLimit: "`primary_busy`",
     },
     {
       what: "executions of one location under way",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.executions`,
       unit: "count",
-      then: "`primary_busy`: [Budgets](operations.md#budgets-of-a-location)",
+      atLimit: "`primary_busy`: [Budgets](operations.md#budgets-of-a-location)",
     },
     {
       what: "share of the workers' time for one location, in percent",
       from: `${SERVER}/server.ts#DEFAULT_WORKERS_PERCENT`,
       unit: "count",
-      then: "`primary_busy`",
+      atLimit: "`primary_busy`",
     },
     {
       what: "a followup is waited for",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.followupTimeoutMs`,
       unit: "ms",
-      then: "the primary runs the handler itself",
+      atLimit: "the primary runs the handler itself",
     },
     {
       what: "clock of a location beside that of the primary",
       from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxClockSkewMs`,
       unit: "ms",
       of: "either way",
-      then: "refused",
+      atLimit: "refused",
     },
     {
       what: "lease: a dead server is replaced after",
       from: `${SERVER}/server.ts#DEFAULT_LEASE_MS`,
       unit: "ms",
       of: "and 5 %",
-      then: "the standby serves",
+      atLimit: "the standby serves",
     },
     {
       what: "a key of the signatures",
       from: `${SERVER}/http/keys.ts#MIN_KEY_BYTES`,
       unit: "count",
       of: "bytes at least",
-      then: "refused at the start",
+      atLimit: "refused at the start",
     },
   ],
 };
@@ -315,9 +315,9 @@ const PAGE_BYTES = 65_536;
 export function limitsPart(group: string): string {
   const limits = LIMITS[group];
   if (limits === undefined) throw new Error(`there is no group of limits "${group}"`);
-  const rows = limits.map(({ what, from, unit, of, then }) => {
+  const rows = limits.map(({ what, from, unit, of, atLimit }) => {
     const value = constantOf(from) * (from.endsWith(".memoryPages") ? PAGE_BYTES : 1);
-    return `| ${what} | ${wordsOf(value, unit)}${of === undefined ? "" : ` ${of}`} | ${then} |`;
+    return `| ${what} | ${wordsOf(value, unit)}${of === undefined ? "" : ` ${of}`} | ${atLimit} |`;
   });
   return ["| limit | value | at the limit |", "| --- | --- | --- |", ...rows].join("\n");
 }

@@ -11,7 +11,6 @@ test.each([
   "docs/handlers.md",
   "docs/worker.md",
   "docs/analysis.md",
-  "templates/social/AGENTS.md",
   "templates/minimal/AGENTS.md",
 ])("the handlers of %s", async (path) => {
   const text = readFileSync(new URL(path, root), "utf8");

@@ -17,6 +17,7 @@ Examples:
   $ radical build                  write the files that are deployed to dist/
   $ radical analyze follow         show what the handler "follow" reads and writes
   $ radical data get users ann     show an item of a table
+  $ radical deploy                 take it to Cloudflare and its primary
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -41,10 +42,12 @@ const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
+const { deployCommand } = await import("./commands/deploy.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
 const { recordCommand } = await import("./commands/record.ts");
 const { replayCommand } = await import("./commands/replay.ts");
+const { tailCommand } = await import("./commands/tail.ts");
 const { primaryCommand } = await import("./commands/primary.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -63,9 +66,11 @@ for (const command of [
   analyzeCommand(),
   explainCommand(),
   dataCommand(),
+  deployCommand(),
   primaryCommand(),
   recordCommand(),
   replayCommand(),
+  tailCommand(),
 ]) {
   program.addCommand(
     command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),

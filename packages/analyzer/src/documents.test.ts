@@ -6,23 +6,29 @@ import { buildInput } from "./testing/library.ts";
 
 const root = new URL("../../../", import.meta.url);
 
-test.each(["README.md", "docs/handlers.md", "docs/worker.md", "docs/analysis.md", "templates/minimal/AGENTS.md"])(
-  "the handlers of %s",
-  async (path) => {
-    const text = readFileSync(new URL(path, root), "utf8");
-    const examples = [...text.matchAll(/^```ts\n(.*?)^```/gms)].flatMap(([, code]) =>
-      code?.includes('from "@radical/sdk"') === true ? [code] : [],
-    );
-    expect(examples).not.toEqual([]);
-    for (const code of examples) {
-      const result = await buildApplication({ ...buildInput({ "handlers/example.ts": code }), optimize: false });
-      // Where a transformation is refused, the expensive part that stays is told of.
-      expect(result.diagnostics.filter(({ code: name }) => name !== "expensive_read_write_set")).toEqual([]);
-      // What is not sliced says so by a tag.
-      expect(result.handlers.filter(({ plan }) => plan.kind === "recorded")).toEqual([]);
-    }
-  },
-);
+test.each([
+  "README.md",
+  "docs/handlers.md",
+  "docs/language.md",
+  "docs/how-to/auth.md",
+  "docs/how-to/tables.md",
+  "docs/worker.md",
+  "docs/analysis.md",
+  "templates/minimal/AGENTS.md",
+])("the handlers of %s", async (path) => {
+  const text = readFileSync(new URL(path, root), "utf8");
+  const examples = [...text.matchAll(/^```ts\n(.*?)^```/gms)].flatMap(([, code]) =>
+    code?.includes('from "@radical/sdk"') === true ? [code] : [],
+  );
+  expect(examples).not.toEqual([]);
+  for (const code of examples) {
+    const result = await buildApplication({ ...buildInput({ "handlers/example.ts": code }), optimize: false });
+    // Where a transformation is refused, the expensive part that stays is told of.
+    expect(result.diagnostics.filter(({ code: name }) => name !== "expensive_read_write_set")).toEqual([]);
+    // What is not sliced says so by a tag.
+    expect(result.handlers.filter(({ plan }) => plan.kind === "recorded")).toEqual([]);
+  }
+});
 
 test("docs/analysis.md shows each transformation, and that one is refused", async () => {
   const text = readFileSync(new URL("docs/analysis.md", root), "utf8");

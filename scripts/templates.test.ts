@@ -2,12 +2,13 @@
 import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const TEMPLATES = fileURLToPath(new URL("../templates/", import.meta.url));
-const TSC = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));
+const TSC = fileURLToPath(new URL("./bin/tsc", import.meta.resolve("typescript/package.json")));
 
 const names = readdirSync(TEMPLATES);
 
@@ -19,9 +20,12 @@ test.concurrent.each(names.flatMap((name) => [name, join(name, "handlers")]))(
   "TypeScript finds nothing in templates/%s",
   { timeout: 120_000 },
   async (project) => {
-    const { stdout } = await promisify(execFile)(TSC, ["--noEmit", "-p", join(TEMPLATES, project)]).catch(
-      (error: { stdout: string }) => error,
-    );
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      TSC,
+      "--noEmit",
+      "-p",
+      join(TEMPLATES, project),
+    ]).catch((error: { stdout: string }) => error);
     expect(stdout).toBe("");
   },
 );

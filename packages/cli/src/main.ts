@@ -41,6 +41,7 @@ const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
+const { doctorCommand } = await import("./commands/doctor.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
 const { recordCommand } = await import("./commands/record.ts");
@@ -65,6 +66,7 @@ for (const command of [
   explainCommand(),
   dataCommand(),
   primaryCommand(),
+  doctorCommand(),
   recordCommand(),
   replayCommand(),
   tailCommand(),

@@ -17,6 +17,7 @@ Examples:
   $ radical build                  write the files that are deployed to dist/
   $ radical analyze follow         show what the handler "follow" reads and writes
   $ radical data get users ann     show an item of a table
+  $ radical deploy                 take it to Cloudflare and its primary
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -41,6 +42,7 @@ const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
+const { deployCommand } = await import("./commands/deploy.ts");
 const { doctorCommand } = await import("./commands/doctor.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
@@ -65,6 +67,7 @@ for (const command of [
   analyzeCommand(),
   explainCommand(),
   dataCommand(),
+  deployCommand(),
   primaryCommand(),
   doctorCommand(),
   recordCommand(),

@@ -18,4 +18,5 @@ export { doneIntentOf } from "./core/intent.ts";
 export { Candidate, type CandidateEffect, type CandidateEvent, type HeldLease, type Lease } from "./core/lease.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+export { checkModule } from "./execution/module-check.ts";
 export { executeTask, type Host } from "./execution/execute.ts";

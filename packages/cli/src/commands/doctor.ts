@@ -36,7 +36,10 @@ export function doctorCommand(): Command {
     .description("look for what is wrong on this machine and with a deployment")
     .option(...PROJECT_OPTION)
     .option("--env <name>", "the environment that is deployed")
-    .option(`${PRIMARY_OPTION[0]}`, "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)")
+    .option(
+      `${PRIMARY_OPTION[0]}`,
+      "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)",
+    )
     .option("--url <origin>", "where it is reached (default: deploy.url of radical.config.ts)")
     .option("--json", "print all that was looked at as JSON")
     .addHelpText("after", HELP)
@@ -60,18 +63,25 @@ async function run(options: DoctorCommandOptions): Promise<void> {
     print(JSON.stringify({ ok: problems.length === 0, checks: findings, roundTrips }));
     return;
   }
-  for (const { message, hint } of problems) print(`${terminal.style("red", "✗")} ${oneLine(message)}: ${oneLine(hint)}`);
+  for (const { message, hint } of problems)
+    print(`${terminal.style("red", "✗")} ${oneLine(message)}: ${oneLine(hint)}`);
 }
 
 /** Null: none is named. */
-async function named(project: Project, { env, primary: option, url: origin }: DoctorCommandOptions): Promise<Deployment | null> {
+async function named(
+  project: Project,
+  { env, primary: option, url: origin }: DoctorCommandOptions,
+): Promise<Deployment | null> {
   const { deploy } = project.config;
   if (env === undefined && option === undefined && origin === undefined) return null;
   const servers = option ?? deploy.primary;
-  const primary = servers === null ? [] : await Promise.all(servers.split(",").map((url) => primaryAddress(project, url.trim())));
+  const primary =
+    servers === null ? [] : await Promise.all(servers.split(",").map((url) => primaryAddress(project, url.trim())));
   const url = origin ?? deploy.url;
   if (url !== null && !URL.canParse(url)) {
-    throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", { exitCode: EXIT_USAGE });
+    throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", {
+      exitCode: EXIT_USAGE,
+    });
   }
   const sites = url === null ? [] : [{ url: new URL(url).origin, location: null }];
   if (env === undefined) return { primary, sites, findings: [], clocks: [] };

@@ -251,7 +251,7 @@ async function answerTo(route: Route, options: Surroundings, request: IncomingMe
     }
     case "status":
       expectMethod(method, "GET");
-      await signedBody(options, request, MAX_QUESTION_BYTES);
+      await signedBody(options, request, MAX_QUESTION_BYTES, "of-any");
       return json(200, statusOf(options));
     case "modules": {
       expectMethod(method, "GET");
@@ -261,7 +261,7 @@ async function answerTo(route: Route, options: Surroundings, request: IncomingMe
     }
     case "log": {
       expectMethod(method, "POST");
-      const body = await signedBody(options, request, MAX_QUESTION_BYTES);
+      const body = await signedBody(options, request, MAX_QUESTION_BYTES, "of-any");
       const stream = logAnswer(options.log.recent, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
       return { status: 200, stream };
     }
@@ -336,11 +336,12 @@ const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
   stopped: "the server is shutting down",
 };
 
-/** The whole body, if it is small enough and signed with one of our keys. */
+/** The whole body, if it is small enough and signed with one of our keys; of a server that serves, unless it may be any. */
 function signedBody(
   { keys, now, metrics, receiving, state }: Surroundings,
   request: IncomingMessage,
   limit: number,
+  whose: "of-one-that-serves" | "of-any" = "of-one-that-serves",
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const { headers } = request;
@@ -351,7 +352,7 @@ function signedBody(
     let claim: Claim | null = null;
     try {
       const stateNow = state();
-      if (stateNow.kind === "not-serving") throw new NotServingError(stateNow);
+      if (stateNow.kind === "not-serving" && whose !== "of-any") throw new NotServingError(stateNow);
       claim = claimOf(keys.current, headers, now());
     } catch (error) {
       refusal = error as Error;

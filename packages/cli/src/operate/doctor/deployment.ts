@@ -17,15 +17,19 @@ export interface CloudflareLook {
 const REQUEST_MS = 10_000;
 
 /** Who may deploy, and whether the environment's Worker is there. */
-export async function lookAtCloudflare(project: Project, target: Target): Promise<CloudflareLook> {
+export async function lookAtCloudflare(
+  project: Project,
+  target: Target,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<CloudflareLook> {
   const { root } = project;
   try {
-    const authorization = await authorizationOf(createWrangler({ project: root }));
-    const clock = await cloudflareClock(authorization);
+    const authorization = await authorizationOf(createWrangler({ project: root, environment }), environment);
+    const clock = await cloudflareClock(authorization, environment);
     const clocks = clock === null ? [] : [clock];
     try {
       const user = await readUserConfig(root, target.environment);
-      return { findings: await workerFindings(authorization, user, target), clocks };
+      return { findings: await workerFindings(authorization, user, target, environment), clocks };
     } catch (error) {
       return { findings: [{ check: "cloudflare", problems: [problemOf(error)] }], clocks };
     }
@@ -34,9 +38,14 @@ export async function lookAtCloudflare(project: Project, target: Target): Promis
   }
 }
 
-async function workerFindings(authorization: Authorization, user: UserConfig | null, target: Target): Promise<readonly Finding[]> {
-  const api = createCloudflareApi({ authorization });
-  const account = await accountOf(api, user?.config.account_id ?? null);
+async function workerFindings(
+  authorization: Authorization,
+  user: UserConfig | null,
+  target: Target,
+  environment: NodeJS.ProcessEnv,
+): Promise<readonly Finding[]> {
+  const api = createCloudflareApi({ authorization, environment });
+  const account = await accountOf(api, user?.config.account_id ?? null, environment);
   const deployments = await workerVersions(api, account.id, target.name).deployments();
   const version = deployments?.[0] === undefined ? null : leadingVersion(deployments[0]);
   const problems: readonly Problem[] =
@@ -50,8 +59,11 @@ async function workerFindings(authorization: Authorization, user: UserConfig | n
 }
 
 /** Null: nobody answered, which whoever asks next is told. */
-async function cloudflareClock(authorization: Authorization): Promise<ClockReading | null> {
-  const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? "https://api.cloudflare.com/client/v4";
+async function cloudflareClock(
+  authorization: Authorization,
+  environment: NodeJS.ProcessEnv,
+): Promise<ClockReading | null> {
+  const base = environment["CLOUDFLARE_API_BASE_URL"] ?? "https://api.cloudflare.com/client/v4";
   const sentMs = Date.now();
   try {
     const signal = AbortSignal.timeout(REQUEST_MS);

@@ -25,7 +25,11 @@ export interface Diagnosis {
   readonly roundTrips: readonly RoundTrip[];
 }
 
-export async function examine(project: Project, deployment: Deployment | null, nodeVersion: string): Promise<Diagnosis> {
+export async function examine(
+  project: Project,
+  deployment: Deployment | null,
+  nodeVersion: string,
+): Promise<Diagnosis> {
   const dev = await runningDeployment(project);
   const { primary, sites, findings, clocks } = deployment ?? dev ?? NOTHING;
   const port = await devPortFinding(project.config.dev.port, dev !== null);

@@ -210,7 +210,7 @@ describe("radical doctor", () => {
         keys: new KeyRing(parseKeys(`main:${secret}`)),
         port,
         workers: 1,
-        leaseMs: 60_000,
+        leaseMs: 10_000,
         log: createLog("silent", () => undefined),
         onHalt: () => undefined,
       });

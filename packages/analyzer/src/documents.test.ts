@@ -14,7 +14,6 @@ test.each([
   "docs/how-to/tables.md",
   "docs/worker.md",
   "docs/analysis.md",
-  "templates/social/AGENTS.md",
   "templates/minimal/AGENTS.md",
 ])("the handlers of %s", async (path) => {
   const text = readFileSync(new URL(path, root), "utf8");

@@ -65,7 +65,7 @@ export function sections(): readonly Section[] {
       "errors",
       `${DIAGNOSTICS}/README`,
     ),
-    section("Limits", "limits", "when-not", "security", "migrate-away"),
+    section("Limits", "limits", "when-not", "costs", "security", "migrate-away"),
     { title: "Decisions", entries: pagesOf("decisions") },
     { title: "Internals", entries: pagesOf("internals") },
   ];

@@ -36,10 +36,7 @@ export function doctorCommand(): Command {
     .description("look for what is wrong on this machine and with a deployment")
     .option(...PROJECT_OPTION)
     .option("--env <name>", "the environment that is deployed")
-    .option(
-      `${PRIMARY_OPTION[0]}`,
-      "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)",
-    )
+    .option(PRIMARY_OPTION[0], "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)")
     .option("--url <origin>", "where it is reached (default: deploy.url of radical.config.ts)")
     .option("--json", "print all that was looked at as JSON")
     .addHelpText("after", HELP)

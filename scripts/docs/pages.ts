@@ -65,8 +65,8 @@ export function sections(): readonly Section[] {
       "errors",
       `${DIAGNOSTICS}/README`,
     ),
-    section("Limits", "limits", "when-not", "security", "migrate-away"),
-    { title: "Decisions", entries: [titled("decisions/README.md"), ...pagesOf("decisions")] },
+    section("Limits", "limits", "when-not", "costs", "security", "migrate-away"),
+    { title: "Decisions", entries: pagesOf("decisions") },
     { title: "Internals", entries: pagesOf("internals") },
   ];
   const known = new Set([

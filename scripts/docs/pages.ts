@@ -66,7 +66,7 @@ export function sections(): readonly Section[] {
       `${DIAGNOSTICS}/README`,
     ),
     section("Limits", "limits", "when-not", "costs", "security", "migrate-away"),
-    { title: "Decisions", entries: pagesOf("decisions") },
+    { title: "Decisions", entries: [titled("decisions/README.md"), ...pagesOf("decisions")] },
     { title: "Internals", entries: pagesOf("internals") },
   ];
   const known = new Set([

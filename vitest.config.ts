@@ -18,7 +18,7 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache
 const exclude = ["**/node_modules/**", "**/dist/**"];
 
 /** Files that take long for their size. */
-const LONG = /(random-programs-\d|traps|crash|process|dev)(\.e2e)?\.test\.ts$/;
+const LONG = /(random-programs-\d|traps|crash|process|dev|packed-app|execution)(\.e2e)?\.test\.ts$/;
 /** Files that keep all cores busy by themselves. */
 const THREADED = /(mutation|simulation)\.test\.ts$/;
 
@@ -60,7 +60,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: [
             "packages/*/e2e/**/*.e2e.test.ts",
-            "templates/*/tests/**/*.test.ts",
+            "{templates,docs/examples}/*/tests/**/*.test.ts",
             "scripts/e2e/**/*.e2e.test.ts",
           ],
           exclude,

@@ -68,6 +68,7 @@ test("hotel: somebody finds a hotel, books a room, and gives it back", async () 
     await page.waitForSelector('article:has-text("room 1, 2 nights")');
     await page.click('button:text-is("Cancel")');
     await page.waitForSelector("article", { state: "detached" });
+    expect(await page.textContent("main")).toBe("My bookings");
   });
 });
 
@@ -86,6 +87,7 @@ test("forum: somebody submits a story, comments, and votes", async () => {
     await page.waitForSelector('article:has-text("The last word")');
     await page.click('article:has-text("A story of zoe") button:text-is("▲")');
     await page.waitForSelector('article:has-text("A story of zoe") .score:text-is("1")');
+    expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
   });
 });
 

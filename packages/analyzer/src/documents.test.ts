@@ -9,6 +9,9 @@ const root = new URL("../../../", import.meta.url);
 test.each([
   "README.md",
   "docs/handlers.md",
+  "docs/language.md",
+  "docs/how-to/auth.md",
+  "docs/how-to/tables.md",
   "docs/worker.md",
   "docs/analysis.md",
   "templates/minimal/AGENTS.md",

@@ -1,7 +1,10 @@
 /** What operators do with a deployment that runs: recording and replaying. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
+import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
 import {
   createProject,
@@ -90,6 +93,100 @@ async function recordWhile(
 
 const recordsOf = async (file: string): Promise<readonly Recorded[]> =>
   (await readFile(join(project.folder, file), "utf8")).trim().split("\n").map(recordOfLine);
+
+describe("radical tail", () => {
+  test("both halves, marked, through a restart of the server; Ctrl-C ends it cleanly", async () => {
+    const child = spawnRadical(["tail", "--json"], { cwd: project.folder });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const [lines, notes]: [TailLine[], string[]] = [[], []];
+    createInterface(child.stdout!).on("line", (line) => lines.push(JSON.parse(line) as TailLine));
+    createInterface(child.stderr!).on("line", (line) => notes.push(line));
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 60_000 }).toBeTruthy();
+    const count = (note: string): number => notes.filter((line) => line === note).length;
+    await has(() => count("edge: connected") === 1 && count("primary: connected") === 1);
+    // What the server has logged before.
+    await has(() => lines.some(({ half, line }) => half === "primary" && line["event"] === "module_registered"));
+    await call("show", { id: "nobody" }, "far");
+    await has(() =>
+      lines.some(({ half, location, handler }) => half === "edge" && location === "far" && handler === "show"),
+    );
+
+    const begun = (): number => lines.filter(({ line }) => line["event"] === "recovered").length;
+    const before = begun();
+    await fetch(`${dev.url}/__radical/faults`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"killServer": true}',
+    });
+    await has(() => notes.some((line) => line.startsWith("primary: lost: ")) && count("primary: connected") === 2);
+    await has(() => begun() === before + 1);
+    expect(count("edge: connected")).toBe(1);
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+  });
+});
+
+describe("the Worker's half of radical tail", () => {
+  /** What wrangler writes of one request: laid out over lines. */
+  const EVENT = {
+    outcome: "exception",
+    scriptName: "shop-production",
+    exceptions: [{ name: "TypeError", message: "no", timestamp: 1 }],
+    logs: [
+      {
+        message: [
+          JSON.stringify({
+            level: "info",
+            event: "request",
+            location: "FRA",
+            handler: "show",
+            execution: "e1",
+            status: 200,
+          }),
+        ],
+        level: "log",
+        timestamp: 1,
+      },
+      { message: ["words", { a: 1 }], level: "warn", timestamp: 2 },
+    ],
+    event: { request: { url: "https://x/", method: "POST", headers: {}, cf: { colo: "FRA" } } },
+    eventTimestamp: 1,
+  };
+  const script = `
+    process.stdout.write(${JSON.stringify(JSON.stringify(EVENT, null, 2))} + "\\n");
+    process.stderr.write("the tail has expired\\n");
+    if (process.argv[1] === "stays") setInterval(() => {}, 1000);
+  `;
+  const tail = (mode: string, sink: TailSink, signal: AbortSignal): Promise<void> =>
+    tailWorker({ command: [process.execPath, "-e", script, mode], cwd: ".", environment: process.env }, sink, signal);
+
+  test("each line of its log, its exceptions; a tail that ends is started again", async () => {
+    const stop = new AbortController();
+    const [lines, states]: [TailLine[], unknown[]] = [[], []];
+    const onState = (_: string, state: unknown): void => {
+      states.push(state);
+      if (states.length === 4) stop.abort();
+    };
+    await tail("ends", { onLine: (line) => lines.push(line), onState }, stop.signal);
+    const lost = {
+      lost: expect.stringContaining("wrangler tail: the tail has expired\nit ended with code 0") as string,
+    };
+    expect(states).toEqual(["connected", lost, "connected", lost]);
+    expect(lines).toHaveLength(6);
+    expect(lines.slice(0, 3)).toMatchObject([
+      { half: "edge", location: "FRA", level: "info", handler: "show", execution: "e1" },
+      { half: "edge", location: "FRA", level: "warn", line: { message: 'words {"a":1}' } },
+      { half: "edge", location: "FRA", level: "error", line: { message: "TypeError: no" } },
+    ]);
+  });
+
+  test("told to stop, it ends its child, and says nothing of that", async () => {
+    const stop = new AbortController();
+    const states: unknown[] = [];
+    await tail("stays", { onLine: () => stop.abort(), onState: (_, state) => states.push(state) }, stop.signal);
+    expect(states).toEqual(["connected"]);
+  });
+});
 
 describe("radical record and radical replay", () => {
   test("all paths are recorded, exactly, and the same build replays them in silence", async () => {

@@ -18,13 +18,13 @@ export class CommandError extends Error {
   readonly code: string;
   /** What to do, in the user's terms. */
   readonly hint: string;
-  readonly exitCode: typeof EXIT_FAILED | typeof EXIT_USAGE;
+  readonly exitCode: typeof EXIT_FAILED | typeof EXIT_USAGE | typeof EXIT_FALLBACK;
 
   constructor(
     code: string,
     message: string,
     hint: string,
-    options: { readonly exitCode?: typeof EXIT_FAILED | typeof EXIT_USAGE; readonly cause?: unknown } = {},
+    options: { readonly exitCode?: CommandError["exitCode"]; readonly cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;

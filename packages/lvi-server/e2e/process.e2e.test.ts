@@ -1,5 +1,4 @@
 /** Real processes: kill -9 at the worst moments, restarts, signals, wrong options, parents that die. */
-import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter, once } from "node:events";
@@ -13,6 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { flagOf, SETTING_NAMES, variableOf } from "../src/options.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
+import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
 import { testModule } from "./test-module.ts";
 import { logged, runToEnd, type ServerProcess, spawnServer, startProcess } from "./test-process.ts";
 
@@ -20,12 +20,6 @@ let folder: string;
 let sqlite: StorageUnderTest;
 let running: ServerProcess[];
 let spawned: ChildProcess[];
-
-/** A storage, and how to look into it behind the server's back. */
-interface StorageUnderTest {
-  readonly args: readonly string[];
-  stored(key: string): Promise<number | null>;
-}
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-server-"));
@@ -67,34 +61,6 @@ async function start(
 function commitOf(reply: LviReply): CommitId {
   if (reply.kind !== "valid" || reply.commitId === null) throw new Error(`not valid: ${JSON.stringify(reply)}`);
   return reply.commitId;
-}
-
-function sqliteStorage(file: string): StorageUnderTest {
-  return {
-    args: ["--storage", `sqlite:${file}`],
-    stored: (key) => {
-      const database = new DatabaseSync(file, { readOnly: true });
-      const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as
-        | { value: Uint8Array }
-        | undefined;
-      database.close();
-      return Promise.resolve(row?.value[0] ?? null);
-    },
-  };
-}
-
-function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
-  const prefix = randomBytes(8).toString("hex");
-  return {
-    args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "1500"],
-    stored: async (key) => {
-      const client = new DynamoDBClient({ endpoint });
-      const Key = { unit: { S: `counters/${key}` } };
-      const { Item } = await client.send(new GetItemCommand({ TableName: `${prefix}-items`, Key }));
-      client.destroy();
-      return Item === undefined ? null : Number(Item["value"]!.N);
-    },
-  };
 }
 
 describe("on SQLite", () => {
@@ -262,23 +228,6 @@ function killed(storageOf: () => StorageUnderTest): void {
 }
 
 describe("two servers on one file", () => {
-  /** In the middle of one it would keep the file from everybody. */
-  const stopBetweenTransactions = async ({ child }: ServerProcess): Promise<void> => {
-    for (;;) {
-      child.kill("SIGSTOP");
-      const database = new DatabaseSync(path.join(folder, "data.sqlite"), { timeout: 100 });
-      try {
-        database.exec("BEGIN IMMEDIATE; ROLLBACK");
-        return;
-      } catch {
-        child.kill("SIGCONT");
-        await new Promise((resolve) => setImmediate(resolve));
-      } finally {
-        database.close();
-      }
-    }
-  };
-
   /** Resolves when it has taken over. */
   const standby = (...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> =>
     start(sqlite, "--followup-timeout-ms", "60000", "--lease-ms", "1000", ...args);
@@ -304,7 +253,7 @@ describe("two servers on one file", () => {
     );
     expect(await first.client.read("a")).toBe(1);
     const ended = once(first.server.child, "exit");
-    await stopBetweenTransactions(first.server);
+    await sqlite.stop(first.server);
     const second = await standby();
     expect(second.server.epoch).toBe(first.server.epoch + 1);
     expect(await second.client.lvi(second.client.requestOf("increment", "a", null))).toMatchObject({

@@ -62,6 +62,7 @@ export async function acquireLease(options: LeaseOptions): Promise<HeldLease> {
     effect = candidate.step(clock.now(), event);
     tell();
   }
+  log.info("lease_acquired", { epoch: effect.lease.epoch, termMs, looks: candidate.looks });
   return effect.lease;
 }
 

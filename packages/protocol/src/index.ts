@@ -4,6 +4,7 @@ export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, isContentHash, type ContentHash } from "./content-hash.ts";
 export * from "./environment.ts";
+export * from "./health.ts";
 export * from "./host-functions.ts";
 export * from "./ids.ts";
 export { MalformedError, TooLargeError } from "./malformed-error.ts";

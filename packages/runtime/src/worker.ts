@@ -24,6 +24,7 @@ import { CallError } from "./call-error.ts";
 import { type Authenticate, callerOf, checkedCaller } from "./http/authentication.ts";
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
 import { Cors, type CorsOptions } from "./http/cors.ts";
+import { healthOf } from "./health.ts";
 import { type Identity, identityOf } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
 import { type Log, consoleLog } from "./log.ts";
@@ -181,18 +182,34 @@ export function bindRadical({
 
 /** The default entry: handlers under `/api/` and nothing else. */
 export function createWorker(parts: WorkerParts): RadicalWorker {
-  const { fetch } = bindRadical(parts)();
-  return { fetch };
+  return entryOf(bindRadical(parts)(), parts.manifest) as RadicalWorker;
 }
 
-/** What a Worker exports by default, from what the application's entry does: a `createRadical` alone is one too. */
-export function entryOf(entry: unknown): unknown {
-  if (typeof entry === "function" && Object.hasOwn(entry, "fetch")) return { fetch: (entry as Radical<Env>).fetch };
-  if ((typeof entry === "object" && entry !== null) || typeof entry === "function") return entry;
-  throw new TypeError(
-    "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
-  );
+/**
+ * What a Worker exports by default, from what the application's entry does: a `createRadical` alone is one too. Whatever
+ * its own routes are, it tells its health; an entry that is a class has to route that itself.
+ */
+export function entryOf(entry: unknown, manifest: Manifest): unknown {
+  if (typeof entry === "function" && !Object.hasOwn(entry, "fetch")) return entry;
+  if ((typeof entry !== "object" && typeof entry !== "function") || entry === null) {
+    throw new TypeError(
+      "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
+    );
+  }
+  const own = entry as Partial<RadicalWorker> & Readonly<Record<string, unknown>>;
+  const fetch: RadicalWorker["fetch"] = (request, env, context) => {
+    const answering = healthOf(request, env, manifest) ?? own.fetch?.(request, env, context);
+    return answering ?? Promise.resolve(new Response(null, { status: 404 }));
+  };
+  const others = OTHER_EVENTS.flatMap((name) => {
+    const handler = own[name];
+    return typeof handler === "function" ? [[name, handler.bind(own) as unknown] as const] : [];
+  });
+  return { ...Object.fromEntries(others), fetch };
 }
+
+/** What the platform calls a Worker for, besides requests. */
+const OTHER_EVENTS = ["scheduled", "queue", "email", "tail", "tailStream", "trace", "connect", "test"] as const;
 
 interface CallInput {
   readonly handler: string;
@@ -294,6 +311,7 @@ class Exchange {
       reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
+      fuel: this.#timings.fuel,
     });
     const headers: Record<string, string> = {
       ...reply.headers,

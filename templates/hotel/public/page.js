@@ -29,7 +29,13 @@ async function showSearch() {
     h("div", { className: "row" }, city, stayForm("Search", render)),
     h("h2", {}, `${found.length} hotels with a free room`),
     found.map((hotel) =>
-      h("article", {}, hotelLine(hotel), h("p", {}, hotel.about), h("small", {}, `${hotel.freeRooms} rooms free, ${hotel.km} km`)),
+      h(
+        "article",
+        {},
+        hotelLine(hotel),
+        h("p", {}, hotel.about),
+        h("small", {}, `${hotel.freeRooms} rooms free, ${hotel.km} km`),
+      ),
     ),
   );
 }
@@ -47,7 +53,11 @@ async function showHotel(id) {
           location.hash = "/bookings";
         }),
     h("h2", {}, "Near by"),
-    h("ul", {}, near.map((place) => h("li", {}, `${place.name} (${place.kind}), ${place.km} km`))),
+    h(
+      "ul",
+      {},
+      near.map((place) => h("li", {}, `${place.name} (${place.kind}), ${place.km} km`)),
+    ),
     h("h2", {}, "Reviews"),
     me === null
       ? null
@@ -63,7 +73,12 @@ async function showHotel(id) {
           },
         ),
     reviews.map((review) =>
-      h("article", {}, h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`), h("p", {}, review.text)),
+      h(
+        "article",
+        {},
+        h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`),
+        h("p", {}, review.text),
+      ),
     ),
   );
 }

@@ -30,7 +30,12 @@ async function showProfile(name) {
   show(
     h("h2", {}, person.name),
     h("p", {}, person.bio),
-    h("p", { className: "row" }, h("span", { id: "followers" }, `${person.followers} followers`), ` follows ${person.following}`),
+    h(
+      "p",
+      { className: "row" },
+      h("span", { id: "followers" }, `${person.followers} followers`),
+      ` follows ${person.following}`,
+    ),
     me === null || me.name === name
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),

@@ -46,10 +46,11 @@ export async function bundleEntry(root: string, entry: string, colours: boolean)
   const imported = JSON.stringify(path);
   const contents = `import * as application from ${imported};
 import { RadicalCache, entryOf } from "@radical/runtime";
+import manifest from "./manifest.json";
 
 export * from ${imported};
 export { RadicalCache };
-export default entryOf(application.default);
+export default entryOf(application.default, manifest);
 `;
   try {
     const { outputFiles, metafile } = await build({

@@ -22,6 +22,7 @@ test("a name is enough; everything else has a default", () => {
     outDir: "dist",
     cache: DEFAULT_CACHE,
     limits: DEFAULT_LIMITS,
+    deploy: { strict: false, primary: null, region: null, url: null },
     dev: { port: 8787, locations: PAPER_LOCATIONS },
   });
 });

@@ -15,6 +15,13 @@ import {
   MAX_LIMITS,
 } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import {
+  DEFAULT_DEPLOY_CONFIG,
+  DEPLOY_FIELDS,
+  type DeployConfig,
+  type ResolvedDeployConfig,
+  resolveDeployConfig,
+} from "./deploy-config.ts";
 
 export interface RadicalConfig {
   /** Name of the application: lowercase letters, digits and dashes. Cache entries are bound to it. */
@@ -45,6 +52,8 @@ export interface RadicalConfig {
     /** Locations by name with their way to the primary: its round trip in ms, or all of it. Default: the five of the paper. */
     readonly locations?: Readonly<Record<string, number | Distance>>;
   };
+  /** What `radical deploy` goes by; its options win. See docs/deploy.md. */
+  readonly deploy?: DeployConfig;
 }
 
 export interface CacheConfig {
@@ -102,6 +111,7 @@ export interface ResolvedConfig {
   readonly cache: CacheChoice;
   readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
+  readonly deploy: ResolvedDeployConfig;
 }
 
 /** The locations of the paper's evaluation (section 5.1) with their round trips to the primary. */
@@ -140,7 +150,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev"]);
+  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev", "deploy"]);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -221,6 +231,14 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     }
   }
 
+  const deployFields = config["deploy"] ?? {};
+  let deploy = DEFAULT_DEPLOY_CONFIG;
+  if (!isObject(deployFields)) wrong("deploy", "an object", deployFields);
+  else {
+    unknownFields("deploy.", deployFields, DEPLOY_FIELDS);
+    deploy = resolveDeployConfig(deployFields, wrong);
+  }
+
   if (problems.length > 0) {
     throw new CommandError(
       "config_invalid",
@@ -240,6 +258,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     cache,
     limits: { ...DEFAULT_LIMITS, fuel: Number(fuel) },
     dev: { port: Number(port), locations },
+    deploy,
   };
 }
 

@@ -6,17 +6,23 @@
  * nobody answers that; and they can't read without the name of this machine.
  */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
-import { BUILD_ERROR_HEADER } from "./internal-requests.ts";
+import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "./internal-requests.ts";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "./faults.ts";
 import { isLoopbackName } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";
+/** What the locations log: the last lines, and those to come. */
+export const LOCATIONS_LOG_PATH = "/__radical/log";
+const HEARTBEAT_MS = 10_000;
 
 export interface Control {
+  /** Of the build that serves, as JSON. */
+  readonly openApi: () => string;
   readonly locations: readonly string[];
   readonly faults: () => Faults;
   /** Resolves when it is done. */
@@ -32,6 +38,8 @@ export interface ControlOptions {
   readonly build: () => BuildState;
   /** Null: nothing serves yet. */
   readonly control: () => Control | null;
+  /** Of the locations. */
+  readonly log: LogRing;
 }
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -65,6 +73,7 @@ export async function startErrorServer(host: string, port: number, options: Cont
 async function respond(options: ControlOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   let answer: Answer;
   try {
+    if (request.url === LOCATIONS_LOG_PATH && isLocal(request)) return follow(options.log, response);
     answer = await answerTo(options, request);
   } catch (error) {
     const { code, message, hint } =
@@ -82,10 +91,19 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
     .end(body);
 }
 
+function follow(log: LogRing, response: ServerResponse): void {
+  const stop = log.follow("debug", (line) => void stream.write(line));
+  const stream = new LineStream(response, HEARTBEAT_MS, () => stop?.());
+  if (stop === null) stream.end();
+}
+
+/** By the name that it was asked by: a page of the web that has its name point here gets nothing. */
+function isLocal({ headers }: IncomingMessage): boolean {
+  return isLoopbackName(new URL(`http://${headers.host ?? ""}`).hostname);
+}
+
 async function answerTo({ build, control }: ControlOptions, request: IncomingMessage): Promise<Answer> {
-  const { hostname } = new URL(`http://${request.headers.host ?? ""}`);
-  if (!isLoopbackName(hostname))
-    return { status: 403, body: errorBody("not_local", "not for others", "use localhost") };
+  if (!isLocal(request)) return { status: 403, body: errorBody("not_local", "not for others", "use localhost") };
   const notFound = {
     status: 404,
     body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}`),
@@ -93,6 +111,10 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
   switch (request.url) {
     case BUILD_PATH:
       return { status: 200, body: JSON.stringify(build()) };
+    case OPENAPI_PATH: {
+      const document = control()?.openApi();
+      return document === undefined ? buildErrorAnswer(build()) : { status: 200, body: document };
+    }
     case FAULTS_PATH: {
       const current = control();
       if (current === null) return buildErrorAnswer(build());

@@ -14,7 +14,7 @@ import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 import { isLoopbackName } from "./loopback.ts";
 
 /** Within what the pinned workerd supports. */
-const COMPATIBILITY_DATE = "2026-11-01";
+export const COMPATIBILITY_DATE = "2026-11-01";
 
 /** The files of a built application's Worker. */
 export interface WorkerFiles {

@@ -6,6 +6,10 @@ export interface RunningDev {
   readonly pid: number;
   /** Origin of the LVI server. */
   readonly lviServer: string;
+  /** Origin of the control server. */
+  readonly control: string;
+  /** Origin that requests are sent to, and the locations behind it; null: it is being started. */
+  readonly edge: { readonly url: string; readonly locations: readonly string[] } | null;
 }
 
 /** In the state folder. */

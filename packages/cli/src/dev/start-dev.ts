@@ -6,6 +6,7 @@ import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix, relative } from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
+import { LogRing } from "@radical/lvi-server";
 import type { Manifest, TestHooks } from "@radical/protocol";
 import { counted } from "../terminal/terminal.ts";
 import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
@@ -25,7 +26,7 @@ import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
-import { RUNNING_FILE, removeRunning, writeRunning } from "./running-dev.ts";
+import { RUNNING_FILE, type RunningDev, removeRunning, writeRunning } from "./running-dev.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -208,7 +209,8 @@ async function startAll(
     bundleOwnWorker("dev/router.worker"),
     build([]),
   ]);
-  const controlOptions = { build: () => state, control: () => control };
+  const log = new LogRing();
+  const controlOptions = { build: () => state, control: () => control, log };
   if (first.app !== null) app = first.app;
   else {
     if (options.watch !== true)
@@ -236,6 +238,10 @@ async function startAll(
   onStop(() => controlServer.close());
 
   let current = app;
+  let lviServer = "";
+  let served: RunningDev["edge"] = null;
+  const tellRunning = (): Promise<void> =>
+    writeRunning(stateFolder, { pid: process.pid, lviServer, control: controlServer.url, edge: served });
   onStop(() => removeRunning(stateFolder));
   const server = await startLviServer({
     stateFolder,
@@ -244,7 +250,8 @@ async function startAll(
     onStarted: async ({ address, pid, restarted }) => {
       await record.update();
       await registerModule(address, key, current);
-      await writeRunning(stateFolder, { pid: process.pid, lviServer: `http://${address.host}:${address.port}` });
+      lviServer = `http://${address.host}:${address.port}`;
+      await tellRunning();
       onEvent({ event: "server_started", pid, port: address.port, restarted });
     },
     onDied: (how) => onEvent({ event: "server_died", ...how }),
@@ -278,7 +285,14 @@ async function startAll(
       routerWorker,
       cacheFolder: join(stateFolder, "cache"),
       controlUrl: controlServer.url,
-      onLog: (level, message) => onEvent(eventOfWorkerLog(level, message)),
+      onLog: (level, message) => {
+        const event = eventOfWorkerLog(level, message);
+        log.add(
+          "level" in event && event.level !== "log" ? (event.level as "info") : "info",
+          `${JSON.stringify(event)}\n`,
+        );
+        onEvent(event);
+      },
     },
     await workerFiles(current, options.testHooks),
   );
@@ -288,6 +302,7 @@ async function startAll(
 
   const switches = new FaultSwitches(new Map(locations.map(({ name }) => [name, links.get(name)!])));
   control = {
+    openApi: () => current.openApi,
     locations: locations.map(({ name }) => name),
     faults: () => switches.faults,
     change: async (change) => {
@@ -323,6 +338,8 @@ async function startAll(
   };
   if (options.watch === true && watcher === null) watch(first);
 
+  served = { url: edge.url, locations: locations.map(({ name }) => name) };
+  await tellRunning();
   onEvent({ event: "ready", url: edge.url, locations, handlers: Object.keys(current.manifest.handlers) });
   return {
     url: edge.url,

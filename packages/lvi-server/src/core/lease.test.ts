@@ -107,6 +107,21 @@ describe.each([0.95, 1, 1.05])("a holder whose clock runs %d as fast", (rate) =>
   });
 });
 
+test("whenever a holder has died, its lease is taken within a quarter more than the term", () => {
+  for (let diesMs = 2 * TERM_MS; diesMs < 3 * TERM_MS; diesMs += 7) {
+    const storage = new TestStorage();
+    const [first, second] = [new Server(storage, 1), new Server(storage, 1)];
+    first.run(0);
+    let ms = 0;
+    for (; second.lease === null; ms++) {
+      if (ms < diesMs && ms % 250 === 0) first.renew(ms);
+      second.run(ms);
+    }
+    expect(ms).toBeGreaterThan(diesMs);
+    expect(ms - diesMs).toBeLessThanOrEqual(1.3 * TERM_MS + 2);
+  }
+});
+
 test("one that was given up is taken at once", () => {
   const storage = new TestStorage();
   new Server(storage, 1).run(0);

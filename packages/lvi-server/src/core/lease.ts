@@ -59,6 +59,7 @@ export class Candidate {
   #seen: Lease | null = null;
   #unchangedSinceMs = 0;
   #sentAtMs = 0;
+  #looks = 0;
 
   constructor(termMs: number) {
     this.#termMs = termMs;
@@ -67,6 +68,11 @@ export class Candidate {
   /** Another server's lease, as it was last seen. */
   get waitsFor(): Lease | null {
     return this.#seen !== null && this.#seen.termMs > 0 ? this.#seen : null;
+  }
+
+  /** How often the lease has been found as it is. */
+  get looks(): number {
+    return this.#looks;
   }
 
   start(): CandidateEffect {
@@ -95,7 +101,9 @@ export class Candidate {
     if (seen === null || lease.epoch !== seen.epoch || lease.beat !== seen.beat || lease.termMs !== seen.termMs) {
       this.#seen = lease;
       this.#unchangedSinceMs = nowMs;
+      this.#looks = 0;
     }
+    this.#looks++;
     const leftMs = this.#unchangedSinceMs + lease.termMs * (1 + DRIFT) - nowMs;
     if (lease.termMs > 0 && leftMs > 0) return { kind: "wait", ms: Math.min(renewalMs(lease.termMs), leftMs) };
     this.#sentAtMs = nowMs;

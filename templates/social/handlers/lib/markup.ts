@@ -19,8 +19,7 @@ export function renderText(text: string): string {
   for (let i = 0; i < words.length; i++) {
     const word = words[i];
     const escaped = escapeHtml(word);
-    if (word.length > 1 && word.startsWith("#"))
-      html.push(`<b>${escaped}</b>`);
+    if (word.length > 1 && word.startsWith("#")) html.push(`<b>${escaped}</b>`);
     else if (word.length > 1 && word.startsWith("@"))
       html.push(`<a href="#/people/${escapeHtml(word.substring(1))}">${escaped}</a>`);
     else html.push(escaped);

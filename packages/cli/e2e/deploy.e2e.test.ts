@@ -1,0 +1,254 @@
+/**
+ * `radical deploy` with a primary of the developer's own: the real command and the real wrangler against a fake of Cloudflare's API,
+ * and what was uploaded is then run in workerd against a real LVI server.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadProject } from "../src/config/load-config.ts";
+import { type DeployOutcome, deploy, targetOfProject } from "../src/deploy/deploy.ts";
+import { createWrangler } from "../src/deploy/edge/wrangler.ts";
+import type { Change } from "../src/deploy/steps.ts";
+import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
+import {
+  type FakeBinding,
+  type FakeCloudflare,
+  type FakeModule,
+  type FakeWorker,
+  startFakeCloudflare,
+} from "./cloudflare/fake-cloudflare.ts";
+import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
+import { type Finished, type TemporaryProject, createProject, radical, spawnRadical } from "./radical-process.ts";
+
+const WORKER = "visits-production";
+const KEY = { id: "main", secret: "5e".repeat(32) };
+const HANDLERS = (step: number): string => `import { Table } from "@radical/sdk";
+export class Visits {
+  count: i32 = 0;
+}
+const visits = new Table<Visits>("visits");
+export function visit(page: string): i32 {
+  const found = visits.get(page);
+  const counted = found == null ? new Visits() : found;
+  counted.count += ${step};
+  visits.put(page, counted);
+  return counted.count;
+}
+`;
+
+let cloudflare: FakeCloudflare;
+let edge: FakeEdge;
+let server: LviServerProcess;
+let project: TemporaryProject;
+let state: string;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  state = await mkdtemp(join(tmpdir(), "radical-primary-"));
+  cloudflare = await startFakeCloudflare();
+  edge = await startFakeEdge(cloudflare, WORKER);
+  server = await startLviServer({
+    stateFolder: state,
+    key: KEY,
+    followupTimeoutMs: null,
+    onStarted: () => Promise.resolve(),
+    onDied: () => undefined,
+    onLog: () => undefined,
+  });
+  project = await createProject({
+    "radical.config.ts": `export default { name: "visits", cache: "kv", deploy: { url: "${edge.url}", primary: "http://127.0.0.1:${server.address().port}" } };\n`,
+    "handlers/visits.ts": HANDLERS(1),
+    "public/index.html": "<p>visits</p>\n",
+    "wrangler.jsonc": `{
+      // What the developer has.
+      "vars": { "GREETING": "hello" },
+      "triggers": { "crons": ["0 3 * * *"] },
+      "env": { "staging": { "vars": { "GREETING": "hello there" } } }
+    }`,
+  });
+  environment = {
+    CLOUDFLARE_API_BASE_URL: cloudflare.url,
+    CLOUDFLARE_API_TOKEN: cloudflare.token,
+    CLOUDFLARE_ACCOUNT_ID: undefined,
+    RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
+    XDG_CONFIG_HOME: state,
+  };
+});
+afterAll(async () => {
+  await edge?.stop();
+  await cloudflare?.stop();
+  await server?.stop();
+  await project?.remove();
+  await rm(state, { recursive: true, force: true });
+});
+
+function run(...args: readonly string[]): Promise<Finished> {
+  return radical([...args, "--project", project.folder], { env: environment });
+}
+
+/** In this process, where nothing waits. */
+async function deployHere(url = edge.url): Promise<DeployOutcome> {
+  const loaded = await loadProject(project.folder);
+  return deploy({
+    project: loaded,
+    target: targetOfProject(loaded, "production"),
+    only: null,
+    primary: null,
+    url,
+    colours: false,
+    environment: { ...process.env, ...environment },
+    wait: () => Promise.resolve(),
+    onEvent: () => undefined,
+    confirm: () => Promise.resolve(true),
+  });
+}
+
+function changesOf({ planned }: DeployOutcome): readonly Change[] {
+  return planned.flatMap(({ changes }) => changes);
+}
+
+function worker(): FakeWorker {
+  return cloudflare.workers.get(WORKER)!;
+}
+
+/** Percentages by version. */
+function serving(): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    worker().deployments[0]!.versions.map(({ version_id: id, percentage }) => [id, percentage]),
+  );
+}
+
+async function visit(page: string): Promise<number> {
+  const response = await fetch(`${edge.url}/api/visit`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ page }),
+  });
+  const { result } = (await response.json()) as { result: number };
+  return result;
+}
+
+/** What was asked since, but for what only reads. */
+function changing(since: number): readonly string[] {
+  return cloudflare.requests.slice(since).filter((line) => !line.startsWith("GET "));
+}
+
+function byName(a: FakeBinding, b: FakeBinding): number {
+  return a.name.localeCompare(b.name);
+}
+
+function isWasm({ type }: FakeModule): boolean {
+  return type === "application/wasm";
+}
+
+// They build upon each other, as the deployments of an application do.
+describe("radical deploy", () => {
+  let first = "";
+
+  test("--plan shows what would change, and changes nothing", async () => {
+    const { code, stderr, stdout } = await run("deploy", "--plan");
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toMatch(/\+ make KV namespace visits-production-cache/);
+    expect(stderr).toMatch(/\+ make module [0-9a-f]{12} at the primary/);
+    expect(stderr).toMatch(/\+ make Worker visits-production/);
+    expect(stderr).toContain("Nothing was changed.");
+    expect(stdout).toBe("");
+    expect(changing(0)).toEqual([]);
+  });
+
+  test("without a terminal and without --yes it changes nothing either, and says what to give", async () => {
+    const { code, stderr } = await run("deploy");
+    expect(code).toBe(2);
+    expect(stderr).toContain("give --yes");
+    expect(changing(0)).toEqual([]);
+  });
+
+  test("a first deployment serves, with the developer's own configuration in it", async () => {
+    const { code, stdout, stderr } = await run("deploy", "--yes");
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stdout).toBe(`${edge.url}\n`);
+    expect(stderr + stdout).not.toContain(KEY.secret);
+    expect(await visit("home")).toBe(1);
+    expect(await (await fetch(edge.url)).text()).toContain("visits");
+    const [version] = worker().versions;
+    expect(version?.bindings).toContainEqual({ name: "GREETING", type: "plain_text", text: "hello" });
+    expect(version?.annotations["workers/message"]).toMatch(/^module [0-9a-f]{64} build [0-9a-f]{16}$/);
+    expect(worker().schedules).toEqual([{ cron: "0 3 * * *" }]);
+    expect([...cloudflare.namespaces.values()]).toEqual(["visits-production-cache"]);
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  test("a second run changes nothing and says so", async () => {
+    const mark = cloudflare.requests.length;
+    const { stdout } = await run("deploy", "--yes", "--json");
+    const result = JSON.parse(stdout) as { outcome: string; version: string; steps: readonly { outcome: string }[] };
+    expect(result).toMatchObject({ outcome: "unchanged", urls: [edge.url], worker: WORKER });
+    expect(result.steps.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => "unchanged"));
+    expect(changing(mark)).toEqual([]);
+    first = result.version;
+  });
+
+  test("a version that does not answer never serves, and the next run goes on from there", async () => {
+    await project.write("handlers/visits.ts", HANDLERS(10));
+    // Nobody listens there.
+    const failed = await deployHere("http://127.0.0.1:1");
+    expect(failed).toMatchObject({
+      kind: "failed",
+      failed: { name: "smoke" },
+      error: { code: "smoke_request_failed" },
+    });
+    expect(serving()).toEqual({ [first]: 100, [worker().versions[1]!.id]: 0 });
+    expect(await visit("home")).toBe(2);
+
+    const mark = cloudflare.requests.length;
+    expect((await deployHere()).kind).toBe("done");
+    // What the other run has uploaded is taken.
+    expect(changing(mark)).toEqual([`POST /workers/scripts/${WORKER}/deployments`]);
+    expect(serving()).toEqual({ [worker().versions[1]!.id]: 100 });
+    expect(await visit("home")).toBe(12);
+  });
+
+  test("killed while it uploads, the old version serves on, and the next run completes", async () => {
+    await project.write("handlers/visits.ts", HANDLERS(100));
+    const [before] = Object.keys(serving());
+    const child = spawnRadical(["deploy", "--yes", "--project", project.folder], { env: environment });
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    await expect
+      .poll(() => cloudflare.requests.at(-1), { timeout: 100_000, interval: 10 })
+      .toBe(`POST /workers/scripts/${WORKER}/versions`);
+    child.kill("SIGKILL");
+    await ended;
+    expect(Object.keys(serving())).toContain(before);
+    expect(await visit("home")).toBeLessThan(100);
+    expect((await deployHere()).kind).toBe("done");
+    expect(await visit("home")).toBeGreaterThan(100);
+  });
+
+  test("what was changed behind its back is repaired", async () => {
+    cloudflare.namespaces.clear();
+    const outcome = await deployHere();
+    expect(outcome.kind).toBe("done");
+    expect(changesOf(outcome)).toMatchObject([
+      { kind: "make", what: "KV namespace visits-production-cache" },
+      { kind: "change", what: `Worker ${WORKER}` },
+      { kind: "change" },
+    ]);
+    expect(await visit("home")).toBeGreaterThan(200);
+  });
+
+  test("plain wrangler deploy finds what was deployed", async () => {
+    const count = worker().versions.length;
+    const [before] = worker().versions.slice(-1);
+    await createWrangler({ project: project.folder, environment: { ...process.env, ...environment } }).run(["deploy"]);
+    expect(worker().versions).toHaveLength(count + 1);
+    const [version] = worker().versions.slice(-1);
+    // Secrets stay.
+    expect(version?.bindings.toSorted(byName)).toEqual(before?.bindings.toSorted(byName));
+    // The bundle has paths in its comments.
+    expect(version?.modules.filter(isWasm)).toEqual(before?.modules.filter(isWasm));
+    expect(version?.modules.filter(isWasm)).toHaveLength(2);
+    expect(await visit("home")).toBeGreaterThan(300);
+    expect(cloudflare.unknown).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+/** What is looked at before anything is planned: whatever would fail later for a reason that is known by then. */
+import { gzipSync } from "node:zlib";
+import { RadicalError } from "@radical/protocol";
+import { type AppBuild, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
+import { startCompiler } from "../build/compile.ts";
+import { CommandError, EXIT_FALLBACK } from "../command-error.ts";
+import type { Project } from "../config/load-config.ts";
+import { counted } from "../terminal/terminal.ts";
+
+/** What Cloudflare takes, compressed: with the paid plan, and without. */
+const MAX_BUNDLE_BYTES = 10 * 1024 * 1024;
+const FREE_BUNDLE_BYTES = 3 * 1024 * 1024;
+
+export interface CheckedBuild {
+  readonly app: AppBuild;
+  readonly handlers: number;
+  /** Of the Worker with its modules, compressed. */
+  readonly bundleBytes: number;
+  /** What the developer should know, though it stops nothing. */
+  readonly hints: readonly string[];
+}
+
+/** Builds for deployment. Throws a CommandError for what can't be deployed. */
+export async function checkedBuild(project: Project, isStrict: boolean, colours: boolean): Promise<CheckedBuild> {
+  const compiler = await startCompiler({ colours });
+  try {
+    const { app, report } = await buildApp(project, compiler, { colours });
+    if (app === null) {
+      const { errors } = countDiagnostics(report.diagnostics);
+      const message = `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have ${counted(errors, "error")}`;
+      throw new CommandError("build_failed", message, "correct them: nothing was deployed");
+    }
+    const fallen = report.handlers.filter(({ plan }) => plan.kind === "recorded" || plan.kind === "near-storage");
+    if (isStrict && fallen.length > 0) {
+      throw new CommandError(
+        "strict",
+        `strict: neither sliced nor given: ${fallen.map(({ name }) => name).join(", ")}`,
+        "see `radical analyze --explain`, or leave out strict",
+        { exitCode: EXIT_FALLBACK },
+      );
+    }
+    await checkDeterminism(app);
+    const bundleBytes = checkedSize(app);
+    const hints =
+      bundleBytes > FREE_BUNDLE_BYTES
+        ? [`the Worker has ${megabytes(bundleBytes)} compressed: Cloudflare takes that with the paid plan only`]
+        : [];
+    return { app, handlers: report.handlers.length, bundleBytes, hints };
+  } finally {
+    await compiler.close();
+  }
+}
+
+/** As the LVI server will check it: metered, within its limits, and under the hash of its bytes. */
+async function checkDeterminism({ manifest, content }: AppBuild): Promise<void> {
+  // It is large: only who deploys waits for it.
+  const { checkModule } = await import("@radical/lvi-server");
+  try {
+    checkModule(manifest.module, content);
+  } catch (error) {
+    if (!(error instanceof RadicalError)) throw error;
+    throw new CommandError("module_refused", error.message, error.hint, { cause: error });
+  }
+}
+
+function checkedSize({ worker, content, manifest }: AppBuild): number {
+  const parts = [worker, content.wasm, content.rwWasm, JSON.stringify(manifest)];
+  const bytes = parts.map((part) => gzipSync(part).length).reduce((sum, one) => sum + one, 0);
+  if (bytes <= MAX_BUNDLE_BYTES) return bytes;
+  throw new CommandError(
+    "worker_too_large",
+    `the Worker has ${megabytes(bytes)} compressed; Cloudflare takes ${megabytes(MAX_BUNDLE_BYTES)}`,
+    "leave out packages, or move large data into tables or static files",
+  );
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,64 @@
+/**
+ * The files that wrangler uploads, in `.radical/deploy/<environment>/`, and the file by which every wrangler command in the
+ * project finds them: so plain `wrangler deploy` uploads the same.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import type { AppBuild } from "../../build/build-app.ts";
+import type { Target } from "../target.ts";
+import { type WranglerConfig } from "./user-config.ts";
+import { WORKER_FILE } from "./wrangler-config.ts";
+
+const CONFIG_FILE = "wrangler.json";
+
+/** Absolute. */
+export function deployFolder(project: string, { environment }: Target): string {
+  return join(project, ".radical", "deploy", environment);
+}
+
+/** Path of the configuration. */
+export async function writeWorkerFiles(folder: string, app: AppBuild, config: WranglerConfig): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const files = {
+    [WORKER_FILE]: app.worker,
+    "module.wasm": app.content.wasm,
+    "module.rw.wasm": app.content.rwWasm,
+    "manifest.json": `${JSON.stringify(app.manifest)}\n`,
+    [CONFIG_FILE]: `${JSON.stringify(config, null, 2)}\n`,
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  return join(folder, CONFIG_FILE);
+}
+
+/** Has wrangler find the configuration when it is started in the project: its official hand-over between tools. */
+export async function writeRedirect(project: string, config: string): Promise<void> {
+  const folder = join(project, ".wrangler", "deploy");
+  await mkdir(folder, { recursive: true });
+  const configPath = relative(folder, config).replaceAll(sep, "/");
+  await writeFile(join(folder, "config.json"), `${JSON.stringify({ configPath })}\n`);
+}
+
+/** Changes if anything changes that is uploaded. */
+export async function digestOf(
+  app: AppBuild,
+  config: WranglerConfig,
+  others: readonly (string | null)[],
+): Promise<string> {
+  const assets = app.assets === null ? [] : await fileDigests(app.assets.folder);
+  return sha256(
+    JSON.stringify([sha256(app.worker), app.manifest.module, JSON.stringify(app.manifest), config, assets, others]),
+  );
+}
+
+async function fileDigests(folder: string): Promise<readonly (readonly [path: string, digest: string])[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Promise.all(
+    paths.toSorted().map(async (path) => [relative(folder, path), sha256(await readFile(path))] as const),
+  );
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}

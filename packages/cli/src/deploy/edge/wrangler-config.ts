@@ -1,0 +1,207 @@
+/**
+ * The wrangler configuration of a deployment: the developer's own, with what Radical needs in it. Everything of theirs
+ * stays, routes, variables, further bindings; where the two contradict each other, that is an error which names the line.
+ */
+import { join, relative, resolve } from "node:path";
+import type { CacheChoice } from "@radical/protocol";
+import type { Assets } from "../../build/build-app.ts";
+import { bindingsOf } from "../../build/bindings.ts";
+import { CommandError, EXIT_USAGE } from "../../command-error.ts";
+import { COMPATIBILITY_DATE } from "../../dev/miniflare.ts";
+import type { Migration, UserConfig, WranglerConfig } from "./user-config.ts";
+
+/** How the Worker reaches the primary. */
+export type PrimaryWay =
+  /** Origins of LVI servers, separated by commas. */
+  | { readonly kind: "url"; readonly urls: string }
+  /** Workers VPC services by the name of their binding; null: it is made in this deployment. */
+  | { readonly kind: "vpc"; readonly services: Readonly<Record<string, string | null>> };
+
+export interface EdgeNeeds {
+  /** Name of the Worker, if the developer's configuration names none. */
+  readonly name: string;
+  /** Absolute: where the configuration will lie, with the Worker's files. */
+  readonly folder: string;
+  readonly project: string;
+  /** The Worker's entry of the application's own, relative to the project; it may not exist. */
+  readonly entry: string;
+  readonly cache: CacheChoice;
+  /** Of the KV namespace of the caches; null: not needed, or made in this deployment. */
+  readonly cacheNamespaceId: string | null;
+  readonly assets: Assets | null;
+  readonly primary: PrimaryWay;
+  readonly keyId: string;
+  /** Values of `RADICAL_…` variables besides. */
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+/** File name of the Worker in the folder. */
+export const WORKER_FILE = "worker.js";
+const RESERVED_PREFIX = "RADICAL_";
+/** The Worker's secret. */
+export const KEY_SECRET = "RADICAL_KEY";
+
+const CACHE_CLASS = "RadicalCache";
+
+/** What wrangler adds on reading, and what is only for `wrangler dev`. */
+const LEFT_OUT = [
+  "$schema",
+  "configPath",
+  "userConfigPath",
+  "topLevelName",
+  "definedEnvironments",
+  "targetEnvironment",
+];
+const DEV_ONLY = ["dev", "env", "jsx_factory", "jsx_fragment", "python_modules", "cloudchamber"];
+
+/** Throws a CommandError that names every contradiction. */
+export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): WranglerConfig {
+  const theirs: WranglerConfig = user === null ? {} : withoutDefaults(user.config);
+  const problems = problemsOf(needs, theirs);
+  if (user !== null && problems.length > 0) {
+    throw new CommandError(
+      "wrangler_config_conflict",
+      `${user.file} contradicts what Radical needs:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
+      `correct ${user.file}; what Radical adds is described in docs/deploy.md`,
+      { exitCode: EXIT_USAGE },
+    );
+  }
+  const {
+    durable_objects: objects,
+    migrations,
+    kv_namespaces: namespaces,
+    assets,
+  } = bindingsOf(needs.cache, needs.assets, needs.folder);
+  const ways = waysOf(needs.primary);
+  return {
+    ...theirs,
+    name: theirs.name ?? needs.name,
+    main: WORKER_FILE,
+    compatibility_date: theirs.compatibility_date ?? COMPATIBILITY_DATE,
+    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.vars },
+    ...(objects === undefined
+      ? {}
+      : { durable_objects: { bindings: [...(theirs.durable_objects?.bindings ?? []), ...objects.bindings] } }),
+    ...classesOf(theirs, migrations),
+    ...listOf(
+      theirs,
+      "kv_namespaces",
+      (namespaces ?? []).map((one) => withId(one, needs.cacheNamespaceId)),
+    ),
+    ...listOf(theirs, "vpc_services", ways.services),
+    ...(assets === undefined ? {} : { assets: { ...theirs.assets, ...assets } }),
+  };
+}
+
+/** Origins at which `/api/` is this Worker: by its routes and domains, and on workers.dev. */
+export function originsOf(config: WranglerConfig, subdomain: string | null): readonly string[] {
+  const routes = [...(config.routes ?? []), ...(config.route === undefined ? [] : [config.route])];
+  const hosts = routes.flatMap((route) => {
+    const { pattern, custom_domain: isDomain = false } = typeof route === "string" ? { pattern: route } : route;
+    const [, host = "", path = ""] = /^(?:[a-z*]+:\/\/)?([^/]*)(.*)$/.exec(pattern) ?? [];
+    // A pattern for many hosts names none.
+    return !host.includes("*") && (isDomain || API_PATTERNS.includes(path)) ? [host] : [];
+  });
+  const { name = "" } = config;
+  const all = hasWorkersDev(config) && subdomain !== null ? [...hosts, `${name}.${subdomain}.workers.dev`] : hosts;
+  return all.map((host) => `https://${host}`);
+}
+
+const API_PATTERNS = ["*", "/*", "/api*", "/api/*"];
+
+/** As wrangler decides it. */
+export function hasWorkersDev({ workers_dev: given, routes = [], route }: WranglerConfig): boolean {
+  return given ?? (routes.length === 0 && route === undefined);
+}
+
+function problemsOf(needs: EdgeNeeds, theirs: WranglerConfig): readonly string[] {
+  const problems: string[] = [];
+  const entry = join(needs.project, needs.entry);
+  if (theirs.main !== undefined && resolve(needs.project, theirs.main) !== entry)
+    problems.push(
+      `main is ${relative(needs.project, resolve(needs.project, theirs.main))}, but the application's own Worker is ${needs.entry}: leave main out, or name its file as worker in radical.config.ts`,
+    );
+  if (theirs.assets?.directory !== undefined)
+    problems.push("assets.directory: name the folder of static files as assets in radical.config.ts");
+  for (const binding of bindingNames(theirs).filter((name) => name.startsWith(RESERVED_PREFIX)))
+    problems.push(`${binding}: names that begin with ${RESERVED_PREFIX} are Radical's; call it something else`);
+  if (needs.cache.kind === "durable-object" && lacksCacheClass(theirs.migrations))
+    problems.push(
+      `migrations: add { "tag": "…", "new_sqlite_classes": ["${CACHE_CLASS}"] } behind those that are deployed already`,
+    );
+  return problems;
+}
+
+function lacksCacheClass(migrations: readonly Migration[] | undefined): boolean {
+  return (
+    migrations !== undefined && !migrations.some(({ new_sqlite_classes: classes }) => classes?.includes(CACHE_CLASS))
+  );
+}
+
+/** The developer's migrations name the class themselves, since only they know their order. */
+function classesOf(
+  { migrations, exports }: WranglerConfig,
+  ours: readonly Migration[] | undefined,
+): Pick<WranglerConfig, "migrations" | "exports"> {
+  if (ours === undefined || migrations !== undefined) return {};
+  if (exports === undefined) return { migrations: ours };
+  return { exports: { [CACHE_CLASS]: { type: "durable-object", storage: "sqlite" }, ...exports } };
+}
+
+/** Of what binds something, whatever its kind. */
+function bindingNames(config: WranglerConfig): readonly string[] {
+  const named = (value: unknown): readonly string[] => {
+    if (Array.isArray(value)) return value.flatMap(named);
+    if (typeof value !== "object" || value === null) return [];
+    const { binding, name, bindings, producers } = value as Readonly<Record<string, unknown>>;
+    const own = [binding, name].filter((one): one is string => typeof one === "string");
+    return [...own, ...named(bindings), ...named(producers)];
+  };
+  const { vars, name: _name, ...others } = config;
+  return [...Object.keys(vars ?? {}), ...Object.values(others).flatMap(named)];
+}
+
+function waysOf(primary: PrimaryWay): {
+  readonly vars: Readonly<Record<string, string>>;
+  readonly services: readonly { readonly binding: string; readonly service_id: string }[];
+} {
+  switch (primary.kind) {
+    case "url":
+      return { vars: { RADICAL_PRIMARY_URL: primary.urls }, services: [] };
+    case "vpc":
+      return {
+        vars: {},
+        services: Object.entries(primary.services).map(([binding, id]) => ({ binding, service_id: id ?? UNKNOWN })),
+      };
+  }
+}
+
+/** Of what is made before this configuration is used. */
+const UNKNOWN = "made-by-this-deployment";
+
+function withId(namespace: { readonly binding: string }, id: string | null): Readonly<Record<string, string>> {
+  return { ...namespace, id: id ?? UNKNOWN };
+}
+
+function listOf(theirs: WranglerConfig, field: string, ours: readonly unknown[]): Readonly<Record<string, unknown>> {
+  const own = (theirs[field] ?? []) as readonly unknown[];
+  return own.length + ours.length === 0 ? {} : { [field]: [...own, ...ours] };
+}
+
+/** Without what wrangler fills in where nothing was said. */
+function withoutDefaults(config: WranglerConfig): WranglerConfig {
+  const left = Object.entries(config).filter(
+    ([field, value]) => ![...LEFT_OUT, ...DEV_ONLY].includes(field) && !isEmpty(value) && !isDefaultBuild(field, value),
+  );
+  return Object.fromEntries(left);
+}
+
+function isDefaultBuild(field: string, value: unknown): boolean {
+  return field === "build" && (value as { readonly command?: unknown }).command === undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === "object" && Object.values(value).every(isEmpty);
+}

@@ -1,0 +1,49 @@
+/** A primary that the developer hosts: `--primary URL`, with its keys in the environment. */
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import type { DeploymentKey } from "../dev/deployment-key.ts";
+import { isLoopbackName } from "../dev/loopback.ts";
+import type { PrimaryHalf } from "./primary-half.ts";
+
+const KEYS_VARIABLE = "RADICAL_KEYS";
+
+/** `urls`: origins of its servers, separated by commas. Throws a CommandError. */
+export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = process.env): PrimaryHalf {
+  const origins = urls.split(",").map((url) => originOf(url.trim()));
+  const key = firstKey(environment[KEYS_VARIABLE] ?? "");
+  const [first = ""] = origins;
+  return {
+    steps: [],
+    description: origins.join(","),
+    way: () => ({ kind: "url", urls: origins.join(",") }),
+    key: () => key,
+    admin: () => ({ url: first, key }),
+  };
+}
+
+function originOf(url: string): string {
+  if (!URL.canParse(url)) throw usage(`--primary "${url}" is no URL`, "for example --primary https://lvi.example.com");
+  const { protocol, hostname, origin, pathname } = new URL(url);
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopbackName(hostname))) {
+    throw usage(
+      `--primary ${url}: requests would go through the internet in plain text`,
+      "put the LVI server behind TLS and give its https:// URL",
+    );
+  }
+  if (pathname !== "/") throw usage(`--primary ${url} has a path`, `give its origin: --primary ${origin}`);
+  return origin;
+}
+
+/** Locations sign with the first of the server's keys. */
+function firstKey(text: string): DeploymentKey {
+  const [id = "", secret = "", ...rest] = text.split(/[\n,]/)[0]?.trim().split(":") ?? [];
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(id) && /^(?:[0-9a-fA-F]{2}){16,}$/.test(secret) && rest.length === 0)
+    return { id, secret };
+  throw usage(
+    text === "" ? `${KEYS_VARIABLE} is not set` : `${KEYS_VARIABLE} does not begin with <id>:<hex>`,
+    `set it as for the LVI server: locations sign with its first key`,
+  );
+}
+
+function usage(message: string, hint: string): CommandError {
+  return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
+}

@@ -1,0 +1,116 @@
+/** A line of either half of a deployment, as `radical tail` shows it. */
+import type { DevEvent } from "../../dev/dev-events.ts";
+import { devLine } from "../../terminal/dev-lines.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+
+export type Half = "edge" | "primary";
+export type Level = "debug" | "info" | "warn" | "error";
+
+export interface TailLine {
+  readonly half: Half;
+  /** Of the edge; null: the line does not say. */
+  readonly location: string | null;
+  readonly level: Level;
+  /** Null: the line is about no handler, or does not say about which. */
+  readonly handler: string | null;
+  readonly execution: string | null;
+  /** As it was written. */
+  readonly line: Readonly<Record<string, unknown>>;
+}
+
+/** A line that a location's Worker has written: the runtime's own, or any other. */
+export function edgeLine(level: string, text: string, location: string | null): TailLine {
+  const line = objectOf(text);
+  if (line === null || typeof line["event"] !== "string")
+    return {
+      half: "edge",
+      location,
+      level: levelOf(level),
+      handler: null,
+      execution: null,
+      line: { event: "worker_log", level, message: text },
+    };
+  const isFailure = line["event"] === "request" && typeof line["status"] === "number" && line["status"] >= 500;
+  return {
+    half: "edge",
+    location: textOf(line["location"]) ?? location,
+    level: isFailure ? "error" : levelOf(textOf(line["level"]) ?? level),
+    handler: textOf(line["handler"]),
+    execution: textOf(line["execution"]),
+    line,
+  };
+}
+
+/** A line of the LVI server's log. */
+export function primaryLine(text: string): TailLine {
+  const line = objectOf(text) ?? { level: "info", event: "log", message: text };
+  return {
+    half: "primary",
+    location: null,
+    level: levelOf(textOf(line["level"]) ?? "info"),
+    handler: textOf(line["handler"]),
+    execution: textOf(line["execution"]),
+    line,
+  };
+}
+
+export interface Filter {
+  /** Empty: lines about any handler, or none. */
+  readonly handlers: readonly string[];
+  /** Only warnings and errors. */
+  readonly errors: boolean;
+}
+
+/** Most executions of the wanted handlers to remember. */
+const MAX_EXECUTIONS = 10_000;
+
+/**
+ * Whether a line is wanted. The LVI server's lines name executions, not handlers: those are wanted whose execution a
+ * wanted line of the edge has named.
+ */
+export function filterOf({ handlers, errors }: Filter): (line: TailLine) => boolean {
+  const executions = new Set<string>();
+  return ({ level, handler, execution }) => {
+    if (handlers.length > 0) {
+      const isWanted = handler === null ? execution !== null && executions.has(execution) : handlers.includes(handler);
+      if (!isWanted) return false;
+      if (execution !== null) {
+        executions.add(execution);
+        if (executions.size > MAX_EXECUTIONS) executions.delete(executions.values().next().value!);
+      }
+    }
+    return !errors || level === "warn" || level === "error";
+  };
+}
+
+/** The half first, then what it says. */
+export function showLine({ half, level, line }: TailLine, terminal: Terminal): string {
+  const mark = terminal.style(half === "edge" ? "cyan" : "yellow", half.padEnd(7));
+  if (half === "edge") return `${mark}  ${devLine(line as unknown as DevEvent, terminal) ?? JSON.stringify(line)}`;
+  const { time, level: _, event, ...fields } = line;
+  const details = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  const shownLevel =
+    level === "error" ? terminal.style("red", level) : level === "warn" ? terminal.style("yellow", level) : level;
+  return `${mark}  ${[textOf(time), shownLevel, textOf(event)].filter((word) => word !== null).join(" ")}${details.join("")}`;
+}
+
+function levelOf(text: string): Level {
+  return text === "debug" || text === "warn" || text === "error" ? text : "info";
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,94 @@
+import { PassThrough } from "node:stream";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createTerminal } from "../../terminal/terminal.ts";
+import { JsonObjects } from "./json-objects.ts";
+import { edgeLine, filterOf, primaryLine, showLine } from "./tail-line.ts";
+
+const terminal = createTerminal({ stream: new PassThrough() as unknown as NodeJS.WriteStream, environment: {} });
+
+const request = (more: Readonly<Record<string, unknown>> = {}): string =>
+  JSON.stringify({
+    level: "info",
+    event: "request",
+    location: "VA",
+    handler: "follow",
+    execution: "e1",
+    trace: null,
+    status: 200,
+    path: "speculative",
+    reason: "valid",
+    code: null,
+    ms: { rw: 0, lvi: 7.25, f: 1, total: 9 },
+    ...more,
+  });
+
+test("objects come out whole, however the text is cut and laid out", () => {
+  const json = fc.jsonValue({ maxDepth: 3 }).map((value) => ({ value }));
+  fc.assert(
+    fc.property(
+      fc.array(json, { maxLength: 5 }),
+      fc.array(fc.integer({ min: 1, max: 20 })),
+      fc.boolean(),
+      (values, cuts, pretty) => {
+        const text = values.map((value) => `${JSON.stringify(value, null, pretty ? 2 : 0)}\n`).join("noise\n");
+        const objects = new JsonObjects();
+        const found: unknown[] = [];
+        let at = 0;
+        for (const cut of cuts) {
+          found.push(...objects.add(text.slice(at, at + cut)));
+          at += cut;
+        }
+        found.push(...objects.add(text.slice(at)));
+        expect(found).toEqual(values.map((value) => JSON.parse(JSON.stringify(value)) as unknown));
+      },
+    ),
+  );
+});
+
+test("lines are marked by half and location", () => {
+  expect(edgeLine("log", request(), "IAD")).toMatchObject({
+    half: "edge",
+    location: "VA",
+    level: "info",
+    handler: "follow",
+    execution: "e1",
+  });
+  expect(edgeLine("log", request({ status: 503 }), null)).toMatchObject({ level: "error" });
+  expect(edgeLine("error", "Error: boom", "IAD")).toMatchObject({
+    location: "IAD",
+    level: "error",
+    handler: null,
+    line: { event: "worker_log", message: "Error: boom" },
+  });
+  expect(primaryLine('{"time":"t","level":"warn","event":"refused","execution":"e1"}')).toMatchObject({
+    half: "primary",
+    location: null,
+    level: "warn",
+    execution: "e1",
+  });
+  expect(primaryLine("words of Node")).toMatchObject({ level: "info", line: { message: "words of Node" } });
+});
+
+test("lines for people begin with their half", () => {
+  expect(showLine(edgeLine("log", request(), null), terminal)).toMatch(
+    /^edge {5}follow +VA +speculative .* lvi +7\.3 .* 200$/,
+  );
+  const line = primaryLine(
+    '{"time":"2026-11-21T12:00:00.000Z","level":"warn","event":"refused","detail":"busy: no","n":1}',
+  );
+  expect(showLine(line, terminal)).toBe("primary  2026-11-21T12:00:00.000Z warn refused detail=busy: no n=1");
+});
+
+test("of a handler: its lines, and the primary's about its executions; errors only", () => {
+  const wanted = filterOf({ handlers: ["follow"], errors: false });
+  expect(wanted(primaryLine('{"level":"warn","event":"stale","execution":"e1"}'))).toBe(false);
+  expect(wanted(edgeLine("log", request(), null))).toBe(true);
+  expect(wanted(primaryLine('{"level":"warn","event":"stale","execution":"e1"}'))).toBe(true);
+  expect(wanted(edgeLine("log", request({ handler: "post" }), null))).toBe(false);
+  expect(wanted(primaryLine('{"level":"info","event":"keys_loaded"}'))).toBe(false);
+  const errors = filterOf({ handlers: [], errors: true });
+  expect(errors(edgeLine("log", request(), null))).toBe(false);
+  expect(errors(edgeLine("log", request({ status: 500 }), null))).toBe(true);
+  expect(errors(primaryLine('{"level":"error","event":"halted"}'))).toBe(true);
+});

@@ -1,0 +1,35 @@
+/** `wrangler tail` as a child process: how it is started. */
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { CommandError } from "../../command-error.ts";
+import type { WranglerTail } from "./sources.ts";
+
+/** The wrangler of the application, or else the one of this package. Throws a CommandError without either. */
+export function wranglerTail(worker: string, root: string): WranglerTail {
+  const main = wranglerMain(join(root, "package.json")) ?? wranglerMain(import.meta.url);
+  if (main === null) {
+    throw new CommandError(
+      "wrangler_missing",
+      "wrangler is not installed, which listens to the Worker",
+      "npm install --save-dev wrangler",
+    );
+  }
+  return {
+    command: [process.execPath, main, "tail", worker, "--format", "json"],
+    cwd: root,
+    environment: { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", NO_COLOR: "1" },
+  };
+}
+
+/** Of the application, which chooses its version. */
+const PACKAGE = "wrangler/package.json";
+
+function wranglerMain(from: string): string | null {
+  try {
+    const require = createRequire(from);
+    const { bin } = require(PACKAGE) as { readonly bin: Readonly<Record<string, string>> };
+    return join(dirname(require.resolve(PACKAGE)), bin["wrangler"]!);
+  } catch {
+    return null;
+  }
+}

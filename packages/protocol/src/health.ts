@@ -1,0 +1,17 @@
+/** What a location says of itself when it is asked: JSON at a path of its own, after one LVI round trip. */
+
+/** `GET`. No name of a handler has a dash. */
+export const HEALTH_PATH = "/api/-/health";
+
+/** Of a healthy location. Anything else is answered with an error, as calls of handlers are. */
+export interface Health {
+  readonly status: "ok";
+  readonly application: string;
+  /** Hash of the module that it runs. */
+  readonly module: string;
+  /** Of the `radical deploy` that made this Worker; null: none did. */
+  readonly deployment: string | null;
+  readonly location: string;
+  /** How long the LVI round trip took, as far as clocks go on there. */
+  readonly primaryMs: number;
+}

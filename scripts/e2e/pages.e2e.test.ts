@@ -111,5 +111,6 @@ test("images: somebody uploads an image, favours it, and finds it by its tags", 
     await page.waitForSelector('li:has-text("night")');
     // The picture is one of the page's own files.
     await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
+    expect(await page.getAttribute("main img", "alt")).toBe("cat night");
   });
 });

@@ -90,3 +90,27 @@ test("forum: somebody submits a story, comments, and votes", async () => {
     expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
   });
 });
+
+test("images: somebody uploads an image, favours it, and finds it by its tags", async () => {
+  await usePage("images", async (page) => {
+    await register(page, "zoe");
+    await page.click("text=Upload");
+    await page.fill("[name=url]", "/pictures/cat.svg");
+    await page.fill("[name=width]", "160");
+    await page.fill("[name=height]", "120");
+    await page.fill("[name=tags]", "cat night");
+    await page.click('button:text-is("Publish")');
+    await page.click('button:text-is("Favourite")');
+    await page.waitForSelector('#favourites:text-is("1 favourites")');
+    await page.click('li a:text-is("cat")');
+    await page.waitForSelector('section:has-text("black_cat")');
+    await page.fill("[name=query]", "cat -black_cat fav:zoe");
+    await page.click('button:text-is("Search")');
+    await page.waitForSelector('section:has-text("black_cat")', { state: "detached" });
+    await page.click('section:has-text("cat night") a');
+    await page.waitForSelector('li:has-text("night")');
+    // The picture is one of the page's own files.
+    await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
+    expect(await page.getAttribute("main img", "alt")).toBe("cat night");
+  });
+});

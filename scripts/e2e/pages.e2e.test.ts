@@ -90,3 +90,47 @@ test("forum: somebody submits a story, comments, and votes", async () => {
     expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
   });
 });
+
+test("images: somebody uploads an image, favours it, and finds it by its tags", async () => {
+  await usePage("images", async (page) => {
+    await register(page, "zoe");
+    await page.click("text=Upload");
+    await page.fill("[name=url]", "/pictures/cat.svg");
+    await page.fill("[name=width]", "160");
+    await page.fill("[name=height]", "120");
+    await page.fill("[name=tags]", "cat night");
+    await page.click('button:text-is("Publish")');
+    await page.click('button:text-is("Favourite")');
+    await page.waitForSelector('#favourites:text-is("1 favourites")');
+    await page.click('li a:text-is("cat")');
+    await page.waitForSelector('section:has-text("black_cat")');
+    await page.fill("[name=query]", "cat -black_cat fav:zoe");
+    await page.click('button:text-is("Search")');
+    await page.waitForSelector('section:has-text("black_cat")', { state: "detached" });
+    await page.click('section:has-text("cat night") a');
+    await page.waitForSelector('li:has-text("night")');
+    // The picture is one of the page's own files.
+    await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
+    expect(await page.getAttribute("main img", "alt")).toBe("cat night");
+  });
+});
+
+test("board: somebody makes a board, and adds, moves, assigns and edits a card", async () => {
+  await usePage("board", async (page) => {
+    await register(page, "zoe");
+    await page.fill("[name=name]", "Garden");
+    await page.click('button:text-is("Make a board")');
+    await page.fill('section:has-text("To do") [name=title]', "Water the roses");
+    await page.click('section:has-text("To do") button:text-is("Add")');
+    await page.click('section:has-text("To do") article button:text-is("▶")');
+    await page.click('section:has-text("Doing") article a');
+    await page.click('button:text-is("Assign to me")');
+    await page.waitForSelector('button:text-is("zoe ✕")');
+    await page.fill("[name=text]", "Before <b>noon</b>");
+    await page.click('button:text-is("Save")');
+    await page.waitForSelector('p:text-is("Before <b>noon</b>")');
+    await page.click("h1 a");
+    await page.waitForSelector('li:has-text("Water the roses")');
+    expect(await page.textContent('li:has-text("Water the roses")')).toBe("Water the roses Garden, Doing");
+  });
+});

@@ -95,6 +95,7 @@ async function deployHere(url = edge.url): Promise<DeployOutcome> {
     target: targetOfProject(loaded, "production"),
     only: null,
     primary: null,
+    region: null,
     url,
     colours: false,
     environment: { ...process.env, ...environment },

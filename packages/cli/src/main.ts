@@ -42,6 +42,8 @@ const { Command, CommanderError } = await import("commander");
 const { analyzeCommand } = await import("./commands/analyze.ts");
 const { buildCommand } = await import("./commands/build.ts");
 const { dataCommand } = await import("./commands/data.ts");
+const { deploymentsCommand } = await import("./commands/deployments.ts");
+const { rollbackCommand } = await import("./commands/rollback.ts");
 const { deployCommand } = await import("./commands/deploy.ts");
 const { devCommand } = await import("./commands/dev.ts");
 const { explainCommand } = await import("./commands/explain.ts");
@@ -67,6 +69,8 @@ for (const command of [
   explainCommand(),
   dataCommand(),
   deployCommand(),
+  deploymentsCommand(),
+  rollbackCommand(),
   primaryCommand(),
   recordCommand(),
   replayCommand(),

@@ -177,6 +177,14 @@ describe("what the command says", () => {
     });
   });
 
+  test("--emit: the source of the read/write-set function and nothing else", async () => {
+    const { code, stdout } = await radical(["analyze", "link", "--emit", "--project", project.folder]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^\/\/ What link \(handlers\/plans\.ts\) reads and writes\.\n[^]*links\.willPut\(from\);[^]*}\n$/,
+    );
+  });
+
   test("explain: the page of a diagnostic, or all of them", async () => {
     expect((await radical(["explain", "not_sliced_library"])).stdout).toMatch(/^# not_sliced_library\n/);
     expect((await radical(["explain"])).stdout).toMatch(/^# Diagnostics\n[\s\S]*not_sliced_library/);

@@ -45,14 +45,18 @@ export interface SampleTaker {
   readonly end: (reason: string) => void;
 }
 
-interface Waiter {
-  readonly resolve: (answer: never) => void;
-  readonly reject: (error: Error) => void;
+/**
+ * Who asks: told once, perhaps before the call has returned. A promise would be told a turn later, and take as long as the
+ * whole step that answers a hot request. Neither function throws.
+ */
+export interface Asker<T> {
+  readonly answered: (answer: T) => void;
+  readonly failed: (error: Error) => void;
 }
 
 export class Engine {
   readonly #options: EngineOptions;
-  readonly #waiters = new Map<CallerId, Waiter>();
+  readonly #waiters = new Map<CallerId, Asker<never>>();
   readonly #collector: NodeJS.Timeout;
   #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | null = null;
   #callers = 0;
@@ -76,12 +80,16 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  request(request: LviRequest): Promise<LviReply> {
-    return this.#call((caller) => ({ kind: "lvi-request", caller, request }));
+  request(request: LviRequest, asker: Asker<LviReply>): void {
+    if (this.#halted !== null) return asker.failed(this.#halted);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "lvi-request", caller, request });
   }
 
-  followup(followup: Followup): Promise<FollowupResult> {
-    return this.#call((caller) => ({ kind: "followup", caller, followup }));
+  followup(followup: Followup, asker: Asker<FollowupResult>): void {
+    if (this.#halted !== null) return asker.failed(this.#halted);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "followup", caller, followup });
   }
 
   hasModule(hash: ModuleHash): boolean {
@@ -174,13 +182,10 @@ export class Engine {
     this.#halt("the server was closed");
   }
 
-  #call<T>(event: (caller: CallerId) => Event): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#halted !== null) return reject(this.#halted);
-      const caller = ++this.#callers;
-      this.#waiters.set(caller, { resolve, reject });
-      this.#step(event(caller));
-    });
+  #wait(asker: Asker<never>): CallerId {
+    const caller = ++this.#callers;
+    this.#waiters.set(caller, asker);
+    return caller;
   }
 
   #step(event: Event): void {
@@ -278,7 +283,7 @@ export class Engine {
     const waiter = this.#waiters.get(caller);
     if (waiter === undefined) throw new Error(`caller ${caller} was answered twice`);
     this.#waiters.delete(caller);
-    waiter.resolve(answer as never);
+    waiter.answered(answer as never);
     if (this.#waiters.size === 0) for (const drained of this.#drained.splice(0)) drained();
   }
 
@@ -319,7 +324,7 @@ export class Engine {
     clearInterval(this.#collector);
     if (this.#timer !== null) clearTimeout(this.#timer.timeout);
     this.#endSampling(reason);
-    for (const { reject } of this.#waiters.values()) reject(this.#halted);
+    for (const { failed } of this.#waiters.values()) failed(this.#halted);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
   }

@@ -7,7 +7,7 @@
  * left before it allocates anything.
  */
 import { MalformedError } from "./malformed-error.ts";
-import { decodeText, type RecentTexts } from "./recent-texts.ts";
+import { decodeText, type Recent, type RecentTexts } from "./recent.ts";
 import { encodeUtf8 } from "./text.ts";
 
 /** An item nested deeper than {@link MAX_DEPTH}. */
@@ -166,12 +166,14 @@ export class CborWriter {
 /** Every method throws a {@link MalformedError} if the next item is not what it reads. */
 export class CborReader {
   readonly #bytes: Uint8Array;
+  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
     // A `Buffer` of Node has another `slice`, which copies nothing.
     this.#bytes =
       bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   get remaining(): number {
@@ -250,18 +252,43 @@ export class CborReader {
 
   text(): string {
     const length = this.#length(MAJOR.text, "text");
-    return decodeText(this.#bytes, this.#at, (this.#at += length));
+    return decodeText(this.#bytes.subarray(this.#at, (this.#at += length)));
   }
 
   /** A text of a kind of which the same ones come again and again. */
   recentText<T extends string>(kind: RecentTexts<T>): T {
     const length = this.#length(MAJOR.text, "text");
-    return kind.read(this.#bytes, this.#at, (this.#at += length));
+    return kind.read(this.#view, this.#at, (this.#at += length));
+  }
+
+  /** A text of 32 bytes that are ASCII, as execution ids are, in a shorter way; null if it is none. */
+  ascii32(): string | null {
+    const bytes = this.#bytes;
+    const at = this.#at + 2;
+    if (bytes[at - 2] !== ((MAJOR.text << 5) | 24) || bytes[at - 1] !== 32 || at + 32 > bytes.length) return null;
+    for (let i = at; i < at + 32; i++) if (bytes[i]! > 0x7f) return null;
+    this.#at = at + 32;
+    return ascii16(bytes, at) + ascii16(bytes, at + 16);
+  }
+
+  /** An item of a kind of which the same ones come again and again; `read` is for those that are not known. */
+  recent<T>(kind: Recent<T>, read: () => T): T {
+    const from = this.#at;
+    const to = this.#plainEnd(from + kind.maxBytes);
+    if (to === null) return read();
+    const item = kind.read(this.#view, from, to, read);
+    this.#at = to;
+    return item;
   }
 
   /** A view into the bytes being read, not a copy. */
   bytes(): Uint8Array {
     return this.#run(MAJOR.bytes, "bytes");
+  }
+
+  copiedBytes(): Uint8Array {
+    const length = this.#length(MAJOR.bytes, "bytes");
+    return this.#bytes.slice(this.#at, (this.#at += length));
   }
 
   /** The length of an array whose elements follow. */
@@ -303,6 +330,36 @@ export class CborReader {
           this.skip(depth + 1);
         }
     }
+  }
+
+  /** Where the next item ends; null if it ends after `limit`, or has what small items of messages don't have. */
+  #plainEnd(limit: number): number | null {
+    const bytes = this.#bytes;
+    const end = Math.min(limit, bytes.length);
+    let at = this.#at;
+    for (let items = 1; items > 0; items--) {
+      if (at >= end) return null;
+      const initial = bytes[at++]!;
+      let argument = initial & 31;
+      if (argument > 24) return null;
+      if (argument === 24) {
+        if (at >= end) return null;
+        argument = bytes[at++]!;
+      }
+      switch (initial >> 5) {
+        case MAJOR.unsigned:
+          break;
+        case MAJOR.text:
+          at += argument;
+          break;
+        case MAJOR.array:
+          items += argument;
+          break;
+        default:
+          if (initial !== NULL) return null;
+      }
+    }
+    return at <= end ? at : null;
   }
 
   #initial(): number {
@@ -383,4 +440,25 @@ export function isTooDeep(bytes: Uint8Array): boolean {
   } catch (error) {
     return error instanceof TooDeepError;
   }
+}
+
+function ascii16(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(
+    bytes[at]!,
+    bytes[at + 1]!,
+    bytes[at + 2]!,
+    bytes[at + 3]!,
+    bytes[at + 4]!,
+    bytes[at + 5]!,
+    bytes[at + 6]!,
+    bytes[at + 7]!,
+    bytes[at + 8]!,
+    bytes[at + 9]!,
+    bytes[at + 10]!,
+    bytes[at + 11]!,
+    bytes[at + 12]!,
+    bytes[at + 13]!,
+    bytes[at + 14]!,
+    bytes[at + 15]!,
+  );
 }

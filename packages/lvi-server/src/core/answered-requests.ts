@@ -34,6 +34,8 @@ export class AnsweredRequests {
   /** When the older one began, by our clock. */
   #olderSinceMs: number;
   #recentSinceMs: number;
+  /** What is known of a request is asked twice: when it comes, and when it is answered. */
+  #looked: { readonly request: LviRequest; readonly known: number } | null = null;
 
   constructor(options: AnsweredOptions, since: CommitId, nowMs: number) {
     this.#options = options;
@@ -48,6 +50,7 @@ export class AnsweredRequests {
   /** `takeMark` takes a commit id that nobody has heard of. */
   add(request: LviRequest, takeMark: () => CommitId, nowMs: number): void {
     this.#recent.set(request, Math.max(this.#known(request), request.attempt));
+    this.#looked = null;
     if (this.#recent.size * 2 < this.#options.maxIds) return;
     this.#older = this.#recent;
     this.#olderSince = this.#recentSince;
@@ -75,6 +78,9 @@ export class AnsweredRequests {
 
   /** 0: none. */
   #known(request: LviRequest): number {
-    return this.#recent.get(request) || this.#older.get(request);
+    if (this.#looked?.request === request) return this.#looked.known;
+    const known = this.#recent.get(request) || this.#older.get(request);
+    this.#looked = { request, known };
+    return known;
   }
 }

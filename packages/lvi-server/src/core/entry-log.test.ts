@@ -62,12 +62,19 @@ function check(log: EntryLog, model: ReadonlyMap<UnitId, Entry>, of: UnitId, oth
   return true;
 }
 
+/** What was held is held no more, also if it was asked for just before, and with the very same object. */
+function checkReplaced(log: EntryLog, before: Version | undefined, put: Action & { kind: "put" }): void {
+  if (before !== undefined) expect(log.holds(put.unit, before)).toBe(log.has(put.unit));
+  log.put(put.unit, put.entry);
+  if (before !== undefined) expect(log.holds(put.unit, before)).toBe(isSame(before, put.entry.version));
+}
+
 function run(log: EntryLog, actions: readonly Action[], maxBytes: number): Map<UnitId, Entry> {
   const model = new Map<UnitId, Entry>();
   for (const one of actions) {
     switch (one.kind) {
       case "put":
-        log.put(one.unit, one.entry);
+        checkReplaced(log, model.get(one.unit)?.version, one);
         model.set(one.unit, one.entry);
         // Until it is shrunk, what was put is there.
         expect(log.has(one.unit)).toBe(true);
@@ -78,7 +85,11 @@ function run(log: EntryLog, actions: readonly Action[], maxBytes: number): Map<U
       case "shrink":
         log.shrink();
         if (maxBytes > 0) expect(log.bytes).toBeLessThanOrEqual(Math.max(maxBytes, 16 * 8 * 16));
-        for (const known of model.keys()) if (!log.has(known)) model.delete(known);
+        for (const [known, { version }] of model) {
+          if (log.has(known)) continue;
+          expect(log.holds(known, version)).toBe(false);
+          model.delete(known);
+        }
     }
     expect(log.size).toBe([...model.keys()].filter((known) => log.has(known)).length);
   }

@@ -35,6 +35,8 @@ const MIN_SEGMENT_WORDS = 2 ** 5;
 /** A bounded log is made of so many segments or more: what is forgotten at once is a small part of it. */
 const SEGMENTS = 64;
 const MIN_SLOTS = 16;
+/** Most versions that are known to be held without a look. */
+const MAX_CONFIRMED = 4_096;
 
 interface Segment {
   readonly words: Uint32Array;
@@ -60,6 +62,11 @@ export class EntryLog {
   #hand = 0;
   /** Two words for each slot: the hash of a unit, and one more than the place of its record; 0: free. */
   #slots = new Uint32Array(2 * MIN_SLOTS);
+  /**
+   * Versions that were found to be held, and still are: a version that comes again as the same object, as those of hot units
+   * do, is not compared again.
+   */
+  readonly #confirmed = new Map<UnitId, Version>();
   #size = 0;
   #segmentBytes = 0;
   #liveWords = 0;
@@ -107,7 +114,15 @@ export class EntryLog {
   }
 
   /** Whether it holds the unit in a version that is the same: see `sameVersion`. */
-  holds(unit: UnitId, { commitId: commit, hash }: Version): boolean {
+  holds(unit: UnitId, version: Version): boolean {
+    if (this.#confirmed.get(unit) === version) return true;
+    if (!this.#isHeld(unit, version)) return false;
+    if (this.#confirmed.size >= MAX_CONFIRMED) this.#confirmed.clear();
+    this.#confirmed.set(unit, version);
+    return true;
+  }
+
+  #isHeld(unit: UnitId, { commitId: commit, hash }: Version): boolean {
     const place = this.#placeOf(unit);
     if (place === null) return false;
     const { words } = this.#segmentOf(place);
@@ -125,6 +140,7 @@ export class EntryLog {
   }
 
   put(unit: UnitId, { version, value }: Entry): void {
+    this.#confirmed.delete(unit);
     const hash = hashOf(unit, this.#seed);
     const valueBytes = value?.length ?? 0;
     let slot = this.#slotOf(unit, hash);
@@ -248,6 +264,8 @@ export class EntryLog {
 
   /** From the segment that it is at: nothing in it counts as used any more. */
   #moveHand(): void {
+    // Who is looked at again is to count as used again.
+    this.#confirmed.clear();
     const segment = this.#segments[this.#hand];
     this.#hand = (this.#hand + 1) % this.#segments.length;
     if (segment === null || segment === undefined || segment.used === 0) return;
@@ -258,6 +276,7 @@ export class EntryLog {
 
   /** Frees a segment. What is used of it is kept, up to so many words; without a bound all that is alive. */
   #recycle(number: number, keptWords: number): void {
+    this.#confirmed.clear();
     const { words, length } = this.#segments[number]!;
     if (number === this.#newest) this.#newest = null;
     let left = keptWords;

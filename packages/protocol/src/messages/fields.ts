@@ -12,7 +12,7 @@ import {
   isUnitId,
 } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
-import { RecentTexts } from "../recent-texts.ts";
+import { RecentTexts } from "../recent.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
 
 /** Version of the wire. A decoder knows every version that was ever sent; additions go to the end of a message. */
@@ -39,7 +39,7 @@ export function closeMessage(reader: CborReader, extra: number): void {
 }
 
 export function readExecutionId(reader: CborReader): ExecutionId {
-  const text = reader.text();
+  const text = reader.ascii32() ?? reader.text();
   if (!isExecutionId(text)) throw new MalformedError("malformed execution id");
   return text;
 }

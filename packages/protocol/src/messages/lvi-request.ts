@@ -6,6 +6,7 @@ import { CborReader, CborWriter } from "../cbor.ts";
 import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
 import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
+import { Recent } from "../recent.ts";
 import type { Version } from "../version.ts";
 import {
   closeMessage,
@@ -99,15 +100,16 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const executionId = readExecutionId(reader);
   const module = readModuleHash(reader);
   const handler = readName(reader, "handler", MAX_NAME_LENGTH);
-  const argumentBytes = reader.bytes();
-  if (argumentBytes.length > MAX_ARGUMENT_BYTES)
-    throw new TooLargeError(`arguments of ${argumentBytes.length} bytes; at most ${MAX_ARGUMENT_BYTES}`);
-  const args = argumentBytes.slice();
+  const args = reader.copiedBytes();
+  if (args.length > MAX_ARGUMENT_BYTES)
+    throw new TooLargeError(`arguments of ${args.length} bytes; at most ${MAX_ARGUMENT_BYTES}`);
   const timeMs = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
-  const seed = reader.bytes().slice();
+  const seed = reader.copiedBytes();
   if (seed.length !== SEED_BYTES) throw new MalformedError(`seed of ${seed.length} bytes`);
   const location = readName(reader, "location", MAX_NAME_LENGTH);
-  const units = readNullable(reader, () => readUnits(reader, () => readAccessedUnit(reader)));
+  const units = readNullable(reader, () =>
+    readUnits(reader, () => reader.recent(ACCESSED_UNITS, () => readAccessedUnit(reader))),
+  );
   if (units !== null && !areDistinct(units)) throw new MalformedError("unit listed twice");
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
@@ -131,6 +133,9 @@ function readCaller(reader: CborReader): string {
   if (!isCaller(text)) throw new MalformedError("malformed caller");
   return text;
 }
+
+/** Those of hot units, with the version that they have for a while. */
+const ACCESSED_UNITS = new Recent<AccessedUnit>(128);
 
 function readAccessedUnit(reader: CborReader): AccessedUnit {
   const length = reader.array();

@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter } from "../cbor.ts";
 import { MAX_VALUE_BYTES } from "../host-functions.ts";
-import { unitId } from "../ids.ts";
+import { commitId, unitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
 import { decodeModuleContent, encodeModuleContent } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
 import { followup, module, outcomes, replies, request } from "../testing/messages.ts";
+import { entryOf } from "../version.ts";
 import {
   decodeFollowup,
   decodeFollowupReply,
@@ -16,7 +17,7 @@ import {
   FOLLOWUP_RESULTS,
 } from "./followup.ts";
 import { decodeLviReply, encodeLviReply } from "./lvi-reply.ts";
-import { decodeLviRequest, encodeLviRequest } from "./lvi-request.ts";
+import { type AccessedUnit, decodeLviRequest, encodeLviRequest } from "./lvi-request.ts";
 
 /** The request of `testing/messages.ts`, as it was sent before there were callers. */
 const REQUEST_WITHOUT_CALLER =
@@ -71,6 +72,39 @@ test("a request of a sender that knew no callers has none", () => {
 test("golden bytes of a module of ABI version 3", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
     `"88031904001927101b0000000ba43b74001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+  );
+});
+
+/** Alike, so that one could be taken for another. */
+const accessedUnit = fc
+  .record({
+    key: fc.constantFrom("a", "b", "ab", "k".repeat(40), "k".repeat(500), "é"),
+    mode: fc.constantFrom("read" as const, "write" as const, "read-write" as const),
+    version: fc.option(fc.record({ sequence: fc.nat(2), value: fc.option(fc.constantFrom(0, 1), { nil: null }) }), {
+      nil: null,
+    }),
+  })
+  .map(({ key, mode, version }): AccessedUnit => {
+    const unit = unitId("users", key);
+    if (mode === "write") return { unit, mode };
+    if (version === null) return { unit, mode, version: null };
+    const { sequence, value } = version;
+    return {
+      unit,
+      mode,
+      version: entryOf(commitId(1, sequence), value === null ? null : Uint8Array.of(value)).version,
+    };
+  });
+
+test("property: units are decoded as they are, whichever were decoded before", () => {
+  const sets = fc.uniqueArray(accessedUnit, { selector: ({ unit }) => unit, maxLength: 5 });
+  fc.assert(
+    fc.property(fc.array(sets, { maxLength: 5 }), (messages) => {
+      for (const units of messages) {
+        const sent = { ...request, units };
+        expect(decodeLviRequest(encodeLviRequest(sent))).toEqual(sent);
+      }
+    }),
   );
 });
 

@@ -7,6 +7,8 @@ export { KeyRing, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";
 export { type ItemReader, openItems, type StoredUnit } from "./storage/items.ts";
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
+export type { DynamoTables, DynamoTablesOptions, TableState } from "./storage/dynamo/dynamo-tables.ts";
+export { openTables } from "./storage/open-tables.ts";
 export { openStorage, parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
 export { type Storage, StorageError } from "./storage/storage.ts";
 // What drives the core in the simulation.

@@ -140,7 +140,7 @@ function bindingOf(binding: FakeBinding, worker: string, addressOf: (service: st
     case "durable_object_namespace":
       return { type: "durable-object", worker, exportName };
     case "vpc_service":
-      return { type: "external", address: addressOf(String(service)), http: {} };
+      return { type: "external", address: addressOf(String(service)) };
     default:
       throw new Error(`a binding of the type ${type}`);
   }

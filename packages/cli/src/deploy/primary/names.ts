@@ -73,3 +73,8 @@ export function bucketName({ application, environment }: DeploymentName, account
 export function bindingOf(node: NodeName): string {
   return `RADICAL_PRIMARY_${node.toUpperCase()}`;
 }
+
+/** What the server of this node says of itself in the lease: no address that could be asked, but a name for who leads. */
+export function advertisedBy(node: NodeName): string {
+  return `http://${node}.primary.internal:${SERVER_PORT}`;
+}

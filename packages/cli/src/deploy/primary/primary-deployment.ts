@@ -86,6 +86,8 @@ export interface PrimaryState {
   readonly nodes: readonly PrimaryNode[];
   /** Secret. Those that the server takes; locations sign with the first. More than one: a rotation is under way. */
   readonly keys: readonly DeploymentKey[];
+  /** From then on (`Date.now()`) every machine takes all of them: a location must not sign with a fresh one before. */
+  readonly keysReadAtMs: number;
   /** SHA-256 of the server's artefact that the machines run. */
   readonly artefact: string;
   readonly tablePrefix: string;
@@ -106,7 +108,6 @@ export interface PrimaryNode {
   readonly port: number;
 }
 
-/** @public */
 export interface PrimaryDeployment {
   /** Credentials and region. Calls nothing that costs or changes. */
   checkAccess(): Promise<PrimaryAccess>;
@@ -125,16 +126,18 @@ export interface PrimaryDeployment {
   state(): Promise<PrimaryState | null>;
   /** Which nodes have a tunnel's token stored; the others need one at `apply`. */
   storedTunnels(): Promise<Readonly<Record<NodeName, boolean>>>;
-  /** First half of a rotation: a fresh key, which the machines take beside the old one within `KEYS_READ_WITHIN_MS`. Called again before the second half it gives the same. */
+  /**
+   * First half of a rotation: a fresh key, which the machines take beside the old one by `keysReadAtMs`. Called again
+   * before the second half it gives the same.
+   */
   addKey(): Promise<PrimaryState>;
   /** Second half, when no location signs with the old ones any more. */
   dropOldKeys(): Promise<PrimaryState>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */
   destroy(options: { readonly keepTables: boolean }, progress: (event: PrimaryProgress) => void): Promise<void>;
+  /** Ends its connections. */
+  close(): void;
 }
 
-/**
- * The machines look for keys this often, and then some.
- * @public
- */
+/** The machines look for keys this often, and then some. */
 export const KEYS_READ_WITHIN_MS = 90_000;

@@ -3,10 +3,10 @@
  * for `Fn::Sub`, so in it `${…}` is CloudFormation's.
  */
 import { INSTALLED_AT } from "./node-files.ts";
-import { bucketName, type DeploymentName, type NodeName, primaryNames } from "./names.ts";
+import { advertisedBy, bucketName, type DeploymentName, type NodeName, primaryNames } from "./names.ts";
 
 /** Where artefacts lie in the bucket, by their SHA-256. */
-function artefactKey(artefact: string): string {
+export function artefactKey(artefact: string): string {
   return `servers/${artefact}.tar`;
 }
 
@@ -14,7 +14,7 @@ function artefactKey(artefact: string): string {
  * Fetches the artefact, checks that it is the one, and unpacks it. A part of its own because it can be run anywhere
  * that has the AWS command line.
  */
-function fetchArtefact(bucket: string, artefact: string, folder: string): string {
+export function fetchArtefact(bucket: string, artefact: string, folder: string): string {
   return `mkdir -p ${folder}
 aws s3 cp --only-show-errors s3://${bucket}/${artefactKey(artefact)} ${folder}.tar
 echo "${artefact}  ${folder}.tar" | sha256sum --check --strict
@@ -24,13 +24,14 @@ rm ${folder}.tar
 }
 
 /** The file that the scripts of a machine begin with. */
-function nodeEnvironment(name: DeploymentName, node: NodeName, region: string): string {
+export function nodeEnvironment(name: DeploymentName, node: NodeName, region: string): string {
   const { logGroup, parameters, tablePrefix } = primaryNames(name);
   return `AWS_REGION=${region}
 RADICAL_NODE=${node}
 RADICAL_TABLES=${tablePrefix}
 RADICAL_PARAMETERS=${parameters.prefix}
 RADICAL_LOG_GROUP=${logGroup}
+RADICAL_ADVERTISE=${advertisedBy(node)}
 `;
 }
 

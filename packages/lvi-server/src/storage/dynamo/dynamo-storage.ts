@@ -47,7 +47,7 @@ import {
   positionOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
-import { allShards, ensureTables, EXPIRY, OPEN, OPEN_SINCE, type Tables, tablesOf } from "./tables.ts";
+import { allShards, ensureTables, EXPIRY, LEASE, OPEN, OPEN_SINCE, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -63,7 +63,6 @@ export interface DynamoOptions {
 
 const SCHEMA_VERSION = 1;
 const DEFAULT_RETENTION_MS = 24 * 3_600_000;
-const LEASE: Item = { kind: { S: "lease" }, name: { S: "current" } };
 const OVERTAKEN = "another server has taken over";
 /** Of one write set: the fences that its parts take at once. */
 const PARTS_AT_ONCE = 4;

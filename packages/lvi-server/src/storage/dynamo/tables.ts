@@ -24,6 +24,7 @@ import {
 import type { ExecutionId } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage.ts";
+import type { Item } from "./limits.ts";
 import type { Requests } from "./requests.ts";
 
 export interface Tables {
@@ -37,6 +38,9 @@ export interface Tables {
 /** The index of the records that are pending or partly applied, and its sort key, which only these have. */
 export const OPEN = "open";
 export const OPEN_SINCE = "open_since";
+
+/** The key of the lease in the table `meta`. */
+export const LEASE: Item = { kind: { S: "lease" }, name: { S: "current" } };
 
 /** When an item may go, in seconds. */
 export const EXPIRY = "expires_at";
@@ -89,7 +93,11 @@ function definitionsOf({ items, intents, parts, blobs, meta }: Tables): readonly
 
 /** Makes the tables that are missing and waits until all can be used. Throws a StorageError that names the table. */
 export async function ensureTables(client: DynamoDBClient, requests: Requests, tables: Tables): Promise<void> {
-  await Promise.all(definitionsOf(tables).map((definition) => ensureTable(client, requests, definition)));
+  const made = await Promise.allSettled(
+    definitionsOf(tables).map((definition) => ensureTable(client, requests, definition)),
+  );
+  // Only when nothing is under way any more.
+  for (const each of made) if (each.status === "rejected") throw each.reason;
 }
 
 async function ensureTable(client: DynamoDBClient, requests: Requests, definition: TableDefinition): Promise<void> {

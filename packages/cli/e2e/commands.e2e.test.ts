@@ -48,6 +48,9 @@ describe("radical", () => {
     ["replay", "--help"],
     ["tail", "--help"],
     ["primary", "--help"],
+    ["deploy", "--help"],
+    ["deployments", "--help"],
+    ["rollback", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

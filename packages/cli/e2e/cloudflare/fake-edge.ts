@@ -97,7 +97,11 @@ function optionsOf(
     compatibilityDate: version.compatibilityDate,
     compatibilityFlags: [...version.compatibilityFlags],
     manifest: { mainModule: version.mainModule, modules },
-    exports: { RadicalCache: { type: "durable-object", storage: "sqlite" } as const },
+    exports: Object.fromEntries(
+      version.bindings.flatMap(({ type, class_name: className }) =>
+        type === "durable_object_namespace" ? [[className, { type: "durable-object", storage: "sqlite" }]] : [],
+      ),
+    ),
     env: Object.fromEntries(version.bindings.map((binding) => [binding.name, bindingOf(binding, name, addressOf)])),
     ...(version.assets === null
       ? {}

@@ -15,7 +15,8 @@ Checks the handlers, the credentials and the limits of both clouds, shows what w
 module registered there → Worker uploaded beside the one that serves → a request through it → it serves. Run again it
 changes nothing; after a failure it goes on where it was. docs/deploy.md tells it in full.
 
-Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN; with --primary the key of that server in RADICAL_KEYS.
+Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the key of
+that server in RADICAL_KEYS.
 
 Examples:
   $ radical deploy                          # asks before it changes anything

@@ -26,7 +26,7 @@ import type {
   PrimaryPlan,
   PrimaryState,
 } from "./primary/primary-deployment.ts";
-import type { Change, Step } from "./steps.ts";
+import type { Change, Half, Step } from "./steps.ts";
 import type { Target } from "./target.ts";
 
 export interface AwsHalfContext {
@@ -35,6 +35,8 @@ export interface AwsHalfContext {
   readonly target: Target;
   readonly deployment: PrimaryDeployment;
   readonly access: PrimaryAccess;
+  /** `edge`: the primary stays as it is, even if it would be changed. */
+  readonly only: Half | null;
   readonly api: CloudflareApi;
   readonly account: Account;
   readonly wrangler: Wrangler;
@@ -59,7 +61,8 @@ interface Service {
 
 type ByNode<T> = Record<NodeName, T>;
 
-const RELAY = "edge/relay.worker";
+/** Among the modules of this package. */
+const RELAY = "deploy/edge/relay.worker";
 const LEADS_ATTEMPTS = 60;
 const LEADS_WAIT_MS = 3_000;
 /** Of no module: whoever answers that it is not there leads. */
@@ -145,8 +148,11 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     ifFailed: `${STILL_SERVES} Machines that serve are replaced one after the other, and a change that fails is rolled back.`,
     plan: async () => {
       plan = await deployment.plan();
-      state = plan.changes.length === 0 ? await deployment.state() : null;
-      isReady = state !== null && NODES.every((node) => tunnels[node] !== null && services[node] !== null);
+      state = await deployment.state();
+      const isThere = state !== null && NODES.every((node) => tunnels[node] !== null && services[node] !== null);
+      if (context.only === "edge" && !isThere)
+        throw new CommandError("no_primary", "there is no primary for this environment yet", "leave out --only edge");
+      isReady = isThere && (plan.changes.length === 0 || context.only === "edge");
       return plan.changes;
     },
     apply: async () => {

@@ -1,6 +1,6 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { CommandError } from "../command-error.ts";
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { awsDescription, awsHalf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
@@ -17,6 +17,7 @@ import {
   type PrimaryDeployment,
   type PrimarySettings,
 } from "./primary/primary-deployment.ts";
+import type { PrimaryHalf } from "./primary-half.ts";
 import type { RollbackOptions } from "./rollback.ts";
 import { type Half, type PlannedStep, type StepEvent, type StepsOutcome, applySteps, planSteps } from "./steps.ts";
 import { type Target, targetOf } from "./target.ts";
@@ -56,14 +57,37 @@ export type DeployOutcome =
 
 /** Throws a CommandError before anything was changed; what fails later is in the outcome. */
 export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
+  const { project, environment = process.env } = options;
+  const startedAtMs = performance.now();
+  const urls = options.primary ?? project.config.deploy.primary;
+  const own = urls === null ? null : ownPrimary(urls, environment);
+  if (own !== null && options.only === "primary") {
+    throw new CommandError(
+      "usage",
+      "a primary of your own is not deployed by this command",
+      "leave out --only primary",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
+  }
+  const aws = own === null ? await awsOf(options) : null;
+  try {
+    return await deployTo(options, own, aws, startedAtMs);
+  } finally {
+    aws?.deployment.close();
+  }
+}
+
+async function deployTo(
+  options: DeployOptions,
+  own: PrimaryHalf | null,
+  aws: Aws | null,
+  checksSinceMs: number,
+): Promise<DeployOutcome> {
   const { project, target, onEvent, signal, environment = process.env } = options;
   const { config, root } = project;
-  const since = (startedAtMs: number): number => Math.round(performance.now() - startedAtMs);
-
-  let startedAtMs = performance.now();
-  const urls = options.primary ?? config.deploy.primary;
-  const own = urls === null ? null : ownPrimary(urls, environment);
-  const aws = own === null ? await awsOf(options) : null;
+  let startedAtMs = checksSinceMs;
   const [build, opened] = await Promise.all([
     checkedBuild(project, config.deploy.strict, options.colours),
     openEdge(project, target, environment, signal),
@@ -79,7 +103,8 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
     awsHalf({
       project: root,
       target,
-      ...aws!,
+      ...present(aws),
+      only: options.only,
       api,
       account,
       wrangler,
@@ -101,14 +126,19 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
     wait,
     ...(signal === undefined ? {} : { signal }),
   });
-  const steps = [...primary.steps, ...edge.steps].filter(({ half }) => options.only === null || half === options.only);
-  const planned = await planSteps(steps);
+  // The one half needs to know what the other one finds.
+  const all = await planSteps(options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps]);
+  const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
 
   const isEmpty = planned.every(({ changes }) => changes.length === 0);
   if (!isEmpty && !(await options.confirm(planned))) return { kind: "declined", planned };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   return { ...outcome, planned, edge: edge.state() };
+}
+
+function since(startedAtMs: number): number {
+  return Math.round(performance.now() - startedAtMs);
 }
 
 interface Aws {
@@ -154,7 +184,7 @@ export async function deployedPrimary(
 }
 
 function present<T>(value: T | null): T {
-  if (value === null) throw new Error("a primary of one's own has an address");
+  if (value === null) throw new Error("there is a primary of one's own, or one at AWS");
   return value;
 }
 

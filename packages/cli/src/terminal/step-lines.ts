@@ -15,13 +15,14 @@ export function changesOf(planned: readonly PlannedStep[]): readonly Change[] {
 }
 
 /** Nothing if there is nothing to change. */
-export function showPlan(planned: readonly PlannedStep[], { note, style }: Terminal): void {
+export function showPlan(planned: readonly PlannedStep[], terminal: Terminal): void {
   const changes = changesOf(planned);
   if (changes.length === 0) return;
-  note(style("bold", "\nThis would change:"));
+  const { style } = terminal;
+  terminal.note(style("bold", "\nThis would change:"));
   for (const { kind, what, detail } of changes)
-    note(`  ${SIGNS[kind]} ${kind} ${what}${detail === "" ? "" : style("dim", `  ${detail}`)}`);
-  note("");
+    terminal.note(`  ${SIGNS[kind]} ${kind} ${what}${detail === "" ? "" : style("dim", `  ${detail}`)}`);
+  terminal.note("");
 }
 
 export function showStep(event: StepEvent, terminal: Terminal): void {
@@ -38,16 +39,17 @@ export function showStep(event: StepEvent, terminal: Terminal): void {
 export function showUnfinished(
   outcome: Exclude<StepsOutcome, { readonly kind: "done" }>,
   again: string,
-  { note, style }: Terminal,
+  terminal: Terminal,
 ): void {
+  const { style } = terminal;
   const done = doneWords(outcome.reports);
   switch (outcome.kind) {
     case "stopped":
-      return note(
+      return terminal.note(
         `${style("yellow", "!")} stopped before "${outcome.next.title}". ${done} ${outcome.next.ifFailed}\n  run \`${again}\` to go on`,
       );
     case "failed":
-      return note(
+      return terminal.note(
         `${style("red", "error")} ${outcome.error.message}\n  ${outcome.error.hint}\n${done} ${outcome.failed.ifFailed}\n  run \`${again}\` to go on`,
       );
   }

@@ -60,7 +60,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: [
             "packages/*/e2e/**/*.e2e.test.ts",
-            "templates/*/tests/**/*.test.ts",
+            "{templates,docs/examples}/*/tests/**/*.test.ts",
             "scripts/e2e/**/*.e2e.test.ts",
           ],
           exclude,

@@ -25,7 +25,12 @@ const { version = "" } = readPackage(SCAFFOLDER);
 rmSync(TO, { recursive: true, force: true });
 for (const name of readdirSync(FROM)) {
   const folder = join(TO, name);
-  cpSync(join(FROM, name), folder, { recursive: true, filter: (source) => !LEFT_OUT.has(basename(source)) });
+  // Templates share files by links; an application of one's own has them.
+  cpSync(join(FROM, name), folder, {
+    recursive: true,
+    dereference: true,
+    filter: (source) => !LEFT_OUT.has(basename(source)),
+  });
   renameSync(join(folder, ".gitignore"), join(folder, "gitignore"));
   const template = readPackage(folder);
   const written: PackageJson = {

@@ -11,6 +11,7 @@ const README = /(^|\/)README\.md(?=#|$)/;
 export default defineConfig({
   title: "Radical",
   description: "Request handlers close to users, with strong consistency",
+  srcExclude: ["examples/**"],
   // Documents are read on GitHub too, where a folder shows its README.
   rewrites: Object.fromEntries(allPages().map((page) => [page, siteFile(page)])),
   metaChunk: true,

@@ -21,7 +21,7 @@ const DIAGNOSTICS = "diagnostics";
 
 /** All pages, from the folder of documents, sorted. */
 export function allPages(): readonly string[] {
-  return globSync("**/*.md", { cwd: DOCS })
+  return globSync("**/*.md", { cwd: DOCS, exclude: ["examples/**", "node_modules/**"] })
     .map((file) => file.split(path.sep).join("/"))
     .toSorted();
 }
@@ -39,16 +39,35 @@ export function pagesUnder(folder: string): readonly string[] {
 export function sections(): readonly Section[] {
   const pages = allPages();
   const titled = (page: string): Entry => ({ text: titleOf(readPage(page)), page });
+  const pagesOf = (folder: string): readonly Entry[] => pagesUnder(folder).map((page) => titled(page));
   const section = (title: string, ...names: readonly string[]): Section => ({
     title,
     entries: names.map((name) => titled(`${name}.md`)),
   });
   const found: readonly Section[] = [
-    section("Start", "README"),
-    section("Concepts", "analysis", "caches"),
-    section("How-to", "worker", "operations"),
-    section("Reference", "handlers", "cli", "http", `${DIAGNOSTICS}/README`),
-    { title: "Internals", entries: pagesUnder("internals").map((page) => titled(page)) },
+    section("Start", "README", "quickstart", "tutorial"),
+    section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
+    section(
+      "How-to",
+      ...["auth", "tables", "testing", "ci", "rotate-keys"].map((name) => `how-to/${name}`),
+      "worker",
+      "deploy",
+      "operations",
+    ),
+    section(
+      "Reference",
+      "handlers",
+      "language",
+      "cli",
+      "command-line",
+      "configuration",
+      "http",
+      "errors",
+      `${DIAGNOSTICS}/README`,
+    ),
+    section("Limits", "limits", "when-not", "costs", "security", "migrate-away"),
+    { title: "Decisions", entries: [titled("decisions/README.md"), ...pagesOf("decisions")] },
+    { title: "Internals", entries: pagesOf("internals") },
   ];
   const known = new Set([
     ...found.flatMap(({ entries }) => entries.map(({ page }) => page)),
@@ -57,6 +76,14 @@ export function sections(): readonly Section[] {
   const lost = pages.filter((page) => !known.has(page));
   if (lost.length > 0) throw new Error(`no section of the site has these pages: ${lost.join(", ")}`);
   return found;
+}
+
+/** The pictures, each as the file it is drawn from and the one that is shown, with what the first one says. */
+export function pictures(): readonly { readonly file: string; readonly source: string }[] {
+  return globSync("pictures/*.txt", { cwd: DOCS }).map((text) => ({
+    file: path.join(DOCS, text.replace(/\.txt$/, ".svg")),
+    source: readFileSync(path.join(DOCS, text), "utf8"),
+  }));
 }
 
 /** What the site calls a page: a folder's README is its index. */

@@ -9,9 +9,11 @@ const root = new URL("../../../", import.meta.url);
 test.each([
   "README.md",
   "docs/handlers.md",
+  "docs/language.md",
+  "docs/how-to/auth.md",
+  "docs/how-to/tables.md",
   "docs/worker.md",
   "docs/analysis.md",
-  "templates/social/AGENTS.md",
   "templates/minimal/AGENTS.md",
 ])("the handlers of %s", async (path) => {
   const text = readFileSync(new URL(path, root), "utf8");

@@ -1,4 +1,5 @@
 /** `radical dev` as a process: saves, faults, signals, what is left behind. */
+import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -426,6 +427,29 @@ describe("while it runs: faults and data", () => {
     expect(beside).toMatchObject({ code: 1 });
     expect(beside.stderr).toContain("an LVI server has this storage");
     expect(await read("B")).toMatchObject({ result: count });
+  });
+
+  test("data is written by a server that is named, for which the key is given", async () => {
+    const { lviServer } = JSON.parse(await readFile(join(counters.folder, ".radical/running.json"), "utf8")) as {
+      readonly lviServer: string;
+    };
+    const { id, secret } = JSON.parse(await readFile(join(counters.folder, ".radical/key.json"), "utf8")) as {
+      readonly id: string;
+      readonly secret: string;
+    };
+    const at = ["--storage", `sqlite:${join(counters.folder, ".radical/data.sqlite")}`, "--server", lviServer];
+    const put = (keys: string): Promise<Finished> =>
+      radical(["data", "put", "counters", "one", `{"count": ${count}}`, "--project", counters.folder, ...at], {
+        env: { ...process.env, RADICAL_KEYS: keys },
+      });
+    await read("A");
+    count += 900;
+    expect(await put(`${id}:${secret}`)).toMatchObject({ code: 0 });
+    expect(await read("A")).toMatchObject({ path: "near-storage", result: count });
+    const stranger = await put(`${id}:${"00".repeat(32)}`);
+    expect(stranger).toMatchObject({ code: 1 });
+    expect(stranger.stderr).toContain("401");
+    expect(await read("A")).toMatchObject({ path: "speculative", result: count });
   });
 
   test("what can't be switched is said; pages of the web can't switch anything", async () => {

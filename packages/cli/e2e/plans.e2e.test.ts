@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
-const CONFIG = 'export default { name: "plans", dev: { locations: { near: 1, far: 5 } } };\n';
+const FUEL = 20_000_000;
+const CONFIG = `export default { name: "plans", limits: { fuel: ${FUEL} }, dev: { locations: { near: 1, far: 5 } } };\n`;
 const HANDLERS = `import { Table, abort } from "@radical/sdk";
 
 const counts = new Table<i32[]>("counts");
@@ -60,6 +61,25 @@ function tallySet(key: string): void {
 /** @nearstorage */
 export function far(key: string): i32 {
   return count(key);
+}
+
+/** Each comes to a limit if it is told to do enough; all of them read, so that a location may be stale. */
+export function burn(key: string, rounds: i32): i32 {
+  let mixed = counts.has(key) ? 1 : 2;
+  for (let round = 0; round < rounds; round++) mixed = (mixed * 1664525 + 1013904223) ^ (mixed >>> 7);
+  return mixed;
+}
+
+function deep(levels: i32): i32 {
+  return levels == 0 ? 0 : 1 + deep(levels - 1) * 3;
+}
+
+export function dig(key: string, levels: i32): i32 {
+  return deep(levels) + (counts.has(key) ? 1 : 2);
+}
+
+export function hoard(key: string, pages: i32): i32 {
+  return new StaticArray<u8>(pages << 16).length + (counts.has(key) ? 1 : 2);
 }
 `;
 
@@ -163,8 +183,11 @@ describe("what the command says", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       ok: true,
       handlers: [
+        { name: "burn", plan: { kind: "sliced" } },
+        { name: "dig", plan: { kind: "sliced" } },
         { name: "far", plan: { kind: "near-storage", span: { line: 54 } } },
         { name: "followLink", plan: { kind: "given", function: { name: "followLinkSet" } } },
+        { name: "hoard", plan: { kind: "sliced" } },
         {
           name: "link",
           plan: { kind: "sliced" },
@@ -189,5 +212,54 @@ describe("what the command says", () => {
     expect((await radical(["explain", "not_sliced_library"])).stdout).toMatch(/^# not_sliced_library\n/);
     expect((await radical(["explain"])).stdout).toMatch(/^# Diagnostics\n[\s\S]*not_sliced_library/);
     expect(await radical(["explain", "nonsense"])).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("a limit ends a handler at the same point here and there", () => {
+  const parameter = { burn: "rounds", dig: "levels", hoard: "pages" } as const;
+  type Handler = keyof typeof parameter;
+
+  /** The most that the handler can do, as far as its location says. */
+  async function most(handler: Handler, doable: number, undoable: number): Promise<number> {
+    let [low, high] = [doable, undoable];
+    while (high - low > 1) {
+      const middle = Math.trunc((low + high) / 2);
+      const { status } = await app.call(handler, { key: handler, [parameter[handler]]: middle }, { location: "far" });
+      if (status === 200) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  test.each<[Handler, number, string]>([
+    ["burn", FUEL, "the handler used up its fuel"],
+    ["dig", 200_000, "nested too deeply"],
+    ["hoard", 2_000, "memory"],
+  ])("%s", async (handler, undoable, words) => {
+    const limit = await most(handler, 0, undoable);
+    expect(limit).toBeGreaterThan(0);
+    for (const amount of [limit, limit + 1]) {
+      // What the other location writes, this one does not know: so the primary runs the handler, then this location does.
+      await app.call("far", { key: handler }, { location: "near" });
+      const args = { key: handler, [parameter[handler]]: amount };
+      const there = await app.call(handler, args, { location: "far" });
+      const here = await app.call(handler, args, { location: "far" });
+      expect([there.path, here.path]).toEqual(["near-storage", "speculative"]);
+      expect([here.status, here.result, here.error]).toEqual([there.status, there.result, there.error]);
+      expect(here.status).toBe(amount === limit ? 200 : 500);
+      if (amount > limit) expect(here.error).toMatchObject({ code: "handler_trapped" });
+      if (amount > limit) expect(here.error?.message).toContain(words);
+      // The fuel is shown.
+      expect(here.headers.get("server-timing")).toMatch(/f;dur=[\d.]+;desc="\d+ fuel"/);
+    }
+  });
+
+  test("that of fuel is the one of radical.config.ts, and a run ends within a block of it", async () => {
+    expect(app.manifest().limits.fuel).toBe(FUEL);
+    const rounds = await most("burn", 0, FUEL);
+    const { headers } = await app.call("burn", { key: "burn", rounds }, { location: "far" });
+    const used = Number(/desc="(\d+) fuel"/.exec(headers.get("server-timing") ?? "")?.[1]);
+    expect(used).toBeLessThanOrEqual(FUEL);
+    expect(used).toBeGreaterThan(FUEL - 100);
   });
 });

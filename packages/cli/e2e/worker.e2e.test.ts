@@ -3,12 +3,15 @@
  * handlers in process, static files, pages of other origins, and the client and the OpenAPI document made for it.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { SignJWT } from "jose";
+import { type CryptoKey, SignJWT, exportJWK, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generateClient } from "../src/build/client.ts";
 import { generateOpenApi } from "../src/build/openapi.ts";
@@ -18,24 +21,56 @@ const PROJECT = fileURLToPath(new URL("fixtures/own-worker", import.meta.url));
 const SESSION_SECRET = "a secret that only the test knows";
 const ORIGIN = "https://app.example.com";
 
+/** Of the identity provider, by their ids; those that it has published are at its address. */
+const keys = new Map<string, CryptoKey>();
+const published: object[] = [];
+const provider = createServer((request, response) => {
+  keysAsked.push(request.url ?? "");
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ keys: published }));
+});
+const keysAsked: string[] = [];
+let issuer: string;
+
 let app: TestApp;
 
+async function publishKey(kid: string): Promise<void> {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  keys.set(kid, privateKey);
+  published.push({ ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" });
+}
+
 beforeAll(async () => {
-  app = await startTestApp({ project: PROJECT, vars: { SESSION_SECRET } });
+  await publishKey("first");
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  app = await startTestApp({ project: PROJECT, vars: { SESSION_SECRET, IDENTITY_ISSUER: issuer } });
 });
 afterAll(async () => {
   await app?.stop();
+  provider.close().closeAllConnections();
   await rm(join(PROJECT, ".radical"), { recursive: true, force: true });
 });
 
 const send = (path: string, init: RequestInit = {}): Promise<Response> => fetch(new URL(path, app.url), init);
 
-function token(name: string, { secret = SESSION_SECRET, expires = "1h" } = {}): Promise<string> {
+interface Claims {
+  readonly key?: CryptoKey;
+  readonly kid?: string;
+  readonly expires?: string;
+  readonly audience?: string;
+  readonly from?: string;
+}
+
+function token(name: string, claims: Claims = {}): Promise<string> {
+  const { kid = "first", key = keys.get(kid)!, expires = "1h", audience = "guestbook", from = issuer } = claims;
   return new SignJWT()
-    .setProtectedHeader({ alg: "HS256" })
+    .setProtectedHeader({ alg: "ES256", kid })
     .setSubject(name)
+    .setIssuer(from)
+    .setAudience(audience)
     .setExpirationTime(expires)
-    .sign(new TextEncoder().encode(secret));
+    .sign(key);
 }
 
 async function call(handler: string, args: unknown, headers: Record<string, string> = {}): Promise<Response> {
@@ -66,19 +101,27 @@ describe("the caller", () => {
   });
 
   test("that is not proven is refused, before the handler", async () => {
-    const wrong = async (options: object): Promise<Record<string, string>> => ({
+    const wrong = async (options: Claims): Promise<Record<string, string>> => ({
       authorization: `Bearer ${await token("ann", options)}`,
     });
-    expect(await errorOf(await call("whoami", {}, await wrong({ secret: "of somebody else" })))).toEqual([
-      401,
-      "invalid_token",
-    ]);
+    const { privateKey: key } = await generateKeyPair("ES256");
+    for (const claims of [{ key }, { audience: "another" }, { from: "https://evil.example" }])
+      expect(await errorOf(await call("whoami", {}, await wrong(claims)))).toEqual([401, "invalid_token"]);
     expect(await errorOf(await call("whoami", {}, await wrong({ expires: "-1m" })))).toEqual([401, "session_expired"]);
     expect(await errorOf(await call("whoami", {}, { authorization: "Bearer nonsense" }))).toEqual([
       401,
       "invalid_token",
     ]);
     expect(await errorOf(await call("whoami", {}, await as("x".repeat(600))))).toEqual([500, "internal_error"]);
+  });
+
+  test("is proven by keys that are fetched once and kept", async () => {
+    await call("whoami", {}, await as("ann"));
+    const before = keysAsked.length;
+    for (const name of ["ann", "bob"])
+      expect(await (await call("whoami", {}, await as(name))).json()).toEqual({ result: name });
+    expect(keysAsked.length).toBe(before);
+    expect(keysAsked[0]).toBe("/.well-known/jwks.json");
   });
 
   test("comes from a session cookie too", async () => {
@@ -247,8 +290,12 @@ describe("what is made for others", () => {
     });
   });
 
-  test("the OpenAPI document is valid and names every handler, with GET for what only reads", async () => {
-    const document = JSON.parse(generateOpenApi(app.manifest())) as { readonly paths: Record<string, object> };
+  test("the OpenAPI document is served, is valid, and names every handler, with GET for what only reads", async () => {
+    const served = await send("/openapi.json");
+    expect([served.status, served.headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    const text = await served.text();
+    expect(text).toBe(generateOpenApi(app.manifest()));
+    const document = JSON.parse(text) as { readonly paths: Record<string, object> };
     expect(await new Validator().validate(document)).toEqual({ valid: true });
     expect(
       Object.entries(document.paths).map(([path, methods]) => `${path} ${Object.keys(methods).join(" ")}`),

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
+import { seedDev } from "./data/data-work.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./dev/location-choice.ts";
 import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
@@ -19,6 +20,8 @@ export interface TestAppOptions extends Pick<
   readonly project?: string;
   /** Round trips to the primary in ms by location. Default: `{ near: 0, far: 0 }`. */
   readonly locations?: Readonly<Record<string, number>>;
+  /** Whether the storage begins with the project's seed file, as `radical data seed` writes it. */
+  readonly seeded?: boolean;
   /** Called with everything that happens, after it is kept in {@link TestApp.events}. */
   readonly onEvent?: (event: DevEvent) => void;
 }
@@ -54,7 +57,7 @@ export interface TestApp extends DevServer {
 }
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const { project: folder = ".", locations = { near: 0, far: 0 }, onEvent, ...rest } = options;
+  const { project: folder = ".", locations = { near: 0, far: 0 }, seeded = false, onEvent, ...rest } = options;
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
   const removeState = (): Promise<void> => rm(stateFolder, { recursive: true, force: true });
@@ -71,6 +74,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         onEvent?.(event);
       },
     });
+    if (seeded) await seedDev(project, stateFolder);
     const call: TestApp["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     return {

@@ -16,6 +16,9 @@ export const TEMPLATES: readonly Template[] = [
     name: "social",
     description: "accounts, followers, posts and timelines, with password hashes: what Radical is for",
   },
+  { name: "forum", description: "stories, comment trees, votes and karma" },
+  { name: "hotel", description: "search on a map, and booking without double booking" },
+  { name: "images", description: "an image board: tags, searches over them, favourites and pools" },
   { name: "minimal", description: "notes and a counter in one file: a place to start from" },
 ];
 

@@ -97,7 +97,7 @@ export const SETTINGS = {
   ),
   crowdedLimitMs: setting(
     "--crowded-limit-ms <ms>",
-    "1000",
+    "500",
     "how long a handler may go on when others wait for a worker",
     wholeNumber(1, 3_600_000),
   ),

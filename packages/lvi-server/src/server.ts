@@ -65,7 +65,7 @@ export interface RunningServer {
 
 /** Less than the time in which a location answers its client, so that the client is told. */
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
-const DEFAULT_CROWDED_LIMIT_MS = 1_000;
+const DEFAULT_CROWDED_LIMIT_MS = 500;
 const DEFAULT_COLLECT_INTERVAL_MS = 600_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;

@@ -539,6 +539,18 @@ describe("the cache is never trusted", () => {
     expect(await cache.run("SELECT unit FROM entries_2")).toEqual([{ unit: "notes/held" }]);
   });
 
+  test("the answer has left before a write to the cache takes the processor", async () => {
+    const location = await start();
+    await call(location, "write", { key: "spun", text: "a" });
+    await (await location.cache()).spin();
+    const spun = location.logged("spun" as "request");
+    const answered = call(location, "write", { key: "spun", text: "b" });
+    expect(await Promise.race([spun.then(() => "the cache has written"), answered.then(() => "answered")])).toBe(
+      "answered",
+    );
+    await spun;
+  });
+
   test("a cache that is too slow is missed, and told", async () => {
     primary.put(note("slow"), stored("a"));
     const location = await start({ manifest: { cache: { ...objectOnly.cache, timeoutMs: 20 } } });

@@ -35,6 +35,8 @@ const ENTRY = `
     held = null;
     hold() { this.held = Promise.withResolvers(); }
     release() { this.held.resolve(); }
+    spins = false;
+    spin() { this.spins = true; }
     stalled = false;
     stall() { this.stalled = true; }
     getMany(application, units) {
@@ -45,6 +47,10 @@ const ENTRY = `
     async putMany(application, puts, maxBytes) {
       this.seen.push("putMany " + puts.map(({ unit }) => unit).join());
       await this.held?.promise;
+      if (this.spins) {
+        for (let round = 0; round < 300_000_000; round++) this.spins = round >= 0;
+        console.log(JSON.stringify({ event: "spun" }));
+      }
       super.putMany(application, puts, maxBytes);
     }
   }
@@ -103,6 +109,8 @@ export interface CacheDoor {
   /** Puts wait until they are released. */
   hold(): Promise<void>;
   release(): Promise<void>;
+  /** Puts take the processor for some time, and log `spun` at their end. */
+  spin(): Promise<void>;
   /** No read is answered any more. */
   stall(): Promise<void>;
 }

@@ -39,6 +39,12 @@ const TURNS_BEFORE_SPECULATION = 6;
  */
 const NEW_CONNECTION_MS = 2;
 
+/**
+ * Turns in which an answer leaves before what comes after it begins: a Durable Object or another Worker may run in this
+ * very thread, and its writes to disk would hold the answer up.
+ */
+const TURNS_AFTER_ANSWER = 12;
+
 export interface Surroundings {
   readonly module: HandlerModule;
   readonly invocation: Invocation;
@@ -97,10 +103,11 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
       case "record": {
         await lane.enter();
         const startedAtMs = now();
-        const derivation = find(effect.snapshot, cache, (snapshot) => ({
-          kind: "derived",
-          ...recordHandler(module, invocation, snapshot, { guess: true }),
-        }));
+        const derivation = find(effect.snapshot, cache, (snapshot) => {
+          const recorded = recordHandler(module, invocation, snapshot, { guess: true });
+          timings.fuel = recorded.run?.fuel ?? null;
+          return { kind: "derived", ...recorded };
+        });
         timings.add("f", startedAtMs);
         await Promise.all([advance({ kind: "derived", derivation, atMs: now() }), lane.leave()]);
         return null;
@@ -131,7 +138,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await lane.enter();
         const startedAtMs = now();
         // The primary may have answered meanwhile; then nobody needs f any more.
-        const speculation = execution.answered ? null : speculate(module, invocation, effect);
+        const speculation = execution.answered ? null : speculate(module, invocation, effect, timings);
         if (speculation !== null) timings.add("f", startedAtMs);
         const handedOn = speculation === null ? null : advance({ kind: "speculated", speculation, atMs: now() });
         await Promise.all([handedOn, lane.leave()]);
@@ -142,10 +149,12 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await failpoint?.reach("edge.answered");
         return null;
       case "put":
+        await turns(TURNS_AFTER_ANSWER);
         await cache.putMany(effect.entries);
         await failpoint?.reach("edge.put");
         return null;
       case "follow": {
+        await turns(TURNS_AFTER_ANSWER);
         const answered = await primary.follow(effect.server, effect.followup, effect.timeoutMs, trace);
         return answered.kind === "reply"
           ? { kind: "followup-answered", result: answered.reply }
@@ -190,11 +199,13 @@ function speculate(
   module: HandlerModule,
   invocation: Invocation,
   effect: Extract<Effect, { kind: "speculate" }>,
+  timings: Timings,
 ): Speculation {
   try {
     const run = runHandler(module, invocation, (unit) => effect.snapshot.get(unit), effect.set);
     switch (run.kind) {
       case "completed":
+        timings.fuel = run.fuel;
         return run;
       case "undeclared":
         return { kind: "stopped", reason: `${run.mode} of ${run.unit}, which is not in the read/write set` };

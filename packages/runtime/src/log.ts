@@ -19,6 +19,8 @@ export type LogLine =
       readonly code: string | null;
       /** Milliseconds by phase: rw, cache, lvi, f, total. */
       readonly ms: Readonly<Record<string, number>>;
+      /** Of the last run of the handler at the location; null if there was none. */
+      readonly fuel: number | null;
     }
   | {
       readonly level: "warn" | "error";

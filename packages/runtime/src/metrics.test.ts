@@ -14,6 +14,7 @@ const LINE: LogLine = {
   reason: "hot",
   code: null,
   ms: { rw: 0.1, cache: 1, lvi: 74, total: 75.5 },
+  fuel: 1_234,
 };
 
 test("each request is a data point, in the columns that the documentation names", () => {
@@ -29,7 +30,7 @@ test("each request is a data point, in the columns that the documentation names"
     {
       indexes: ["follow"],
       blobs: ["IE", "follow", "near-storage", "hot", ""],
-      doubles: [200, 75.5, 0.1, 1, 74, 0],
+      doubles: [200, 75.5, 0.1, 1, 74, 0, 1_234],
     },
   ]);
 });

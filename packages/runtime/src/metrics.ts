@@ -17,11 +17,11 @@ export function withMetrics(log: Log, dataset: AnalyticsEngineDataset | undefine
 
 /** The columns are part of the interface: docs/http.md. Later ones are added at the end. */
 function dataPointOf(line: RequestLine): AnalyticsEngineDataPoint {
-  const { handler, location, path, reason, code, status, ms } = line;
+  const { handler, location, path, reason, code, status, ms, fuel } = line;
   return {
     // What is sampled by when there is too much.
     indexes: [handler ?? ""],
     blobs: [location, handler ?? "", path ?? "", reason ?? "", code ?? ""],
-    doubles: [status, ms["total"] ?? 0, ...PHASES.map((phase) => ms[phase] ?? 0)],
+    doubles: [status, ms["total"] ?? 0, ...PHASES.map((phase) => ms[phase] ?? 0), fuel ?? 0],
   };
 }

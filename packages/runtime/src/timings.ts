@@ -9,6 +9,8 @@ export class Timings {
   readonly #now: () => number;
   readonly #startedAtMs: number;
   readonly #spentMs = new Map<Phase, number>();
+  /** What the last run of f here has used of its fuel; null: none has come to its end. */
+  fuel: number | null = null;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -33,8 +35,9 @@ export class Timings {
 
   /** As a `server-timing` header. */
   toHeader(): string {
+    const fuel = this.fuel === null ? "" : `;desc="${this.fuel} fuel"`;
     return Object.entries(this.toRecord())
-      .map(([name, ms]) => `${name};dur=${ms}`)
+      .map(([name, ms]) => `${name};dur=${ms}${name === "f" ? fuel : ""}`)
       .join(", ");
   }
 }

@@ -311,6 +311,7 @@ class Exchange {
       reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
       ms: this.#timings.toRecord(),
+      fuel: this.#timings.fuel,
     });
     const headers: Record<string, string> = {
       ...reply.headers,

@@ -143,7 +143,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         serverEnd: random.pick([0, 0.003, 0.01]),
         locationEnd: random.pick([0, 0.003, 0.01]),
         kill: random.pick([0, 0.01, 0.1]),
-        spoil: random.pick([0, 0, 0.02]),
+        spoil: random.pick([0, 0, 0.06]),
         trouble: {
           cache: random.pick([300, 3_000]),
           serverKilled: random.pick([null, 2_000, 10_000]),

@@ -12,7 +12,8 @@ import {
   posts,
   timelines,
 } from "./lib/records";
-import { authenticate, findPerson, isId } from "./lib/people";
+import { authenticate, isId } from "./lib/accounts";
+import { findPerson } from "./lib/people";
 import { viewPosts } from "./lib/views";
 
 /** Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers. */

@@ -44,7 +44,7 @@ test("a post reaches the timelines of those who follow, and of nobody else", asy
   expect(post).toMatchObject({
     id,
     author: "author",
-    html: '<p>Hello <a href="/people/reader">@reader</a> &lt;3 <a href="/tags/radical">#radical</a></p>',
+    html: '<p>Hello <a href="#/people/reader">@reader</a> &lt;3 <b>#radical</b></p>',
   });
   expect(await app.result("timeline", { token: stranger })).toEqual([]);
 

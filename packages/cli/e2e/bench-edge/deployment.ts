@@ -1,6 +1,6 @@
 /** What the benchmark measures: one LVI server, and locations each in a workerd of its own behind a delay of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
@@ -10,30 +10,58 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import {
   type CommitId,
+  decodeFollowupReply,
   decodeLviReply,
+  encodeFollowup,
   encodeLviRequest,
+  entryOf,
   type ExecutionId,
-  KEY_HEADER,
+  FOLLOWUP_PATH,
   LVI_PATH,
+  type ModuleHash,
   NO_COMMIT,
-  SIGNATURE_HEADER,
-  signedBytes,
-  TIME_HEADER,
   unitId,
+  type Version,
 } from "@radical/protocol";
+import { build } from "esbuild";
 import { type AppBuild, buildApp } from "../../src/build/build-app.ts";
+import { WORKER_OPTIONS } from "../../src/build/bundle.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
 import { type Address, type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
 import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
 import { type LviServerProcess, startLviServer } from "../../src/dev/lvi-server-process.ts";
 import { registerModule } from "../../src/dev/register-module.ts";
+import { signedHeaders, signedRequest } from "../../src/dev/signed-request.ts";
 import type { LocationProcessInput } from "../crash/location-input.ts";
 import { writeWorkerFiles } from "../crash/worker-files.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/edge-load", import.meta.url));
 const LOCATION_MAIN = fileURLToPath(new URL("../crash/location-process.ts", import.meta.url));
 const KEY: DeploymentKey = { id: "bench", secret: randomBytes(32).toString("hex") };
+
+/** The Worker of {@link createProbe}, as that of a location is bundled. */
+async function bundleProbe(): Promise<string> {
+  const contents = `import { createProbe } from "./probe.ts";
+import f from "./module.wasm";
+import rw from "./module.rw.wasm";
+import manifest from "./manifest.json";
+export class RadicalCache {}
+export default createProbe({ manifest, f, rw });
+`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: import.meta.dirname, loader: "ts" },
+    ...WORKER_OPTIONS,
+  });
+  return outputFiles[0]!.text;
+}
+
+interface Posted {
+  readonly ms: number;
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly bytes: Buffer;
+}
 
 export interface Timed {
   /** From before the request was sent until all of the answer was there, by the clock of this process. */
@@ -45,12 +73,14 @@ export interface Timed {
 
 export class Deployment {
   readonly #folder: string;
+  readonly #probeFolder: string;
   readonly #app: AppBuild;
   readonly #server: LviServerProcess;
   readonly #locations: BenchLocation[] = [];
 
-  private constructor(folder: string, app: AppBuild, server: LviServerProcess) {
+  private constructor(folder: string, probeFolder: string, app: AppBuild, server: LviServerProcess) {
     this.#folder = folder;
+    this.#probeFolder = probeFolder;
     this.#app = app;
     this.#server = server;
   }
@@ -62,6 +92,9 @@ export class Deployment {
     if (app === null) throw new Error(JSON.stringify(report.diagnostics));
     const folder = await mkdtemp(join(tmpdir(), "radical-bench-edge-"));
     await writeWorkerFiles(folder, app);
+    const probeFolder = join(folder, "probe");
+    await mkdir(probeFolder);
+    await writeWorkerFiles(probeFolder, { ...app, worker: await bundleProbe() });
     const server = await startLviServer({
       stateFolder: folder,
       key: KEY,
@@ -70,19 +103,23 @@ export class Deployment {
       onDied: ({ stderr }) => console.error(`the LVI server died: ${stderr}`),
       onLog: () => undefined,
     });
-    return new Deployment(folder, app, server);
+    return new Deployment(folder, probeFolder, app, server);
   }
 
   /** Resolves when it serves, with an empty cache and no connection to the primary. */
   async location(name: string, roundTripMs: number): Promise<BenchLocation> {
-    const location = await BenchLocation.start({
-      name,
-      buildFolder: this.#folder,
-      link: await startDelayProxy({ target: () => this.#server.address(), roundTripMs }),
-      module: this.#app.manifest.module,
-    });
+    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
+    const location = await BenchLocation.start({ name, buildFolder: this.#folder, link });
     this.#locations.push(location);
     return location;
+  }
+
+  /** The same for a probe. */
+  async probe(name: string, roundTripMs: number): Promise<Probe> {
+    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
+    const worker = await BenchLocation.start({ name, buildFolder: this.#probeFolder, link });
+    this.#locations.push(worker);
+    return new Probe(worker, name, this.#app.manifest.module, this.#server.address());
   }
 
   async stop(): Promise<void> {
@@ -96,7 +133,6 @@ interface LocationOptions {
   readonly name: string;
   readonly buildFolder: string;
   readonly link: DelayProxy;
-  readonly module: AppBuild["manifest"]["module"];
 }
 
 export class BenchLocation {
@@ -104,7 +140,6 @@ export class BenchLocation {
   readonly #child: ChildProcess;
   readonly #url: URL;
   readonly #agent = new Agent({ keepAlive: true });
-  #seen: CommitId | null = null;
 
   private constructor(options: LocationOptions, child: ChildProcess, url: URL) {
     this.#options = options;
@@ -137,58 +172,20 @@ export class BenchLocation {
 
   async call(handler: string, args: unknown): Promise<Timed> {
     const body = Buffer.from(JSON.stringify(args));
-    const { ms, status, headers } = await this.#post(this.#url, `/api/${handler}`, body, {
-      "content-type": "application/json",
-    });
+    const { ms, status, headers } = await this.post(`/api/${handler}`, body, { "content-type": "application/json" });
     const header = (name: string): string => String(headers[name] ?? "");
     return { ms, status, path: header("x-radical-path"), reason: header("x-radical-reason") };
   }
 
-  /** One LVI request over an open connection, from this process: what a location waits for at the least. */
-  async roundTrip(): Promise<number> {
-    const { host, port }: Address = this.#options.link.address;
-    const body = encodeLviRequest({
-      executionId: randomBytes(16).toString("hex") as ExecutionId,
-      module: this.#options.module,
-      handler: "look",
-      args: Uint8Array.of(0xa0),
-      environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
-      location: "probe",
-      units: [{ unit: unitId("items", "nothing"), mode: "read", version: { commitId: NO_COMMIT, hash: null } }],
-      retained: false,
-      deadlineMs: 10_000,
-      attempt: 1,
-      seen: this.#seen,
-    });
-    const timeMs = Date.now();
-    const signature = createHmac("sha256", Buffer.from(KEY.secret, "hex")).update(
-      signedBytes("POST", LVI_PATH, timeMs, body),
-    );
-    const { ms, bytes } = await this.#post(new URL(`http://${host}:${port}`), LVI_PATH, Buffer.from(body), {
-      "content-type": "application/cbor",
-      [KEY_HEADER]: KEY.id,
-      [TIME_HEADER]: String(timeMs),
-      [SIGNATURE_HEADER]: signature.digest("hex"),
-    });
-    const reply = decodeLviReply(bytes);
-    this.#seen = reply.asOf ?? this.#seen;
-    if (reply.kind === "refused" && reply.code === "in_doubt") return this.roundTrip();
-    if (reply.kind !== "valid") throw new Error(`the probe was answered ${JSON.stringify(reply)}`);
-    return ms;
-  }
-
-  #post(
-    origin: URL,
-    path: string,
-    body: Buffer,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<{ ms: number; status: number; headers: NodeJS.Dict<string | string[]>; bytes: Buffer }> {
+  /** Over a connection that stays open. */
+  post(path: string, body: Buffer, headers: Readonly<Record<string, string>>): Promise<Posted> {
+    const { hostname: host, port } = this.#url;
     return new Promise((resolve, reject) => {
       const startedAtMs = performance.now();
       const sent = httpRequest(
         {
-          host: origin.hostname,
-          port: origin.port,
+          host,
+          port,
           path,
           method: "POST",
           agent: this.#agent,
@@ -217,5 +214,68 @@ export class BenchLocation {
     this.#child.stdin?.end();
     await ended;
     await this.#options.link.close();
+  }
+}
+
+/** What total is compared with: the parts of it, each by itself. */
+export class Probe {
+  readonly #worker: BenchLocation;
+  readonly #name: string;
+  readonly #module: ModuleHash;
+  readonly #server: Address;
+  #seen: CommitId | null = null;
+  #version: Version = { commitId: NO_COMMIT, hash: null };
+
+  constructor(worker: BenchLocation, name: string, module: ModuleHash, server: Address) {
+    this.#worker = worker;
+    this.#name = name;
+    this.#module = module;
+    this.#server = server;
+  }
+
+  /** One LVI request for an item that is read and written, through a bare Worker; its followup goes by the short way. */
+  async lvi(): Promise<number> {
+    const executionId = randomBytes(16).toString("hex") as ExecutionId;
+    const unit = unitId("items", this.#name);
+    const request = encodeLviRequest({
+      executionId,
+      module: this.#module,
+      handler: "change",
+      args: Uint8Array.of(0xa0),
+      environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
+      location: this.#name,
+      units: [{ unit, mode: "read-write", version: this.#version }],
+      retained: false,
+      deadlineMs: 10_000,
+      attempt: 1,
+      seen: this.#seen,
+    });
+    const headers = signedHeaders(KEY, "POST", LVI_PATH, request);
+    const { ms, bytes } = await this.#worker.post("/lvi", Buffer.from(request), headers);
+    const reply = decodeLviReply(bytes);
+    this.#seen = reply.asOf ?? this.#seen;
+    if (reply.kind === "refused" && reply.code === "in_doubt") return this.lvi();
+    if (reply.kind !== "valid" || reply.commitId === null)
+      throw new Error(`the probe was answered ${JSON.stringify(reply)}`);
+    const value = Uint8Array.of(0xa0);
+    const followup = encodeFollowup({
+      executionId,
+      commitId: reply.commitId,
+      outcome: { kind: "result", value: Uint8Array.of(0) },
+      writes: [{ unit, value }],
+    });
+    const { host, port } = this.#server;
+    const answer = await signedRequest(`http://${host}:${port}`, KEY, "POST", FOLLOWUP_PATH, followup);
+    const result = decodeFollowupReply(new Uint8Array(await answer.arrayBuffer()));
+    if (result !== "applied") throw new Error(`the followup of the probe: ${result}`);
+    this.#version = entryOf(reply.commitId, value).version;
+    return ms;
+  }
+
+  /** One run of the handler in a bare Worker. */
+  async f(rounds: number): Promise<number> {
+    const { ms, status } = await this.#worker.post("/f", Buffer.from(JSON.stringify({ key: "own", rounds })), {});
+    if (status !== 200) throw new Error(`f alone: status ${status}`);
+    return ms;
   }
 }

@@ -8,15 +8,22 @@ import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "@radical/command-line";
 import { generator } from "../crash/random.ts";
-import { type BenchLocation, Deployment, type Timed } from "./deployment.ts";
+import { type BenchLocation, Deployment, type Probe, type Timed } from "./deployment.ts";
 import { replayDoubt } from "./doubt.ts";
 
-const { quick, json, page, seed } = commandLine({
+const {
+  quick,
+  "grid-only": gridOnly,
+  json,
+  page,
+  seed,
+} = commandLine({
   name: "pnpm bench:edge",
   words:
     "How near a location comes to the longer of round trip and run; what heavy requests at once do to each other;\nhow a cold cache heals. Times are of this machine: what counts is how they compare within one run.",
   options: {
     quick: { kind: "flag", words: "fewer samples" },
+    "grid-only": { kind: "flag", words: "nothing but the longer of round trip and run" },
     json: { kind: "flag", words: "as JSON" },
     page: { kind: "flag", words: "write the tables into docs/internals/edge-speed.md, too" },
     seed: { kind: "seed", words: "of what is asked for" },
@@ -30,8 +37,8 @@ const { quick, json, page, seed } = commandLine({
 
 const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url);
 const GRID_MS = [0, 50, 100, 150] as const;
-const SAMPLES = quick ? 5 : 25;
-const WARM_UPS = quick ? 5 : 15;
+const SAMPLES = quick ? 8 : 30;
+const WARM_UPS = quick ? 6 : 12;
 /** In which the followup of one request has arrived before the next one is sent. */
 const PAUSE_MS = 10;
 const IDLE_SAMPLES = quick ? 1 : 5;
@@ -54,8 +61,6 @@ interface Cell {
   /** Of the shortest times instead of p50: nearer to a quiet machine's on one that is not. */
   readonly least: { readonly lvi: number; readonly f: number; readonly total: number; readonly excess: number };
   readonly p99: number;
-  /** What any answer of this Worker takes: one that it gives without the primary. */
-  readonly http: number;
   /** Total minus the longer of the two, at p50. */
   readonly excess: number;
 }
@@ -66,16 +71,21 @@ const deployment = await Deployment.start();
 try {
   const byRoundTrip = new Map<number, BenchLocation>();
   for (const ms of GRID_MS) byRoundTrip.set(ms, await deployment.location(`at-${ms}`, ms));
-  const near = byRoundTrip.get(0)!;
-  const rounds = await calibrate(near);
-  const grid = await measureGrid(byRoundTrip, rounds);
-  const idle = await measureIdle(byRoundTrip.get(100)!, rounds.get(100)!);
-  const lane = await measureLane(byRoundTrip.get(50)!, rounds.get(100)!);
-  const cold = await measureCold();
-  const doubt = replayDoubt(random);
+  const probes = new Map<number, Probe>();
+  for (const ms of GRID_MS) probes.set(ms, await deployment.probe(`probe-${ms}`, ms));
+  const rounds = await calibrate(probes.get(0)!);
+  const grid = await measureGrid(byRoundTrip, probes, rounds);
   const machine = { cpu: cpus()[0]?.model ?? "", cores: cpus().length, node: process.version, loadBefore };
-  const sections = tables({ machine, grid, idle, lane, cold, doubt });
-  if (json) console.log(JSON.stringify({ seed, machine, grid, idle, lane, cold, doubt }, null, 2));
+  const rest = gridOnly
+    ? null
+    : {
+        idle: await measureIdle(byRoundTrip.get(100)!, rounds.get(100)!),
+        lane: await measureLane(byRoundTrip.get(50)!, rounds.get(100)!),
+        cold: await measureCold(),
+        doubt: replayDoubt(random),
+      };
+  const sections = new Map([["grid", gridSection(machine, grid)], ...(rest === null ? [] : tables(rest))]);
+  if (json) console.log(JSON.stringify({ seed, machine, grid, ...rest }, null, 2));
   else console.log([...sections.values()].join("\n"));
   if (page) await writeFile(PAGE, withTables(await readFile(PAGE, "utf8"), sections));
 } finally {
@@ -84,13 +94,13 @@ try {
 
 // ── The longer of round trip and run ─────────────────────────────────────────────────────────────────────────────────
 
-/** Rounds of the handler's loop by milliseconds, from differences of whole requests. */
-async function calibrate(location: BenchLocation): Promise<ReadonlyMap<number, number>> {
+/** Rounds of the handler's loop by milliseconds. */
+async function calibrate(probe: Probe): Promise<ReadonlyMap<number, number>> {
   const trial = 20_000_000;
   const times: { readonly idle: number; readonly busy: number }[] = [];
   for (let index = 0; index < 12; index++) {
-    const idle = await change(location, 0);
-    const busy = await change(location, trial);
+    const idle = await probe.f(0);
+    const busy = await probe.f(trial);
     // The first runs are not yet optimized.
     if (index >= 4) times.push({ idle, busy });
   }
@@ -109,10 +119,11 @@ function confirmed(timed: Timed): Timed {
 
 async function measureGrid(
   byRoundTrip: ReadonlyMap<number, BenchLocation>,
+  probes: ReadonlyMap<number, Probe>,
   rounds: ReadonlyMap<number, number>,
 ): Promise<readonly Cell[]> {
   const lvi = new Map<number, number[]>();
-  const http = new Map<number, number[]>();
+  const runs = new Map<number, number[]>();
   const totals = new Map<string, number[]>();
   const add = <Key>(times: Map<Key, number[]>, key: Key, ms: number): void => {
     const list = times.get(key);
@@ -121,13 +132,13 @@ async function measureGrid(
   };
   // In turns, so that whatever else the machine does meets all of them.
   for (let sample = -WARM_UPS; sample < SAMPLES; sample++) {
+    for (const workMs of GRID_MS) {
+      const ran = await probes.get(0)!.f(rounds.get(workMs)!);
+      if (sample >= 0) add(runs, workMs, ran);
+    }
     for (const [roundTripMs, location] of byRoundTrip) {
-      const probe = await location.roundTrip();
-      const refused = await location.call("nobody", {});
-      if (sample >= 0) {
-        add(lvi, roundTripMs, probe);
-        add(http, roundTripMs, refused.ms);
-      }
+      const replied = await probes.get(roundTripMs)!.lvi();
+      if (sample >= 0) add(lvi, roundTripMs, replied);
       for (const workMs of GRID_MS) {
         const key = `own-${roundTripMs}`;
         await sleep(roundTripMs / 2 + PAUSE_MS);
@@ -144,11 +155,10 @@ async function measureGrid(
       const times = total(roundTripMs, workMs);
       const p50 = median(times);
       const lviMs = median(lvi.get(roundTripMs)!);
-      // What the run adds where there is nothing that it could run beside.
-      const f = Math.max(0, median(total(0, workMs)) - median(total(0, 0)));
+      const f = median(runs.get(workMs)!);
       const least = {
         lvi: Math.min(...lvi.get(roundTripMs)!),
-        f: Math.min(...total(0, workMs)) - Math.min(...total(0, 0)),
+        f: Math.min(...runs.get(workMs)!),
         total: Math.min(...times),
       };
       return {
@@ -160,7 +170,6 @@ async function measureGrid(
         total: p50,
         least: { ...least, excess: least.total - Math.max(least.lvi, least.f) },
         p99: quantile(times, 0.99),
-        http: median(http.get(roundTripMs)!),
         excess: p50 - Math.max(lviMs, f),
       };
     }),
@@ -272,53 +281,59 @@ function zipf(count: number): () => number {
 
 // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly node: string;
+  /** Processes that ran or wanted to: on a quiet machine near 0, and from the number of cores on all is waiting. */
+  readonly loadBefore: number;
+}
+
 interface Measured {
-  readonly machine: {
-    readonly cpu: string;
-    readonly cores: number;
-    readonly node: string;
-    /** Processes that ran or wanted to: on a quiet machine near 0, and from the number of cores on all is waiting. */
-    readonly loadBefore: number;
-  };
-  readonly grid: readonly Cell[];
   readonly idle: { readonly warm: number; readonly idle: number };
   readonly lane: { readonly alone: number; readonly answered: readonly number[] };
   readonly cold: readonly ColdRow[];
   readonly doubt: ReturnType<typeof replayDoubt>;
 }
 
-/** As the sections of the page. */
-function tables({ machine, grid, idle, lane, cold, doubt }: Measured): ReadonlyMap<string, string> {
-  const ms = (value: number): string => value.toFixed(1);
+function shown(value: number): string {
+  return value.toFixed(1);
+}
+
+function gridSection(machine: Machine, grid: readonly Cell[]): string {
+  return `${table(
+    ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)", "of the least"],
+    grid.map((cell) => [
+      String(cell.roundTripMs),
+      String(cell.workMs),
+      shown(cell.lvi),
+      shown(cell.f),
+      shown(cell.total),
+      shown(cell.p99),
+      shown(cell.excess),
+      shown(cell.least.excess),
+    ]),
+  )}
+The largest difference is ${shown(Math.max(...grid.map(({ excess }) => excess)))} ms, the median ${shown(median(grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
+`;
+}
+
+/** As the other sections of the page. */
+function tables({ idle, lane, cold, doubt }: Measured): ReadonlyMap<string, string> {
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
   const reasons = [...new Set(cold.flatMap((row) => Object.keys(row.reasons)))].toSorted();
   const answered = lane.answered.map((multiple) => multiple.toFixed(2));
   return new Map([
     [
-      "grid",
-      `${table(
-        ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)", "HTTP"],
-        grid.map((cell) => [
-          String(cell.roundTripMs),
-          String(cell.workMs),
-          ms(cell.lvi),
-          ms(cell.f),
-          ms(cell.total),
-          ms(cell.p99),
-          ms(cell.excess),
-          ms(cell.http),
-        ]),
-      )}
-The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} ms. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
-
-100 ms of work at a round trip of 100 ms: ${ms(idle.warm)} ms over an open connection, ${ms(idle.idle)} ms after ${IDLE_MS / 1_000} s without a request.
+      "idle",
+      `100 ms of work at a round trip of 100 ms: ${shown(idle.warm)} ms over an open connection, ${shown(idle.idle)} ms after ${IDLE_MS / 1_000} s without a request.
 `,
     ],
     [
       "lane",
       table(
         ["alone", ...answered.map((_, place) => `answer ${place + 1}`)],
-        [[`${ms(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
+        [[`${shown(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
       ),
     ],
     [
@@ -327,7 +342,7 @@ The largest difference is ${ms(Math.max(...grid.map(({ excess }) => excess)))} m
         ["requests", "p50", "hit", "validated", ...reasons.map((reason) => `\`${reason}\``)],
         cold.map((row) => [
           row.requests,
-          ms(row.p50),
+          shown(row.p50),
           percent(row.hit),
           percent(row.validated),
           ...reasons.map((reason) => percent(row.reasons[reason] ?? 0)),

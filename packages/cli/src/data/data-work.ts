@@ -141,38 +141,64 @@ const SEED_FILES = ["seed.ndjson", "seed.json"] as const;
 
 export async function seed(named: string | null, options: DataOptions): Promise<void> {
   const { root } = await loadProject(options.project);
-  const file = named ?? SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path));
-  if (file === undefined) {
-    throw new CommandError(
-      "no_seed",
-      `there is no ${SEED_FILES.join(" and no ")} in ${root}`,
-      'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
-      { exitCode: EXIT_USAGE },
-    );
-  }
+  const file = named ?? seedFileOf(root);
   const text = await readText(file);
-  await writing(options, (types) =>
-    file.endsWith(".json") ? itemsOfTree(text, types, file) : itemsOfLines(text, types, file),
+  await writing(options, (types) => itemsOfFile(text, types, file));
+}
+
+/** Writes what the application begins with to the data of a `radical dev`, silently. Throws a CommandError. */
+export async function seedDev(project: Project, stateFolder: string): Promise<void> {
+  const file = seedFileOf(project.root);
+  const text = await readText(file);
+  await writeAll(project, { ...devPlace(stateFolder), server: null }, (types) => itemsOfFile(text, types, file), {
+    untyped: false,
+    terminal: createTerminal({ quiet: true }),
+  });
+}
+
+function seedFileOf(root: string): string {
+  const file = SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path));
+  if (file !== undefined) return file;
+  throw new CommandError(
+    "no_seed",
+    `there is no ${SEED_FILES.join(" and no ")} in ${root}`,
+    'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
+    { exitCode: EXIT_USAGE },
   );
 }
 
-/** Nothing is written unless all of it is right. */
-async function writing(
-  options: DataOptions,
-  itemsOf: (types: TableTypes) => readonly (DataItem | ItemWrite)[],
-): Promise<void> {
+function itemsOfFile(text: string, types: TableTypes, file: string): readonly DataItem[] {
+  return file.endsWith(".json") ? itemsOfTree(text, types, file) : itemsOfLines(text, types, file);
+}
+
+async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
-  const place = placeOf(project, options);
+  const items = await writeAll(project, placeOf(project, options), itemsOf, {
+    untyped: options.untyped === true,
+    terminal,
+  });
+  tell(items, terminal, options);
+}
+
+type ItemsOf = (types: TableTypes) => readonly (DataItem | ItemWrite)[];
+
+/** Nothing is written unless all of it is right. */
+async function writeAll(
+  project: Project,
+  place: DataPlace,
+  itemsOf: ItemsOf,
+  { untyped, terminal }: { readonly untyped: boolean; readonly terminal: Terminal },
+): Promise<readonly ItemWrite[]> {
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const types = options.untyped === true ? null : await terminal.during("Reading types", typesOf(project, compiler));
+    const types = untyped ? null : await terminal.during("Reading types", typesOf(project, compiler));
     const items = itemsOf(types);
     const program = await compiler.dataProgram();
     if (place.isDev) await mkdir(place.stateFolder, { recursive: true });
     const write = (server: DataServer): Promise<void> => writeItems(server, program, items);
     await terminal.during("Writing", withServer(place, write));
-    tell(items, terminal, options);
+    return items;
   } finally {
     await compiler.close();
   }
@@ -283,18 +309,16 @@ async function readText(file: string): Promise<string> {
 // ── Where ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
-  const stateFolder = join(root, ".radical");
-  const address =
-    storage === undefined
-      ? ({ kind: "sqlite", file: join(stateFolder, "data.sqlite") } as const)
-      : parseStorageAddress(storage);
+  const place = devPlace(join(root, ".radical"));
+  const named = server === undefined ? null : namedServer(server);
+  if (storage === undefined) return { ...place, server: named };
+  const address = parseStorageAddress(storage);
   if (typeof address === "string") throw wrongOption(`--storage "${storage}" ${address}`);
-  return {
-    stateFolder,
-    storage: address,
-    server: server === undefined ? null : namedServer(server),
-    isDev: storage === undefined,
-  };
+  return { ...place, storage: address, server: named, isDev: false };
+}
+
+function devPlace(stateFolder: string): Omit<DataPlace, "server"> {
+  return { stateFolder, storage: { kind: "sqlite", file: join(stateFolder, "data.sqlite") }, isDev: true };
 }
 
 function namedServer(url: string): DataServer {

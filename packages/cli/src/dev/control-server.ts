@@ -9,7 +9,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
-import { BUILD_ERROR_HEADER } from "./internal-requests.ts";
+import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "./internal-requests.ts";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "./faults.ts";
 import { isLoopbackName } from "./loopback.ts";
@@ -21,6 +21,8 @@ export const LOCATIONS_LOG_PATH = "/__radical/log";
 const HEARTBEAT_MS = 10_000;
 
 export interface Control {
+  /** Of the build that serves, as JSON. */
+  readonly openApi: () => string;
   readonly locations: readonly string[];
   readonly faults: () => Faults;
   /** Resolves when it is done. */
@@ -109,6 +111,10 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
   switch (request.url) {
     case BUILD_PATH:
       return { status: 200, body: JSON.stringify(build()) };
+    case OPENAPI_PATH: {
+      const document = control()?.openApi();
+      return document === undefined ? buildErrorAnswer(build()) : { status: 200, body: document };
+    }
     case FAULTS_PATH: {
       const current = control();
       if (current === null) return buildErrorAnswer(build());

@@ -11,5 +11,8 @@ export const NOTICE_PATH = "/__radical/notice";
 /** On every answer while the sources have errors, and an earlier build serves. */
 export const BUILD_ERROR_HEADER = "x-radical-build-error";
 
+/** The OpenAPI document, which the router also gives under its usual name if the application has nothing there. */
+export const OPENAPI_PATH = "/__radical/openapi.json";
+
 /** What begins so is answered by `radical dev`, not by a location. */
 export const CONTROL_PREFIX = "/__radical/";

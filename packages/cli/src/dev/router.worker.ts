@@ -3,7 +3,13 @@
  * the platform's network does that. What is asked of `radical dev` itself goes to its control server.
  */
 import { RadicalError } from "@radical/protocol";
-import { BUILD_ERROR_HEADER, CONTROL_PREFIX, DEV_TOKEN_HEADER, NOTICE_PATH } from "./internal-requests.ts";
+import {
+  BUILD_ERROR_HEADER,
+  CONTROL_PREFIX,
+  DEV_TOKEN_HEADER,
+  NOTICE_PATH,
+  OPENAPI_PATH,
+} from "./internal-requests.ts";
 import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 import { isLoopbackName } from "./loopback.ts";
 
@@ -39,7 +45,9 @@ export default {
       if (!isInternal && env.CONTROL_URL !== "" && isLoopbackName(url.hostname))
         return fetch(`${env.CONTROL_URL}${url.pathname}`, request);
     }
-    const response = await toLocation(request, env);
+    const answered = await toLocation(request, env);
+    const isMissingDocument = answered.status === 404 && url.pathname === "/openapi.json" && env.CONTROL_URL !== "";
+    const response = isMissingDocument ? await fetch(`${env.CONTROL_URL}${OPENAPI_PATH}`) : answered;
     if (notice === "") return response;
     const noticed = new Response(response.body, response);
     noticed.headers.set(BUILD_ERROR_HEADER, notice);

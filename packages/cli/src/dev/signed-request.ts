@@ -12,19 +12,28 @@ export function signedRequest(
   body: Uint8Array,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const timeMs = Date.now();
-  const signature = createHmac("sha256", Buffer.from(key.secret, "hex"))
-    .update(signedBytes(method, path, timeMs, body))
-    .digest("hex");
   return fetch(server + path, {
     method,
     ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
-    headers: {
-      "content-type": "application/cbor",
-      [KEY_HEADER]: key.id,
-      [TIME_HEADER]: String(timeMs),
-      [SIGNATURE_HEADER]: signature,
-    },
+    headers: signedHeaders(key, method, path, body),
     ...(signal === undefined ? {} : { signal }),
   });
+}
+
+export function signedHeaders(
+  key: DeploymentKey,
+  method: string,
+  path: string,
+  body: Uint8Array,
+): Readonly<Record<string, string>> {
+  const timeMs = Date.now();
+  const signature = createHmac("sha256", Buffer.from(key.secret, "hex")).update(
+    signedBytes(method, path, timeMs, body),
+  );
+  return {
+    "content-type": "application/cbor",
+    [KEY_HEADER]: key.id,
+    [TIME_HEADER]: String(timeMs),
+    [SIGNATURE_HEADER]: signature.digest("hex"),
+  };
 }

@@ -302,6 +302,7 @@ async function startAll(
 
   const switches = new FaultSwitches(new Map(locations.map(({ name }) => [name, links.get(name)!])));
   control = {
+    openApi: () => current.openApi,
     locations: locations.map(({ name }) => name),
     faults: () => switches.faults,
     change: async (change) => {

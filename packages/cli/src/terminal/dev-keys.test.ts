@@ -17,6 +17,7 @@ function start(): {
   const switches = new FaultSwitches(new Map(["VA", "JP"].map((name) => [name, {}])));
   const changes: FaultChange[] = [];
   const control: Control = {
+    openApi: () => "{}",
     locations: ["VA", "JP"],
     faults: () => switches.faults,
     change: (change) => {

@@ -33,13 +33,12 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, and what endless handlers leave to others.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
-    quick: { kind: "flag", words: "fewer turns and rounds: all of it in less than two minutes" },
+    quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
     turns: { kind: "number", default: 12, least: 1, words: "how often those that are compared take turns" },
     requests: { kind: "number", default: 10_000, least: 1, words: "requests of each turn" },
     rounds: { kind: "number", default: 5, least: 1, words: "injections of endless handlers" },
     intents: { kind: "number", default: 10_000, least: 1, words: "pending intents to recover" },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
-    dynamodb: { kind: "flag", words: "recover from DynamoDB Local too" },
     json: { kind: "flag", words: "print one JSON document" },
     out: { kind: "text", placeholder: "file", words: "write that document to a file" },
   },
@@ -48,10 +47,12 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     ["pnpm bench:server", "all of them"],
     ["pnpm bench:server --quick --out speed.json", "all of them, shorter, for people and programs"],
     ["pnpm bench:server reads writes", "beside bare node:http"],
-    ["pnpm bench:server recovery --dynamodb --intents 1000", "on both storages, a tenth of it"],
+    ["pnpm bench:server recovery --intents 1000", "on both storages, a tenth of it"],
   ],
 });
-const effort: Effort = quick ? { ...given, turns: 5, requests: 4_000, rounds: 2 } : given;
+const effort: Effort = quick
+  ? { ...given, turns: 5, requests: 4_000, rounds: 2, intents: 2_000, dynamodb: false }
+  : { ...given, dynamodb: true };
 
 const results: { readonly name: string; readonly figures: readonly Figure[] }[] = [];
 const before = loadavg()[0]!;

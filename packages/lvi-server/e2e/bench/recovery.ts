@@ -13,7 +13,7 @@ export async function benchRecovery(effort: Effort, progress: Progress): Promise
   const figures = await withFolder((folder) =>
     recover("SQLite", `sqlite:${path.join(folder, "primary.sqlite")}`, effort, progress),
   );
-  if (!hasDynamoDbLocal()) return figures;
+  if (!effort.dynamodb || !hasDynamoDbLocal()) return figures;
   Object.assign(process.env, CREDENTIALS);
   const local = await startDynamoDbLocal();
   try {

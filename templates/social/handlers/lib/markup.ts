@@ -1,4 +1,4 @@
-/** Text of posts as HTML: safe to insert, with links for #tags and @mentions. */
+/** Text of posts as HTML: safe to insert, with #tags in bold and links for @mentions. */
 
 export function escapeHtml(text: string): string {
   let html = "";
@@ -19,10 +19,9 @@ export function renderText(text: string): string {
   for (let i = 0; i < words.length; i++) {
     const word = words[i];
     const escaped = escapeHtml(word);
-    if (word.length > 1 && word.startsWith("#"))
-      html.push(`<a href="/tags/${escapeHtml(word.substring(1))}">${escaped}</a>`);
+    if (word.length > 1 && word.startsWith("#")) html.push(`<b>${escaped}</b>`);
     else if (word.length > 1 && word.startsWith("@"))
-      html.push(`<a href="/people/${escapeHtml(word.substring(1))}">${escaped}</a>`);
+      html.push(`<a href="#/people/${escapeHtml(word.substring(1))}">${escaped}</a>`);
     else html.push(escaped);
   }
   return "<p>" + html.join(" ") + "</p>";

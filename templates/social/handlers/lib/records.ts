@@ -5,20 +5,6 @@
  */
 import { Table } from "@radical/sdk";
 
-/** What proves a login. Never returned by a handler. */
-export class Account {
-  name: string = "";
-  salt: string = "";
-  passwordHash: string = "";
-}
-
-/** A login that is open: who it belongs to. */
-export class Session {
-  token: string = "";
-  name: string = "";
-  since: i64 = 0;
-}
-
 export class Person {
   name: string = "";
   bio: string = "";
@@ -73,10 +59,6 @@ export class ProfileView {
 
 export const TIMELINE_LENGTH = 50;
 
-/** By name. */
-export const accounts = new Table<Account>("accounts");
-/** By token. */
-export const sessions = new Table<Session>("sessions");
 /** By name. */
 export const people = new Table<Person>("people");
 /** By post id. */

@@ -1,7 +1,7 @@
 /**
  * The CloudFormation template of a deployment's primary: a pure function, so that it can be printed, compared and checked
  * without an account. It has what computes and holds nothing: a network without a way in, two machines, their role, logs
- * and alarms. Tables, secrets and the artefact outlive it and are made beside it (docs/decisions/0003-tables-beside-the-stack.md).
+ * and alarms. Tables, secrets and the artefact outlive it and are made beside it (docs/decisions/beside-the-stack.md).
  */
 import { bucketName, NODES, type NodeName, primaryNames } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";

@@ -1,0 +1,72 @@
+// #region set-up
+/** The booking application over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({
+    project: fileURLToPath(new URL("..", import.meta.url)),
+    locations: { paris: 5, tokyo: 50 },
+  });
+});
+afterAll(() => app?.stop());
+// #endregion
+
+// #region last-room
+test("of two people who book the last room at once, at two locations, one gets it", async () => {
+  await app.result("open", { hotel: "Ritz", rooms: 1 });
+  const answers = await Promise.all([
+    app.call("book", { hotel: "Ritz", date: "2027-05-01", guest: "ada" }, { location: "paris" }),
+    app.call("book", { hotel: "Ritz", date: "2027-05-01", guest: "bob" }, { location: "tokyo" }),
+  ]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+  expect(answers.find(({ status }) => status === 409)?.error?.code).toBe("sold_out");
+  expect(await app.result("free", { hotel: "Ritz", date: "2027-05-01" }, { location: "tokyo" })).toBe(0);
+});
+// #endregion
+
+// #region many
+test("whoever books, however many at once: no more guests than rooms, and no room stays empty", async () => {
+  await app.result("open", { hotel: "Savoy", rooms: 5 });
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      app.call(
+        "book",
+        { hotel: "Savoy", date: "2027-05-01", guest: `guest ${index}` },
+        { location: index % 2 === 0 ? "paris" : "tokyo" },
+      ),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+  expect(answers.filter(({ error }) => error?.code === "sold_out")).toHaveLength(7);
+  expect(await app.result("free", { hotel: "Savoy", date: "2027-05-01" })).toBe(0);
+});
+// #endregion
+
+// #region all-or-none
+test("a stay is booked for all of its nights, or for none", async () => {
+  await app.result("open", { hotel: "Plaza", rooms: 1 });
+  await app.result("book", { hotel: "Plaza", date: "2027-05-02", guest: "ada" });
+  const dates = ["2027-05-01", "2027-05-02", "2027-05-03"];
+  const answer = await app.call("stay", { hotel: "Plaza", dates, guest: "bob" }, { location: "tokyo" });
+  expect(answer.error?.code).toBe("sold_out");
+  for (const date of ["2027-05-01", "2027-05-03"]) expect(await app.result("free", { hotel: "Plaza", date })).toBe(1);
+});
+// #endregion
+
+// #region once
+test("a repeat books nothing twice, and a cancelled room is free again", async () => {
+  await app.result("open", { hotel: "Astoria", rooms: 2 });
+  const wanted = { hotel: "Astoria", dates: ["2027-05-01"], guest: "ada" };
+  const idempotencyKey = crypto.randomUUID();
+  const booked = await app.result<{ readonly id: string }>("stay", wanted, { idempotencyKey, location: "paris" });
+  expect(await app.result("stay", wanted, { idempotencyKey, location: "tokyo" })).toEqual(booked);
+  expect(await app.result("free", { hotel: "Astoria", date: "2027-05-01" })).toBe(1);
+
+  await app.result("cancel", { id: booked.id }, { location: "tokyo" });
+  expect(await app.result("free", { hotel: "Astoria", date: "2027-05-01" })).toBe(2);
+});
+// #endregion

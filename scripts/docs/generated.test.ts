@@ -1,0 +1,98 @@
+/** The parts of the pages that are made from the code are what the code says. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { codePart } from "./code-parts.ts";
+import { configFields } from "./config-part.ts";
+import { constantOf } from "./constants.ts";
+import { withGenerated } from "./generated.ts";
+import { allPages, pictures, readPage } from "./pages.ts";
+import { drawPicture } from "./picture.ts";
+import { SOURCES } from "./sources.ts";
+
+test.each(allPages().filter((page) => readPage(page).includes("<!-- from:")))(
+  "%s is up to date (else: pnpm docs:reference)",
+  (page) => {
+    expect(withGenerated(readPage(page), SOURCES)).toBe(readPage(page));
+  },
+);
+
+test("the pictures are what their sources say (else: pnpm docs:reference)", () => {
+  expect(pictures().length).toBeGreaterThan(2);
+  for (const { file, source } of pictures()) expect(readFileSync(file, "utf8")).toBe(drawPicture(source));
+  expect(() => drawPicture("title A\nlanes a, b\n0 a -> c: to nobody")).toThrow('no lane "c"');
+  expect(() => drawPicture("title A\nlanes a, b\nsomething")).toThrow("no such line");
+});
+
+test("each source is used, and the parts have an end", () => {
+  const pages = allPages().map((page) => readPage(page));
+  const used = pages.flatMap((page) => [...page.matchAll(/<!-- from: ([\w-]+)/g)].map(([, name = ""]) => name));
+  expect([...new Set(used)].toSorted()).toEqual(Object.keys(SOURCES).toSorted());
+  const ends = pages.flatMap((page) => [...page.matchAll(/^<!-- end -->$/gm)]);
+  expect(ends).toHaveLength(used.length);
+});
+
+describe("a page with parts", () => {
+  const sources = { words: (argument: string): string => `words of ${argument}` };
+
+  test("gets them between the marks, and keeps what stands around", () => {
+    const page =
+      "# A\n\n<!-- from: words x y -->\nold\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n<!-- end -->\n\n<!-- from: words -->\n<!-- end -->\n";
+    const written =
+      "# A\n\n<!-- from: words x y -->\n\nwords of x y\n\n<!-- end -->\n\nrest\n\n<!-- from: words -->\n\nwords of\n\n<!-- end -->\n\n<!-- from: words -->\n\nwords of\n\n<!-- end -->\n";
+    expect(withGenerated(page, sources)).toBe(written);
+    expect(withGenerated(written, sources)).toBe(written);
+  });
+
+  test("names no source that there is not", () => {
+    expect(() => withGenerated("<!-- from: nothing -->\n<!-- end -->\n", sources)).toThrow('no source "nothing"');
+  });
+});
+
+test("the configuration's page has the fields that the command knows", () => {
+  /** What the check of the configuration says that the fields of `object` are. */
+  const known = (config: object, object: string): readonly string[] => {
+    const words = new RegExp(`: ${object}nonsense is not a field; the fields are (.*)$`, "m");
+    try {
+      resolveConfig(config, "radical.config.ts");
+    } catch (error) {
+      return words.exec(String(error))?.[1]?.split(", ") ?? [];
+    }
+    return [];
+  };
+  const shown = (above: string): readonly string[] =>
+    configFields().flatMap(({ path }) =>
+      path.startsWith(above) && !path.slice(above.length).includes(".") ? [path.slice(above.length)] : [],
+    );
+  const nonsense = { nonsense: 1 };
+  expect(shown("")).toEqual(known({ name: "a", ...nonsense }, ""));
+  expect(shown("cache.").toSorted()).toEqual(
+    known({ name: "a", cache: { kind: "durable-object", ...nonsense } }, "cache\\.").toSorted(),
+  );
+  expect(shown("assets.").toSorted()).toEqual(known({ name: "a", assets: nonsense }, "assets\\.").toSorted());
+  expect(shown("deploy.")).toEqual(known({ name: "a", deploy: nonsense }, "deploy\\."));
+  expect(shown("limits.")).toEqual(known({ name: "a", limits: nonsense }, "limits\\."));
+  expect(shown("dev.").toSorted()).toEqual(known({ name: "a", dev: nonsense }, "dev\\.").toSorted());
+  expect(shown("dev.locations.<name>.").toSorted()).toEqual(
+    known(
+      { name: "a", dev: { locations: { A: { roundTripMs: 1, ...nonsense } } } },
+      "dev\\.locations\\.A\\.",
+    ).toSorted(),
+  );
+});
+
+test("numbers are read as the code has them, and nothing else is taken for one", () => {
+  expect(constantOf("packages/protocol/src/ids.ts#MAX_KEY_BYTES")).toBe(512);
+  expect(constantOf("packages/protocol/src/module-content.ts#DEFAULT_LIMITS.memoryPages")).toBe(1024);
+  expect(constantOf("packages/protocol/src/module-content.ts#MAX_LIMITS.fuel")).toBe(1e12);
+  expect(constantOf("packages/cli/src/config/config.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
+  expect(() => constantOf("packages/protocol/src/ids.ts#NO_SUCH_THING")).toThrow("no single number");
+  expect(() => constantOf("packages/protocol/src/ids.ts#NO_COMMIT")).toThrow("no single number");
+});
+
+test("code is shown by region, without its marks", () => {
+  expect(() => codePart("scripts/docs/generated.test.ts#nowhere")).toThrow('no region "nowhere"');
+  expect(codePart("templates/minimal/radical.config.ts")).toBe(
+    '```ts\nimport { defineConfig } from "@radical/cli";\n\nexport default defineConfig({\n  name: "minimal",\n});\n```',
+  );
+});

@@ -1,0 +1,345 @@
+/** The tables of limits: each number is read from the code. */
+import { constantOf } from "./constants.ts";
+
+/** How a number is said. */
+type Unit = "bytes" | "ms" | "seconds" | "count" | "million";
+
+interface Limit {
+  readonly what: string;
+  /** The constants: one, or several that are said one after the other. */
+  readonly from: string;
+  readonly unit: Unit;
+  /** What it is of, after the number. */
+  readonly of?: string;
+  /** What happens at the limit. */
+  readonly atLimit: string;
+}
+
+const PROTOCOL = "packages/protocol/src";
+const SERVER = "packages/lvi-server/src";
+const RUNTIME = "packages/runtime/src";
+const CLI = "packages/cli/src";
+
+const TRAPS = "trap, nothing is written";
+const FAILS = "`execution_failed`, nothing is written";
+
+const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
+  execution: [
+    {
+      what: "memory",
+      from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.memoryPages`,
+      unit: "bytes",
+      atLimit: "trap `out_of_memory`",
+    },
+    {
+      what: "items touched",
+      from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.accesses`,
+      unit: "count",
+      atLimit: TRAPS,
+    },
+    {
+      what: "values read at the primary, together",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxReadBytes`,
+      unit: "bytes",
+      atLimit: FAILS,
+    },
+    {
+      what: "one value that is written",
+      from: `${PROTOCOL}/host-functions.ts#MAX_VALUE_BYTES`,
+      unit: "bytes",
+      atLimit: TRAPS,
+    },
+    {
+      what: "all values that are written",
+      from: `${PROTOCOL}/host-functions.ts#MAX_WRITTEN_BYTES`,
+      unit: "bytes",
+      atLimit: TRAPS,
+    },
+    { what: "result", from: `${PROTOCOL}/host-functions.ts#MAX_RESULT_BYTES`, unit: "bytes", atLimit: TRAPS },
+    {
+      what: "nesting of values and results",
+      from: `${PROTOCOL}/cbor.ts#MAX_DEPTH`,
+      unit: "count",
+      of: "deep",
+      atLimit: TRAPS,
+    },
+    {
+      what: "key of an item, in UTF-8",
+      from: `${PROTOCOL}/ids.ts#MAX_KEY_BYTES`,
+      unit: "count",
+      of: "bytes, at least 1",
+      atLimit: TRAPS,
+    },
+    {
+      what: "fuel: about the number of WebAssembly instructions",
+      from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.fuel`,
+      unit: "million",
+      of: "or `limits.fuel` of [the configuration](configuration.md)",
+      atLimit: "trap `out_of_fuel`",
+    },
+    {
+      what: "fuel of a read/write-set function",
+      from: `${PROTOCOL}/host-functions.ts#READ_WRITE_SET_FUEL`,
+      unit: "million",
+      atLimit: "the call goes near storage",
+    },
+    {
+      what: "frames of nested calls: about 2,500 calls of a small function",
+      from: `${PROTOCOL}/module-content.ts#MAX_LIMITS.stackBytes`,
+      unit: "bytes",
+      atLimit: "trap `stack_overflow`",
+    },
+    { what: "time at the primary", from: `${SERVER}/server.ts#DEFAULT_EXECUTION_LIMIT_MS`, unit: "ms", atLimit: FAILS },
+    {
+      what: "time at the primary while others wait for a worker",
+      from: `${SERVER}/server.ts#DEFAULT_CROWDED_LIMIT_MS`,
+      unit: "ms",
+      atLimit: "`primary_busy`, nothing is written",
+    },
+  ],
+  request: [
+    {
+      what: "body of a call",
+      from: `${RUNTIME}/settings.ts#DEFAULT_MAX_BODY_BYTES`,
+      unit: "bytes",
+      atLimit: "`request_too_large`",
+    },
+    {
+      what: "one call, with all its repeats to the primary",
+      from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.totalMs`,
+      unit: "ms",
+      atLimit: "`primary_unreachable`",
+    },
+    {
+      what: "wait of a location for one reply of the primary",
+      from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.attemptMs`,
+      unit: "ms",
+      atLimit: "it asks again",
+    },
+    {
+      what: "times that a location sends one request",
+      from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.attempts`,
+      unit: "count",
+      atLimit: "`primary_unreachable`",
+    },
+    {
+      what: "wait for items that others hold",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxWaitMs`,
+      unit: "ms",
+      atLimit: "`primary_busy`; the location asks again",
+    },
+    {
+      what: "answers kept for an `Idempotency-Key`",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.retentionMs`,
+      unit: "seconds",
+      atLimit: "then the key is free: [Retention](operations.md#retention)",
+    },
+    {
+      what: "runs of a handler in record mode, when items are missing",
+      from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.recordRuns`,
+      unit: "count",
+      atLimit: "the call goes near storage",
+    },
+    {
+      what: "batches read from the cache to find a set",
+      from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.fetchRounds`,
+      unit: "count",
+      atLimit: "the call goes near storage",
+    },
+  ],
+  application: [
+    {
+      what: "nesting of source code",
+      from: "packages/analyzer/src/check/nesting.ts#MOST_LEVELS",
+      unit: "count",
+      of: "levels",
+      atLimit: "[`nested_too_deeply`](diagnostics/nested_too_deeply.md)",
+    },
+    {
+      what: "estimated steps from which work is expensive",
+      from: "packages/analyzer/src/infer/cost.ts#EXPENSIVE_STEPS",
+      unit: "count",
+      atLimit: "[transformations](analysis.md#what-is-expensive)",
+    },
+    {
+      what: "module, both halves",
+      from: `${SERVER}/http/http-server.ts#MAX_MODULE_BYTES`,
+      unit: "bytes",
+      atLimit: "`message_too_large`",
+    },
+    {
+      what: "`limits.fuel`, at most",
+      from: `${PROTOCOL}/module-content.ts#MAX_LIMITS.fuel`,
+      unit: "million",
+      atLimit: "`config_invalid`",
+    },
+    {
+      what: "modules kept that no location asks for",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.moduleRetentionMs`,
+      unit: "seconds",
+      atLimit: "removed: [Retention](operations.md#retention)",
+    },
+  ],
+  cache: [
+    {
+      what: "memory of an isolate, unless set",
+      from: `${PROTOCOL}/cache-choice.ts#DEFAULT_MEMORY_BYTES`,
+      unit: "bytes",
+      atLimit: "least recently used first",
+    },
+    {
+      what: "memory of an isolate, at most",
+      from: `${CLI}/config/config.ts#MAX_MEMORY_BYTES`,
+      unit: "bytes",
+      atLimit: "`config_invalid`",
+    },
+    {
+      what: "Durable Object of a location, unless set",
+      from: `${PROTOCOL}/cache-choice.ts#DEFAULT_OBJECT_BYTES`,
+      unit: "bytes",
+      atLimit: "what came first goes first",
+    },
+    {
+      what: "Durable Object of a location, at most",
+      from: `${CLI}/config/config.ts#MAX_OBJECT_BYTES`,
+      unit: "bytes",
+      atLimit: "`config_invalid`",
+    },
+    {
+      what: "one value in a Durable Object",
+      from: `${RUNTIME}/cache/radical-cache.ts#MAX_VALUE_BYTES`,
+      unit: "count",
+      of: "bytes",
+      atLimit: "not cached there",
+    },
+    {
+      what: "one value in KV",
+      from: `${RUNTIME}/cache/kv-cache.ts#MAX_VALUE_BYTES`,
+      unit: "bytes",
+      atLimit: "not cached there",
+    },
+    {
+      what: "writes to KV of one execution",
+      from: `${RUNTIME}/cache/kv-cache.ts#MAX_WRITES`,
+      unit: "count",
+      atLimit: "the rest is not cached there",
+    },
+    {
+      what: "wait for a cache, unless set",
+      from: `${PROTOCOL}/cache-choice.ts#DEFAULT_TIMEOUT_MS`,
+      unit: "ms",
+      atLimit: "a miss",
+    },
+  ],
+  primary: [
+    {
+      what: "items of one request",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxUnits`,
+      unit: "count",
+      atLimit: FAILS,
+    },
+    {
+      what: "arguments of one request",
+      from: `${PROTOCOL}/messages/lvi-request.ts#MAX_ARGUMENT_BYTES`,
+      unit: "bytes",
+      atLimit: "`message_too_large`",
+    },
+    {
+      what: "one message",
+      from: `${SERVER}/http/http-server.ts#MAX_MESSAGE_BYTES`,
+      unit: "bytes",
+      atLimit: "`message_too_large`",
+    },
+    {
+      what: "messages being received, together",
+      from: `${SERVER}/http/http-server.ts#MAX_RECEIVING_BYTES`,
+      unit: "bytes",
+      atLimit: "`primary_busy`",
+    },
+    {
+      what: "executions under way",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxExecutions`,
+      unit: "count",
+      atLimit: "`primary_busy`",
+    },
+    {
+      what: "executions that wait for one item",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxQueue`,
+      unit: "count",
+      atLimit: "`primary_busy`",
+    },
+    {
+      what: "executions of one location under way",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.executions`,
+      unit: "count",
+      atLimit: "`primary_busy`: [Budgets](operations.md#budgets-of-a-location)",
+    },
+    {
+      what: "share of the workers' time for one location, in percent",
+      from: `${SERVER}/server.ts#DEFAULT_WORKERS_PERCENT`,
+      unit: "count",
+      atLimit: "`primary_busy`",
+    },
+    {
+      what: "a followup is waited for",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.followupTimeoutMs`,
+      unit: "ms",
+      atLimit: "the primary runs the handler itself",
+    },
+    {
+      what: "clock of a location beside that of the primary",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxClockSkewMs`,
+      unit: "ms",
+      of: "either way",
+      atLimit: "refused",
+    },
+    {
+      what: "lease: a dead server is replaced after",
+      from: `${SERVER}/server.ts#DEFAULT_LEASE_MS`,
+      unit: "ms",
+      of: "and 5 %",
+      atLimit: "the standby serves",
+    },
+    {
+      what: "a key of the signatures",
+      from: `${SERVER}/http/keys.ts#MIN_KEY_BYTES`,
+      unit: "count",
+      of: "bytes at least",
+      atLimit: "refused at the start",
+    },
+  ],
+};
+
+const PAGE_BYTES = 65_536;
+
+export function limitsPart(group: string): string {
+  const limits = LIMITS[group];
+  if (limits === undefined) throw new Error(`there is no group of limits "${group}"`);
+  const rows = limits.map(({ what, from, unit, of, atLimit }) => {
+    const value = constantOf(from) * (from.endsWith(".memoryPages") ? PAGE_BYTES : 1);
+    return `| ${what} | ${wordsOf(value, unit)}${of === undefined ? "" : ` ${of}`} | ${atLimit} |`;
+  });
+  return ["| limit | value | at the limit |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function wordsOf(value: number, unit: Unit): string {
+  switch (unit) {
+    case "bytes": {
+      const [size, name] =
+        value % 1024 ** 3 === 0 ? [1024 ** 3, "GiB"] : value % 1024 ** 2 === 0 ? [1024 ** 2, "MiB"] : [1024, "KiB"];
+      return `${value / size} ${name}`;
+    }
+    case "ms":
+      return value >= 60_000 ? `${value / 60_000} min` : value >= 1_000 ? `${value / 1_000} s` : `${value} ms`;
+    case "seconds":
+      return value > 48 * 3_600_000 ? `${value / (24 * 3_600_000)} days` : `${value / 3_600_000} h`;
+    case "million":
+      return `${grouped(value / 1e6)} million`;
+    case "count":
+      return grouped(value);
+  }
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString("en-US");
+}

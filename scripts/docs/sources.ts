@@ -1,0 +1,17 @@
+/** The sources of all parts of the pages that are made from the code. */
+import { cliPart } from "./cli-part.ts";
+import { codePart } from "./code-parts.ts";
+import { configPart } from "./config-part.ts";
+import { errorsPart } from "./errors-part.ts";
+import type { Source } from "./generated.ts";
+import { languagePart } from "./language-part.ts";
+import { limitsPart } from "./limits-part.ts";
+
+export const SOURCES: Readonly<Record<string, Source>> = {
+  cli: cliPart,
+  code: codePart,
+  config: configPart,
+  errors: errorsPart,
+  language: languagePart,
+  limits: limitsPart,
+};

@@ -1,0 +1,16 @@
+/** `pnpm docs:reference`: writes the parts of the pages that are made from the code, and the pictures. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { withGenerated } from "./generated.ts";
+import { DOCS, allPages, pictures, readPage } from "./pages.ts";
+import { drawPicture } from "./picture.ts";
+import { SOURCES } from "./sources.ts";
+
+for (const page of allPages()) {
+  const before = readPage(page);
+  const after = withGenerated(before, SOURCES);
+  if (after === before) continue;
+  writeFileSync(path.join(DOCS, page), after);
+  console.log(`docs/${page}`);
+}
+for (const { file, source } of pictures()) writeFileSync(file, drawPicture(source));

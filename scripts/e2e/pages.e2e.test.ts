@@ -1,0 +1,116 @@
+/** The templates' pages, as people use them: in a real browser, with the application behind it. */
+import { fileURLToPath } from "node:url";
+import { startTestApp } from "../../packages/cli/src/testing.ts";
+import chromium from "@sparticuz/chromium";
+import { type Browser, type Page, chromium as chromiumOf } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await chromiumOf.launch({
+    executablePath: await chromium.executablePath(),
+    args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
+  });
+});
+afterAll(() => browser?.close());
+
+/** Uses the page of a template whose storage holds its seed; an error in the page fails the test. */
+async function usePage(template: string, use: (page: Page) => Promise<void>): Promise<void> {
+  const project = fileURLToPath(new URL(`../../templates/${template}`, import.meta.url));
+  const app = await startTestApp({ project, seeded: true });
+  const context = await browser.newContext({ baseURL: app.url });
+  try {
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on("pageerror", (error) => errors.push(error));
+    page.setDefaultTimeout(60_000);
+    await page.goto("/");
+    await use(page);
+    expect(await page.textContent("#message")).toBe("");
+    expect(errors).toEqual([]);
+  } finally {
+    await context.close();
+    await app.stop();
+  }
+}
+
+async function register(page: Page, name: string): Promise<void> {
+  await page.fill("#session [name=name]", name);
+  await page.fill("#session [name=password]", "correct horse");
+  await page.click("text=Register");
+  await page.waitForSelector(`#session b:text-is("${name}")`);
+}
+
+test("social: somebody registers, posts, and follows somebody", async () => {
+  await usePage("social", async (page) => {
+    await register(page, "zoe");
+    await page.fill("main textarea", "Hello @ada <b>#radical</b>");
+    await page.click("text=Post");
+    await page.click('article a:text-is("@ada")');
+    await page.waitForSelector("#followers");
+    expect(await page.textContent("#followers")).toBe("4 followers");
+    await page.click('button:text-is("Follow")');
+    await page.waitForSelector('#followers:text-is("5 followers")');
+    await page.click("h1 a");
+    await page.waitForSelector("main textarea");
+    // Markup of the writer is text.
+    expect(await page.textContent("article")).toContain("Hello @ada <b>#radical</b>");
+  });
+});
+
+test("hotel: somebody finds a hotel, books a room, and gives it back", async () => {
+  await usePage("hotel", async (page) => {
+    await register(page, "zoe");
+    await page.click('article a:has-text("Lindenhof")');
+    await page.waitForSelector('li:has-text("Kunsthaus")');
+    await page.click('button:text-is("Book")');
+    await page.waitForSelector('article:has-text("room 1, 2 nights")');
+    await page.click('button:text-is("Cancel")');
+    await page.waitForSelector("article", { state: "detached" });
+    expect(await page.textContent("main")).toBe("My bookings");
+  });
+});
+
+test("forum: somebody submits a story, comments, and votes", async () => {
+  await usePage("forum", async (page) => {
+    await register(page, "zoe");
+    await page.click("text=Submit a story");
+    await page.fill("[name=title]", "A story of zoe");
+    await page.fill("main textarea", "Its text.");
+    await page.click('button:text-is("Submit")');
+    await page.fill('[placeholder="What do you say?"]', "The first word");
+    await page.click('button:text-is("Comment")');
+    await page.click('article:has-text("The first word") button:text-is("Answer")');
+    await page.fill('article:has-text("The first word") textarea', "The last word");
+    await page.click('article:has-text("The first word") button:text-is("Comment")');
+    await page.waitForSelector('article:has-text("The last word")');
+    await page.click('article:has-text("A story of zoe") button:text-is("▲")');
+    await page.waitForSelector('article:has-text("A story of zoe") .score:text-is("1")');
+    expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
+  });
+});
+
+test("images: somebody uploads an image, favours it, and finds it by its tags", async () => {
+  await usePage("images", async (page) => {
+    await register(page, "zoe");
+    await page.click("text=Upload");
+    await page.fill("[name=url]", "/pictures/cat.svg");
+    await page.fill("[name=width]", "160");
+    await page.fill("[name=height]", "120");
+    await page.fill("[name=tags]", "cat night");
+    await page.click('button:text-is("Publish")');
+    await page.click('button:text-is("Favourite")');
+    await page.waitForSelector('#favourites:text-is("1 favourites")');
+    await page.click('li a:text-is("cat")');
+    await page.waitForSelector('section:has-text("black_cat")');
+    await page.fill("[name=query]", "cat -black_cat fav:zoe");
+    await page.click('button:text-is("Search")');
+    await page.waitForSelector('section:has-text("black_cat")', { state: "detached" });
+    await page.click('section:has-text("cat night") a');
+    await page.waitForSelector('li:has-text("night")');
+    // The picture is one of the page's own files.
+    await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
+    expect(await page.getAttribute("main img", "alt")).toBe("cat night");
+  });
+});

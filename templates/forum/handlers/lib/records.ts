@@ -1,0 +1,94 @@
+/**
+ * The tables of the application, and the records that handlers store and return.
+ *
+ * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
+ */
+import { Table } from "@radical/sdk";
+
+export class Story {
+  id: string = "";
+  author: string = "";
+  title: string = "";
+  /** What it links to; empty for a text of the author's own. */
+  url: string = "";
+  text: string = "";
+  at: i64 = 0;
+  ups: i32 = 0;
+  downs: i32 = 0;
+  comments: i32 = 0;
+  /** Ids of the comments that answer the story itself, in the order in which they came. */
+  answers: string[] = [];
+}
+
+export class Comment {
+  id: string = "";
+  story: string = "";
+  author: string = "";
+  text: string = "";
+  at: i64 = 0;
+  ups: i32 = 0;
+  downs: i32 = 0;
+  /** How many comments are above it. */
+  depth: i32 = 0;
+  /** Ids of the comments that answer it, in the order in which they came. */
+  answers: string[] = [];
+}
+
+export class Member {
+  name: string = "";
+  karma: i32 = 0;
+  joinedAt: i64 = 0;
+}
+
+/** How somebody has voted: 1 or -1. */
+export class Vote {
+  value: i32 = 0;
+}
+
+/** The ids of the newest stories, the newest first, at most {@link FRONT_LENGTH}. */
+export class Front {
+  stories: string[] = [];
+}
+
+/** A story as it is shown in a list. */
+export class StoryView {
+  id: string = "";
+  author: string = "";
+  karma: i32 = 0;
+  title: string = "";
+  url: string = "";
+  at: i64 = 0;
+  score: i32 = 0;
+  comments: i32 = 0;
+}
+
+/** A comment as it is shown, in the order of reading: each is followed by what answers it. */
+export class CommentView {
+  id: string = "";
+  author: string = "";
+  html: string = "";
+  at: i64 = 0;
+  score: i32 = 0;
+  depth: i32 = 0;
+}
+
+export class StoryPage {
+  story: StoryView = new StoryView();
+  html: string = "";
+  comments: CommentView[] = [];
+}
+
+export const FRONT_LENGTH = 60;
+export const MAX_DEPTH = 8;
+
+/** By id. */
+export const stories = new Table<Story>("stories");
+/** By id. */
+export const comments = new Table<Comment>("comments");
+/** By name. */
+export const members = new Table<Member>("members");
+/** By `id of story or comment/name`. */
+export const votes = new Table<Vote>("votes");
+/** One item, {@link FRONT}. */
+export const fronts = new Table<Front>("fronts");
+export const FRONT = "newest";

@@ -1,0 +1,161 @@
+/** Members: registering, logging in and out, posting, commenting and voting. */
+import { abort, now, uuid } from "@radical/sdk";
+import { Session, authenticate, checkPassword, closeSession, createAccount, isId, openSession } from "./lib/accounts";
+import {
+  Comment,
+  FRONT,
+  FRONT_LENGTH,
+  Front,
+  MAX_DEPTH,
+  Member,
+  Story,
+  Vote,
+  comments,
+  fronts,
+  members,
+  stories,
+  votes,
+} from "./lib/records";
+import { findStory } from "./lib/stories";
+
+/** Makes an account and logs in. */
+export function register(name: string, password: string): Session {
+  createAccount(name, password);
+  const member = new Member();
+  member.name = name;
+  member.joinedAt = now();
+  members.put(name, member);
+  return openSession(name);
+}
+
+export function login(name: string, password: string): Session {
+  checkPassword(name, password);
+  return openSession(name);
+}
+
+export function logout(token: string): void {
+  closeSession(token);
+}
+
+/** Submits a story: a link, a text, or both. Gives its id. */
+export function post(token: string, title: string, url: string = "", text: string = ""): string {
+  const me = authenticate(token);
+  if (title.trim().length < 3 || title.length > 150) {
+    abort(400, "bad_title", "A title has 3 to 150 characters.");
+  }
+  if (url == "" && text.trim() == "") {
+    abort(400, "empty_story", "A story has a link or a text.");
+  }
+  if (url.length > 500 || (url != "" && !url.startsWith("https://") && !url.startsWith("http://"))) {
+    abort(400, "bad_url", "A link begins with https:// or http:// and has at most 500 characters.");
+  }
+  if (text.length > 10_000) {
+    abort(400, "bad_text", "A text has at most 10000 characters.");
+  }
+  const story = new Story();
+  story.id = uuid();
+  story.author = me;
+  story.title = title;
+  story.url = url;
+  story.text = text;
+  story.at = now();
+  stories.put(story.id, story);
+
+  let front = fronts.get(FRONT);
+  if (front == null) front = new Front();
+  front.stories.unshift(story.id);
+  if (front.stories.length > FRONT_LENGTH) front.stories.pop();
+  fronts.put(FRONT, front);
+  return story.id;
+}
+
+/** Comments on a story, or on the comment `parent` of it. Gives the id of the comment. */
+export function comment(token: string, story: string, text: string, parent: string = ""): string {
+  const me = authenticate(token);
+  if (text.trim().length == 0 || text.length > 5000) {
+    abort(400, "bad_text", "A comment has 1 to 5000 characters.");
+  }
+  const commented = findStory(story);
+  const made = new Comment();
+  made.id = uuid();
+  made.story = story;
+  made.author = me;
+  made.text = text;
+  made.at = now();
+  if (parent == "") {
+    commented.answers.push(made.id);
+  } else {
+    const answered = isId(parent) ? comments.get(parent) : null;
+    if (answered == null || answered.story != story) {
+      abort(404, "no_such_comment", "The story has no such comment.");
+    }
+    if (answered.depth + 1 >= MAX_DEPTH) {
+      abort(409, "too_deep", `Comments are at most ${MAX_DEPTH} deep.`);
+    }
+    made.depth = answered.depth + 1;
+    answered.answers.push(made.id);
+    comments.put(parent, answered);
+  }
+  comments.put(made.id, made);
+  commented.comments += 1;
+  stories.put(story, commented);
+  return made.id;
+}
+
+/**
+ * Votes on a story, or on one of its comments: `up`, `down`, or `none` to take the vote back. A vote takes the place of
+ * an earlier one; the author's karma follows. Gives the score.
+ */
+export function interact(token: string, story: string, vote: string, comment: string = ""): i32 {
+  const me = authenticate(token);
+  if (vote != "up" && vote != "down" && vote != "none") {
+    abort(400, "bad_vote", "A vote is up, down or none.");
+  }
+  const value = vote == "up" ? 1 : vote == "down" ? -1 : 0;
+  const voted = findStory(story);
+  if (comment == "") {
+    const before = castVote(story, me, value);
+    voted.ups += count(value, 1) - count(before, 1);
+    voted.downs += count(value, -1) - count(before, -1);
+    stories.put(story, voted);
+    reward(voted.author, me, value - before);
+    return voted.ups - voted.downs;
+  }
+  const answer = isId(comment) ? comments.get(comment) : null;
+  if (answer == null || answer.story != story) {
+    abort(404, "no_such_comment", "The story has no such comment.");
+  }
+  const before = castVote(comment, me, value);
+  answer.ups += count(value, 1) - count(before, 1);
+  answer.downs += count(value, -1) - count(before, -1);
+  comments.put(comment, answer);
+  reward(answer.author, me, value - before);
+  return answer.ups - answer.downs;
+}
+
+/** Puts a vote in place of the one before, and gives that: 1, -1, or 0 for none. */
+function castVote(on: string, name: string, value: i32): i32 {
+  const key = on + "/" + name;
+  const before = votes.get(key);
+  if (value == 0) {
+    votes.delete(key);
+  } else {
+    const vote = new Vote();
+    vote.value = value;
+    votes.put(key, vote);
+  }
+  return before == null ? 0 : before.value;
+}
+
+function count(value: i32, wanted: i32): i32 {
+  return value == wanted ? 1 : 0;
+}
+
+/** Nobody earns by voting for themselves. */
+function reward(author: string, voter: string, karma: i32): void {
+  if (author == voter) return;
+  const member = members.get(author);
+  if (member == null) return;
+  member.karma += karma;
+  members.put(author, member);
+}

@@ -1,0 +1,135 @@
+/** The application as its members meet it: over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Story {
+  readonly id: string;
+  readonly title: string;
+  readonly score: number;
+  readonly comments: number;
+}
+interface Comment {
+  readonly id: string;
+  readonly html: string;
+  readonly depth: number;
+  readonly score: number;
+}
+interface Page {
+  readonly story: Story;
+  readonly comments: Comment[];
+}
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+});
+afterAll(() => app?.stop());
+
+/** A member of this name, logged in. */
+async function join(name: string): Promise<string> {
+  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+}
+
+function post(token: string, title: string): Promise<string> {
+  return app.result<string>("post", { token, title, text: "Text." });
+}
+
+function view(story: string): Promise<Page> {
+  return app.result<Page>("view", { story }, { location: "far" });
+}
+
+async function karma(name: string): Promise<number> {
+  return (await app.result<{ karma: number }>("member", { name })).karma;
+}
+
+test("votes count once for each member, whatever they change their mind to, wherever they are", async () => {
+  const author = await join("author");
+  const story = await post(author, "To be voted on");
+  const voters = await Promise.all(["v-1", "v-2", "v-3", "v-4", "v-5"].map(join));
+  await Promise.all(
+    voters.flatMap((token, i) =>
+      ["up", "down", "up"].map((vote) =>
+        app.result("interact", { token, story, vote }, { location: i % 2 === 0 ? "near" : "far" }),
+      ),
+    ),
+  );
+  for (const token of voters) await app.result("interact", { token, story, vote: "up" });
+  expect((await view(story)).story.score).toBe(5);
+  expect(await karma("author")).toBe(5);
+  await app.result("interact", { token: voters[0], story, vote: "none" });
+  expect(await app.result("interact", { token: voters[1], story, vote: "down" })).toBe(2);
+  expect(await karma("author")).toBe(2);
+  // Voting for oneself counts for the story and earns nothing.
+  expect(await app.result("interact", { token: author, story, vote: "up" })).toBe(3);
+  expect(await karma("author")).toBe(2);
+});
+
+test("comments that come at once at two locations are all there, each under what it answers", async () => {
+  const token = await join("talker");
+  const story = await post(token, "A long talk");
+  const top = await app.result<string>("comment", { token, story, text: "first" });
+  await Promise.all(
+    Array.from({ length: 6 }, (_, i) =>
+      app.result(
+        "comment",
+        { token, story, text: `answer ${i}`, parent: i < 3 ? top : "" },
+        { location: i % 2 === 0 ? "near" : "far" },
+      ),
+    ),
+  );
+  const { story: shown, comments } = await view(story);
+  expect(shown.comments).toBe(7);
+  expect(comments).toHaveLength(7);
+  const first = comments.findIndex(({ id }) => id === top);
+  expect(comments.slice(first + 1, first + 4).map(({ depth }) => depth)).toEqual([1, 1, 1]);
+  expect(comments.filter(({ depth }) => depth === 0)).toHaveLength(4);
+});
+
+test("the comment of which more is certain comes first", async () => {
+  const token = await join("asker");
+  const story = await post(token, "Which is better?");
+  const one = await app.result<string>("comment", { token, story, text: "one vote" });
+  const nine = await app.result<string>("comment", { token, story, text: "three votes" });
+  const voters = await Promise.all(["w-1", "w-2", "w-3", "w-4"].map(join));
+  await app.result("interact", { token: voters[0], story, comment: one, vote: "up" });
+  for (const voter of voters.slice(0, 3)) {
+    await app.result("interact", { token: voter, story, comment: nine, vote: "up" });
+  }
+  expect((await view(story)).comments.map(({ id }) => id)).toEqual([nine, one]);
+});
+
+test("comments are at most eight deep", async () => {
+  const token = await join("digger");
+  const story = await post(token, "Turtles");
+  let parent = "";
+  for (let depth = 0; depth < 8; depth++) {
+    parent = await app.result<string>("comment", { token, story, text: `${depth}`, parent });
+  }
+  expect(await app.call("comment", { token, story, text: "8", parent })).toMatchObject({
+    status: 409,
+    error: { code: "too_deep" },
+  });
+  expect((await view(story)).comments.map(({ depth }) => depth)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("a new story with a vote is above the old ones, and markup is text", async () => {
+  const token = await join("newcomer");
+  const story = await app.result<string>("post", { token, title: "News", text: "<script>alert(1)</script>" });
+  await app.result("interact", { token, story, vote: "up" });
+  const front = await app.result<Story[]>("homepage");
+  expect(front.map(({ title }) => title).indexOf("News")).toBeLessThan(
+    front.map(({ title }) => title).indexOf("Notes on the Analytical Engine"),
+  );
+  expect((await app.result<{ html: string }>("view", { story })).html).toContain("&lt;script&gt;");
+});
+
+test.each([
+  [{ title: "x" }, "bad_title"],
+  [{ title: "Nothing in it" }, "empty_story"],
+  [{ title: "A link", url: "javascript:alert(1)" }, "bad_url"],
+])("no story of %j", async (story, code) => {
+  const token = await join(`bad-${code.slice(-5).replace("_", "-")}`);
+  expect(await app.call("post", { token, ...story })).toMatchObject({ status: 400, error: { code } });
+});

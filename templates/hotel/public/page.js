@@ -1,0 +1,131 @@
+import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+
+const CITIES = {
+  Zürich: { latitude: 47.3769, longitude: 8.5417 },
+  Lisbon: { latitude: 38.7223, longitude: -9.1393 },
+  Kyoto: { latitude: 35.0116, longitude: 135.7681 },
+};
+const wanted = { city: "Zürich", arrival: new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10), count: 2 };
+
+/** `#/hotels/<id>` is a hotel, `#/bookings` the guest's bookings, anything else the search. */
+async function render() {
+  showSession(render);
+  const [, id] = /^#\/hotels\/(.+)$/.exec(location.hash) ?? [];
+  if (id !== undefined) return showHotel(id);
+  return location.hash === "#/bookings" ? showBookings() : showSearch();
+}
+
+async function showSearch() {
+  const found = await call("search", { ...CITIES[wanted.city], arrival: wanted.arrival, count: wanted.count });
+  const city = h("select", {
+    onchange: () => {
+      wanted.city = city.value;
+      attempt(render);
+    },
+  });
+  city.append(...Object.keys(CITIES).map((name) => h("option", { selected: name === wanted.city }, name)));
+  show(
+    session() === null ? null : h("p", {}, h("a", { href: "#/bookings" }, "My bookings")),
+    h("div", { className: "row" }, city, stayForm("Search", render)),
+    h("h2", {}, `${found.length} hotels with a free room`),
+    found.map((hotel) =>
+      h(
+        "article",
+        {},
+        hotelLine(hotel),
+        h("p", {}, hotel.about),
+        h("small", {}, `${hotel.freeRooms} rooms free, ${hotel.km} km`),
+      ),
+    ),
+  );
+}
+
+async function showHotel(id) {
+  const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), call("attractions", { hotel: id })]);
+  const me = session();
+  show(
+    hotelLine(hotel),
+    h("p", {}, hotel.about),
+    me === null
+      ? h("p", {}, "Log in to book.")
+      : stayForm("Book", async () => {
+          await call("book", { token: me.token, hotel: id, arrival: wanted.arrival, count: wanted.count });
+          location.hash = "/bookings";
+        }),
+    h("h2", {}, "Near by"),
+    h(
+      "ul",
+      {},
+      near.map((place) => h("li", {}, `${place.name} (${place.kind}), ${place.km} km`)),
+    ),
+    h("h2", {}, "Reviews"),
+    me === null
+      ? null
+      : form(
+          {
+            stars: { type: "number", min: 1, max: 5, value: 5 },
+            text: { placeholder: "How was it?", type: "textarea" },
+          },
+          "Review",
+          async ({ stars, text }) => {
+            await call("review", { token: me.token, hotel: id, stars: Number(stars), text });
+            await render();
+          },
+        ),
+    reviews.map((review) =>
+      h(
+        "article",
+        {},
+        h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`),
+        h("p", {}, review.text),
+      ),
+    ),
+  );
+}
+
+async function showBookings() {
+  const me = session();
+  if (me === null) return show(h("p", {}, "Log in to see your bookings."));
+  const bookings = await call("myBookings", { token: me.token });
+  show(
+    h("h2", {}, "My bookings"),
+    bookings.map((booking) =>
+      h(
+        "article",
+        { className: "row" },
+        h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotel),
+        `room ${booking.room}, ${booking.nights} nights from ${booking.arrival}, ${booking.cents / 100} €`,
+        action("Cancel", async () => {
+          await call("cancel", { token: me.token, booking: booking.id });
+          await render();
+        }),
+      ),
+    ),
+  );
+}
+
+function stayForm(label, submit) {
+  return form(
+    {
+      arrival: { type: "date", value: wanted.arrival },
+      count: { type: "number", min: 1, max: 14, value: wanted.count },
+    },
+    label,
+    async ({ arrival, count }) => {
+      Object.assign(wanted, { arrival, count: Number(count) });
+      await submit();
+    },
+  );
+}
+
+function hotelLine(hotel) {
+  return h(
+    "div",
+    { className: "row" },
+    h("a", { href: `#/hotels/${hotel.id}` }, h("b", {}, hotel.name)),
+    `${hotel.city}, ${hotel.cents / 100} € a night, ${hotel.stars} ★ (${hotel.reviews})`,
+  );
+}
+
+addEventListener("hashchange", () => attempt(render));
+await attempt(render);

@@ -1,0 +1,123 @@
+/** The application as its guests meet it: over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Hotel {
+  readonly id: string;
+  readonly reviews: number;
+  readonly cents: number;
+  readonly km: number;
+  readonly freeRooms: number;
+}
+interface Booking {
+  readonly id: string;
+  readonly room: number;
+}
+
+const ZURICH = { latitude: 47.3769, longitude: 8.5417 };
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+});
+afterAll(() => app?.stop());
+
+/** A guest of this name, logged in. */
+async function join(name: string): Promise<string> {
+  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+}
+
+function search(arrival: string, count = 1): Promise<Hotel[]> {
+  return app.result<Hotel[]>("search", { ...ZURICH, arrival, count, limit: 50 });
+}
+
+test("a search finds the hotels near a place, and no others", async () => {
+  const found = await search("2099-05-01");
+  expect(found.map(({ id }) => id).toSorted()).toEqual([
+    "zurich-limmat-house",
+    "zurich-lindenhof",
+    "zurich-seefeld-garden",
+    "zurich-the-watchmaker",
+    "zurich-uetli-view",
+  ]);
+  for (const { km } of found) expect(km).toBeLessThanOrEqual(11);
+  expect(await app.result("search", { latitude: 0, longitude: -180, arrival: "2099-05-01", count: 1 })).toEqual([]);
+});
+
+test("more guests than rooms at once, at two locations: each room is booked once, the others are told", async () => {
+  const hotel = (await search("2099-06-01")).toSorted((a, b) => a.freeRooms - b.freeRooms)[0];
+  if (hotel === undefined) throw new Error("no hotel");
+  const guests = await Promise.all(Array.from({ length: hotel.freeRooms + 3 }, (_, i) => join(`rush-${i}`)));
+  const answers = await Promise.all(
+    guests.map((token, i) => {
+      // Stays that overlap in the night of June 3 only.
+      const arrival = i % 2 === 0 ? "2099-06-01" : "2099-06-03";
+      const location = i % 2 === 0 ? "near" : "far";
+      return app.call("book", { token, hotel: hotel.id, arrival, count: 3 }, { location });
+    }),
+  );
+  const rooms = answers.flatMap(({ result }) => (result === undefined ? [] : [(result as Booking).room]));
+  expect(rooms).toHaveLength(hotel.freeRooms);
+  expect(new Set(rooms).size).toBe(hotel.freeRooms);
+  const refused = answers.flatMap(({ error }) => (error === undefined ? [] : [error.code]));
+  expect(refused).toEqual(["booked_out", "booked_out", "booked_out"]);
+  expect((await search("2099-06-03")).map(({ id }) => id)).not.toContain(hotel.id);
+});
+
+test("a cancelled room is free again, and only its guest can cancel", async () => {
+  const [guest, other] = [await join("guest"), await join("other")];
+  const hotel = "lisbon-miradouro";
+  const booking = await app.result<Booking>("book", { token: guest, hotel, arrival: "2099-12-30", count: 4 });
+  expect(await app.result("myBookings", { token: guest }, { location: "far" })).toEqual([booking]);
+  expect((await app.call("cancel", { token: other, booking: booking.id })).error?.code).toBe("no_such_booking");
+  await app.result("cancel", { token: guest, booking: booking.id }, { location: "far" });
+  expect(await app.result("myBookings", { token: guest })).toEqual([]);
+  expect((await app.call("cancel", { token: guest, booking: booking.id })).status).toBe(404);
+  const again = await app.result<Booking>("book", { token: other, hotel, arrival: "2100-01-02", count: 1 });
+  expect(again.room).toBe(booking.room);
+});
+
+test("a second review takes the place of the first", async () => {
+  const token = await join("critic");
+  const hotel = "kyoto-gion-lane";
+  const page = async (): Promise<{ hotel: Hotel; reviews: { guest: string; stars: number }[] }> =>
+    app.result("hotel", { id: hotel }, { location: "far" });
+  const before = (await page()).hotel.reviews;
+  for (const stars of [1, 5]) {
+    expect(await app.result("review", { token, hotel, stars, text: "" })).toBe(before + 1);
+  }
+  expect((await page()).reviews).toMatchObject([{ guest: "critic", stars: 5 }]);
+  expect((await app.call("review", { token, hotel, stars: 6, text: "" })).status).toBe(400);
+});
+
+test("recommendations are in the order asked for", async () => {
+  const by = (order: string): Promise<Hotel[]> =>
+    app.result<Hotel[]>("recommend", { city: "Lisbon", by: order, latitude: 38.7223, longitude: -9.1393 });
+  const cents = (await by("cheapest")).map((hotel) => hotel.cents);
+  expect(cents).toEqual(cents.toSorted((a, b) => a - b));
+  const km = (await by("nearest")).map((hotel) => hotel.km);
+  expect(km).toEqual(km.toSorted((a, b) => a - b));
+  expect(await by("best")).toHaveLength(5);
+  expect((await app.call("recommend", { city: "Atlantis", by: "best" })).error?.code).toBe("no_such_city");
+  expect((await app.call("recommend", { city: "Lisbon", by: "luck" })).error?.code).toBe("bad_order");
+});
+
+test("attractions are near, and of the kind asked for", async () => {
+  const hotel = "kyoto-kamo-ryokan";
+  const museums = await app.result<{ kind: string }[]>("attractions", { hotel, kind: "museum" });
+  expect(museums.map(({ kind }) => kind)).toEqual(["museum", "museum"]);
+  expect(await app.result("attractions", { hotel })).toHaveLength(5);
+});
+
+test.each([
+  ["a", "2099-02-29", 1, "bad_day"],
+  ["b", "2096-02-29", 15, "bad_nights"],
+  ["c", "tomorrow", 1, "bad_day"],
+  ["d", "1999-01-01", 1, "past"],
+])("guest %s: no stay from %s for %i nights", async (name, arrival, count, code) => {
+  const token = await join(`guest-${name}`);
+  const answer = await app.call("book", { token, hotel: "zurich-lindenhof", arrival, count });
+  expect(answer).toMatchObject({ status: 400, error: { code } });
+});

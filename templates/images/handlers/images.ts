@@ -1,0 +1,152 @@
+/** What is done with an image: uploading, tagging, favouring, voting and commenting. */
+import { abort, now } from "@radical/sdk";
+import { authenticate } from "./lib/accounts";
+import { findImage } from "./lib/find";
+import { renderText } from "./lib/markup";
+import { COMMENTS_KEPT, Comment, Image, Talk, Vote, Word, images, talks, votes, words } from "./lib/records";
+import { ALL, addToSet, favouritesOf, removeFromSet, sizeOfSet } from "./lib/sets";
+import { addTags, isTag, tagMeantBy } from "./lib/tags";
+
+/** Publishes the image at `url`. Gives its number. */
+export function upload(token: string, url: string, width: i32, height: i32, tags: string[]): i32 {
+  const me = authenticate(token);
+  if (url.length > 500 || (!url.startsWith("https://") && !url.startsWith("/"))) {
+    abort(
+      400,
+      "bad_url",
+      "The address of an image begins with https:// or, on this site, with /, and has at most 500 characters.",
+    );
+  }
+  if (width < 1 || width > 20_000 || height < 1 || height > 20_000) {
+    abort(400, "bad_size", "An image has 1 to 20000 pixels in each direction.");
+  }
+  if (tags.length == 0) {
+    abort(400, "no_tags", "An image has at least one tag.");
+  }
+  const uploaded = new Image();
+  uploaded.id = sizeOfSet(ALL) + 1;
+  uploaded.uploader = me;
+  uploaded.url = url;
+  uploaded.width = width;
+  uploaded.height = height;
+  uploaded.at = now();
+  addToSet(ALL, uploaded.id);
+  addTags(uploaded, tags);
+  images.put(uploaded.id.toString(), uploaded);
+  return uploaded.id;
+}
+
+/** Gives tags to an image; those that it has change nothing. Gives all its tags. */
+export function tag(token: string, image: i32, tags: string[]): string[] {
+  authenticate(token);
+  const tagged = findImage(image);
+  addTags(tagged, tags);
+  images.put(image.toString(), tagged);
+  return tagged.tags;
+}
+
+/** Takes a tag from an image, but not the last one. Gives all its tags. */
+export function untag(token: string, image: i32, tag: string): string[] {
+  authenticate(token);
+  const tagged = findImage(image);
+  const taken = tagMeantBy(tag);
+  const at = tagged.tags.indexOf(taken);
+  if (at >= 0) {
+    if (tagged.tags.length == 1) {
+      abort(409, "last_tag", "An image has at least one tag.");
+    }
+    tagged.tags.splice(at, 1);
+    images.put(image.toString(), tagged);
+    removeFromSet(taken, image);
+  }
+  return tagged.tags;
+}
+
+/** Makes `word`, which no image has as a tag, another word for a tag, in tagging and in searching. Gives that tag. */
+export function alias(token: string, word: string, tag: string): string {
+  authenticate(token);
+  if (tagMeantBy(word) != word) {
+    abort(409, "word_taken", `"${word}" is another word for a tag.`);
+  }
+  const meant = tagMeantBy(tag);
+  if (meant == word) {
+    abort(400, "same_word", "A tag is no other word for itself.");
+  }
+  const made = findWord(word);
+  if (sizeOfSet(word) > 0 || made.others > 0) {
+    abort(409, "word_taken", `"${word}" is in use as a tag.`);
+  }
+  made.means = meant;
+  words.put(word, made);
+  const target = findWord(meant);
+  target.others += 1;
+  words.put(meant, target);
+  return meant;
+}
+
+function findWord(text: string): Word {
+  const word = isTag(text) ? words.get(text) : null;
+  return word == null ? new Word() : word;
+}
+
+/** Puts an image among the caller's favourites. Gives the number of people who have it there. */
+export function favourite(token: string, image: i32): i32 {
+  const me = authenticate(token);
+  const liked = findImage(image);
+  if (addToSet(favouritesOf(me), image)) {
+    liked.favourites += 1;
+    images.put(image.toString(), liked);
+  }
+  return liked.favourites;
+}
+
+/** Takes an image from the caller's favourites. Gives the number of people who have it there. */
+export function unfavourite(token: string, image: i32): i32 {
+  const me = authenticate(token);
+  const liked = findImage(image);
+  if (removeFromSet(favouritesOf(me), image)) {
+    liked.favourites -= 1;
+    images.put(image.toString(), liked);
+  }
+  return liked.favourites;
+}
+
+/** Votes for (1) or against (-1) an image, or takes the vote back (0). Gives the score. */
+export function vote(token: string, image: i32, value: i32): i32 {
+  const me = authenticate(token);
+  if (value < -1 || value > 1) {
+    abort(400, "bad_vote", "A vote is 1, -1 or 0.");
+  }
+  const voted = findImage(image);
+  const key = image.toString() + "/" + me;
+  const before = votes.get(key);
+  if (value == 0) {
+    votes.delete(key);
+  } else {
+    const cast = new Vote();
+    cast.value = value;
+    votes.put(key, cast);
+  }
+  voted.score += value - (before == null ? 0 : before.value);
+  images.put(image.toString(), voted);
+  return voted.score;
+}
+
+/** Says something about an image. */
+export function comment(token: string, image: i32, text: string): void {
+  const me = authenticate(token);
+  if (text.trim().length == 0 || text.length > 2000) {
+    abort(400, "bad_text", "A comment has 1 to 2000 characters.");
+  }
+  findImage(image);
+  const made = new Comment();
+  made.author = me;
+  made.html = renderText(text);
+  made.at = now();
+  const key = image.toString();
+  let talk = talks.get(key);
+  if (talk == null) talk = new Talk();
+  talk.comments.unshift(made);
+  if (talk.comments.length > COMMENTS_KEPT) talk.comments.pop();
+  talks.put(key, talk);
+}

@@ -1,0 +1,152 @@
+import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+
+/** `#/images/<number>`, `#/pools/<id>` and `#/upload`; `#/search/<tags>` and anything else is a search. */
+async function render() {
+  showSession(render);
+  const [, kind, rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+  if (kind === "images") return showImage(Number(rest));
+  if (kind === "pools") return showPool(rest);
+  return kind === "upload" ? showUpload() : showSearch(decodeURIComponent(rest));
+}
+
+async function showSearch(query) {
+  const tags = wordsOf(query);
+  const found = h("div", { className: "columns" });
+  const more = h("p", {});
+  const addPage = async (before) => {
+    const page = await call("search", { tags, before });
+    found.append(...page.images.map(thumbnail));
+    more.replaceChildren(...(page.next === 0 ? [] : [action("More", () => addPage(page.next))]));
+  };
+  show(
+    form({ query: { placeholder: "sky -night fav:ada", value: query, required: false } }, "Search", async (wanted) => {
+      location.hash = `/search/${encodeURIComponent(wanted.query)}`;
+    }),
+    session() === null
+      ? null
+      : h(
+          "p",
+          { className: "row" },
+          h("a", { href: "#/upload" }, "Upload"),
+          h("a", { href: `#/search/fav:${session().name}` }, "My favourites"),
+        ),
+    found,
+    more,
+  );
+  await addPage(0);
+}
+
+function showUpload() {
+  show(
+    form(
+      {
+        url: { placeholder: "https://" },
+        width: { placeholder: "width", type: "number" },
+        height: { placeholder: "height", type: "number" },
+        tags: { placeholder: "tags" },
+      },
+      "Publish",
+      async ({ url, width, height, tags }) => {
+        const { token } = session();
+        const id = await call("upload", {
+          token,
+          url,
+          width: Number(width),
+          height: Number(height),
+          tags: wordsOf(tags),
+        });
+        location.hash = `/images/${id}`;
+      },
+    ),
+  );
+}
+
+async function showImage(id) {
+  const { image, tags, comments } = await call("image", { id });
+  const me = session();
+  const change =
+    (handler, args = {}) =>
+    async () => {
+      await call(handler, { token: me.token, image: id, ...args });
+      await render();
+    };
+  show(
+    picture(image),
+    h("p", {}, h("small", {}, `${image.width} × ${image.height}, by ${image.uploader} ${ago(image.at)}`)),
+    h(
+      "div",
+      { className: "row" },
+      h("span", { id: "favourites" }, `${image.favourites} favourites`),
+      h("span", { id: "score" }, `score ${image.score}`),
+      me === null
+        ? []
+        : [
+            action("Favourite", change("favourite")),
+            action("No favourite", change("unfavourite")),
+            action("▲", change("vote", { value: 1 })),
+            action("▼", change("vote", { value: -1 })),
+          ],
+    ),
+    h(
+      "ul",
+      {},
+      tags.map(({ tag, count }) =>
+        h(
+          "li",
+          {},
+          h("a", { href: `#/search/${encodeURIComponent(tag)}` }, tag),
+          ` ${count} `,
+          me === null ? "" : action("✕", change("untag", { tag })),
+        ),
+      ),
+    ),
+    me === null
+      ? null
+      : form({ tags: { placeholder: "tags" } }, "Tag", async (given) => {
+          await change("tag", { tags: wordsOf(given.tags) })();
+        }),
+    me === null
+      ? null
+      : form({ text: { placeholder: "What do you say?", type: "textarea" } }, "Comment", async ({ text }) => {
+          await change("comment", { text })();
+        }),
+    comments.map((comment) =>
+      h(
+        "article",
+        {},
+        h("small", {}, `${comment.author} ${ago(comment.at)}`),
+        // The handler has made it safe: lib/markup.ts.
+        h("div", { innerHTML: comment.html }),
+      ),
+    ),
+  );
+}
+
+async function showPool(id) {
+  const pool = await call("pool", { id });
+  show(
+    h("h2", {}, pool.name),
+    h("small", {}, `by ${pool.creator}`),
+    h("div", { className: "columns" }, pool.images.map(thumbnail)),
+  );
+}
+
+function thumbnail(image) {
+  return h(
+    "section",
+    {},
+    h("a", { href: `#/images/${image.id}` }, picture(image)),
+    h("small", {}, image.tags.join(" ")),
+  );
+}
+
+function picture(image) {
+  return h("img", { src: image.url, alt: image.tags.join(" "), style: "width: 100%" });
+}
+
+function wordsOf(text) {
+  return text.split(/\s+/).filter((word) => word !== "");
+}
+
+addEventListener("hashchange", () => attempt(render));
+await attempt(render);

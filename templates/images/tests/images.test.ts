@@ -1,0 +1,180 @@
+/** The application as people use it: over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Image {
+  readonly id: number;
+  readonly tags: string[];
+  readonly score: number;
+  readonly favourites: number;
+}
+interface Page {
+  readonly images: Image[];
+  readonly next: number;
+}
+interface ImagePage {
+  readonly image: Image;
+  readonly tags: { readonly tag: string; readonly count: number }[];
+  readonly comments: { readonly html: string }[];
+}
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+});
+afterAll(() => app?.stop());
+
+/** Somebody of this name, logged in. */
+async function join(name: string): Promise<string> {
+  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+}
+
+function upload(token: string, tags: string[], location = "near"): Promise<number> {
+  return app.result<number>("upload", { token, url: "/pictures/cat.svg", width: 160, height: 120, tags }, { location });
+}
+
+/** The numbers of the images on all pages of a search. */
+async function search(tags: string[], limit = 50): Promise<number[]> {
+  const found: number[] = [];
+  let before = 0;
+  do {
+    const page: Page = await app.result<Page>("search", { tags, before, limit }, { location: "far" });
+    found.push(...page.images.map(({ id }) => id));
+    before = page.next;
+  } while (before !== 0);
+  return found;
+}
+
+function look(id: number, location = "far"): Promise<ImagePage> {
+  return app.result<ImagePage>("image", { id }, { location });
+}
+
+const other = (i: number): string => (i % 2 === 0 ? "near" : "far");
+
+test("images uploaded at once at two locations have numbers of their own, and a search finds all of them", async () => {
+  const token = await join("uploader");
+  const ids = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => upload(token, ["many", `kind_${i % 2}`], other(i))),
+  );
+  expect(new Set(ids).size).toBe(8);
+  const newestFirst = ids.toSorted((a, b) => b - a);
+  expect(await search(["many"])).toEqual(newestFirst);
+  expect(await search(["many"], 3)).toEqual(newestFirst);
+  expect((await search([])).slice(0, 8)).toEqual(newestFirst);
+  const even = ids.filter((_, i) => i % 2 === 0).toSorted((a, b) => b - a);
+  expect(await search(["many", "kind_0"])).toEqual(even);
+  expect(await search(["many", "-kind_1"])).toEqual(even);
+  expect(await search(["kind_0", "kind_1"])).toEqual([]);
+  expect(await search(["many", "no_such_tag"])).toEqual([]);
+});
+
+test("a tag counts the images that have it, whatever is tagged and untagged at once", async () => {
+  const token = await join("tagger");
+  const images = await Promise.all(["a", "b", "c"].map((tag) => upload(token, [`base_${tag}`])));
+  await Promise.all(
+    images.flatMap((image, i) => [
+      app.result("tag", { token, image, tags: ["shared", "extra"] }, { location: other(i) }),
+      app.result("tag", { token, image, tags: ["shared"] }, { location: other(i + 1) }),
+      app.result("untag", { token, image, tag: "shared" }, { location: other(i) }),
+    ]),
+  );
+  const pages = await Promise.all(images.map((id) => look(id)));
+  const tagged = pages.filter(({ image }) => image.tags.includes("shared")).map(({ image }) => image.id);
+  expect(await search(["shared"])).toEqual(tagged.toSorted((a, b) => b - a));
+  await app.result("tag", { token, image: images[0], tags: ["shared"] });
+  const { tags } = await look(images[0] as number);
+  expect(tags.find(({ tag }) => tag === "shared")?.count).toBe((await search(["shared"])).length);
+  expect(tags.find(({ tag }) => tag === "extra")?.count).toBe(3);
+  expect(new Set(tags.map(({ tag }) => tag)).size).toBe(tags.length);
+});
+
+test("a favourite counts once for each person, from wherever it comes", async () => {
+  const people = ["f-1", "f-2", "f-3"];
+  const tokens = await Promise.all(people.map(join));
+  const image = await upload(tokens[0] as string, ["loved"]);
+  await Promise.all(
+    tokens.flatMap((token) =>
+      ["near", "far"].map((location) => app.result("favourite", { token, image }, { location })),
+    ),
+  );
+  expect((await look(image)).image.favourites).toBe(3);
+  await Promise.all(
+    ["near", "far"].map((location) => app.result("unfavourite", { token: tokens[0], image }, { location })),
+  );
+  expect((await look(image)).image.favourites).toBe(2);
+  expect(await search(["fav:f-1"])).toEqual([]);
+  expect(await search(["loved", "fav:f-2"])).toEqual([image]);
+  expect(await app.result<Page>("favourites", { name: "f-3" })).toMatchObject({ images: [{ id: image }], next: 0 });
+});
+
+test("everybody has one vote", async () => {
+  const tokens = await Promise.all(["v-1", "v-2"].map(join));
+  const image = await upload(tokens[0] as string, ["voted"]);
+  await Promise.all(
+    tokens.flatMap((token) =>
+      [1, -1, 1].map((value, i) => app.result("vote", { token, image, value }, { location: other(i) })),
+    ),
+  );
+  await Promise.all(tokens.map((token) => app.result("vote", { token, image, value: 1 })));
+  expect((await look(image)).image.score).toBe(2);
+  expect(await app.result("vote", { token: tokens[0], image, value: 0 })).toBe(1);
+});
+
+test("a pool keeps its order, with each image once", async () => {
+  const token = await join("curator");
+  const images = await Promise.all(Array.from({ length: 4 }, () => upload(token, ["pooled"])));
+  const id = await app.result<string>("createPool", { token, name: "Four" });
+  await Promise.all(
+    images.flatMap((image) =>
+      ["near", "far"].map((location) => app.result("addToPool", { token, pool: id, image }, { location })),
+    ),
+  );
+  const order = async (): Promise<number[]> =>
+    (await app.result<Page>("pool", { id }, { location: "far" })).images.map((image) => image.id);
+  const before = await order();
+  expect(before.toSorted((a, b) => a - b)).toEqual(images.toSorted((a, b) => a - b));
+  const last = before[3] as number;
+  await app.result("addToPool", { token, pool: id, image: last, at: 0 });
+  expect(await order()).toEqual([last, ...before.slice(0, 3)]);
+  await app.result("removeFromPool", { token, pool: id, image: before[0] });
+  expect(await order()).toEqual([last, ...before.slice(1, 3)]);
+});
+
+test("another word for a tag means the tag, in tagging and in searching", async () => {
+  const token = await join("namer");
+  const image = await upload(token, ["feline"]);
+  expect(await app.result("alias", { token, word: "puss", tag: "feline" })).toBe("feline");
+  expect(await app.result("tag", { token, image, tags: ["puss", "grey"] })).toEqual(["feline", "grey"]);
+  expect(await search(["puss", "-night"])).toEqual([image]);
+  // The seed's image of the sea.
+  expect(await search(["ocean", "boat"])).toEqual([5]);
+  for (const [word, tag, code] of [
+    ["puss", "grey", "word_taken"],
+    ["grey", "feline", "word_taken"],
+    ["unused", "unused", "same_word"],
+    ["-x", "grey", "bad_tag"],
+  ]) {
+    expect((await app.call("alias", { token, word, tag })).error?.code).toBe(code);
+  }
+});
+
+test("markup of comments is text, and an image keeps its last tag", async () => {
+  const token = await join("talker");
+  const image = await upload(token, ["only"]);
+  await app.result("comment", { token, image, text: "<script>alert(1)</script>" });
+  expect((await look(image)).comments[0]?.html).toContain("&lt;script&gt;");
+  expect((await app.call("untag", { token, image, tag: "only" })).error?.code).toBe("last_tag");
+});
+
+test.each([
+  ["a", { url: "javascript:alert(1)" }, "bad_url"],
+  ["b", { width: 0 }, "bad_size"],
+  ["c", { tags: [] }, "no_tags"],
+  ["d", { tags: ["Big Cat"] }, "bad_tag"],
+])("person %s: no upload with %j", async (name, wrong, code) => {
+  const token = await join(`bad-${name}`);
+  const image = { url: "https://example.org/1.png", width: 1, height: 1, tags: ["x"] };
+  expect(await app.call("upload", { token, ...image, ...wrong })).toMatchObject({ status: 400, error: { code } });
+});

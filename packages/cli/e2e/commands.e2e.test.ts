@@ -46,6 +46,7 @@ describe("radical", () => {
     ["data", "--help"],
     ["record", "--help"],
     ["replay", "--help"],
+    ["doctor", "--help"],
     ["tail", "--help"],
     ["primary", "--help"],
     ["deploy", "--help"],

@@ -16,6 +16,8 @@ import type { ModuleHash } from "@radical/protocol";
 import { createWrangler } from "../src/deploy/edge/wrangler.ts";
 import type { Change } from "../src/deploy/steps.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
+import { lookAtCloudflare } from "../src/operate/doctor/deployment.ts";
+import { examine } from "../src/operate/doctor/doctor.ts";
 import {
   type FakeBinding,
   type FakeCloudflare,
@@ -302,5 +304,47 @@ describe("radical deploy", () => {
     expect(version?.modules.filter(isWasm)).toHaveLength(2);
     expect(await visit("home")).toBeGreaterThan(300);
     expect(cloudflare.unknown).toEqual([]);
+  });
+});
+
+describe("radical doctor of a deployment", () => {
+  const problems = async (environmentName: string, more: NodeJS.ProcessEnv = {}): Promise<unknown> => {
+    const loaded = await loadProject(project.folder);
+    const target = targetOfProject(loaded, environmentName);
+    const cloud = await lookAtCloudflare(loaded, target, { ...process.env, ...environment, ...more });
+    const { host, port } = server.address();
+    const primary = [{ url: `http://${host}:${port}`, key: KEY }];
+    const { findings } = await examine(
+      loaded,
+      { ...cloud, primary, sites: [{ url: edge.url, location: null }] },
+      process.version,
+    );
+    return findings
+      .filter(({ check, problems: found }) => check !== "dev_port" && found.length > 0)
+      .map(({ check, problems: found }) => [check, ...found.map(({ message }) => message)]);
+  };
+
+  test("all is well; a wrong token, an environment that is not deployed", async () => {
+    expect(await problems("production")).toEqual([]);
+    expect(await problems("production", { CLOUDFLARE_API_TOKEN: "wrong" })).toEqual([
+      ["cloudflare", expect.stringMatching(/^Cloudflare does not take these credentials: /)],
+    ]);
+    expect(await problems("staging")).toEqual([["worker", "the Worker visits-staging is not deployed"]]);
+  });
+
+  test("nobody at Cloudflare, and none logged in", async () => {
+    const away = { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:1" };
+    expect(await problems("production", away)).toEqual([["cloudflare", expect.stringContaining("was not reached")]]);
+    expect(await problems("production", { CLOUDFLARE_API_TOKEN: "" })).toEqual([
+      ["cloudflare", "wrangler is not logged in at Cloudflare"],
+    ]);
+  });
+
+  test("the server is killed: it is told, and that the location does not reach it", async () => {
+    await server.stop();
+    expect(await problems("production")).toMatchObject([
+      ["primary", expect.stringContaining("the LVI server was not reached")],
+      ["locations", expect.stringContaining("the primary did not answer")],
+    ]);
   });
 });

@@ -7,6 +7,7 @@ import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { deploymentsCommand } from "./commands/deployments.ts";
 import { devCommand } from "./commands/dev.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
@@ -27,6 +28,7 @@ Examples:
   $ radical analyze follow         show what the handler "follow" reads and writes
   $ radical data get users ann     show an item of a table
   $ radical deploy                 take it to Cloudflare and its primary
+  $ radical doctor                 say what is wrong, if anything is
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -50,6 +52,7 @@ export function createProgram(): Command {
     deploymentsCommand(),
     rollbackCommand(),
     primaryCommand(),
+    doctorCommand(),
     recordCommand(),
     replayCommand(),
     tailCommand(),

@@ -99,7 +99,7 @@ function optionsOf(
     manifest: { mainModule: version.mainModule, modules },
     exports: Object.fromEntries(
       version.bindings.flatMap(({ type, class_name: className }) =>
-        type === "durable_object_namespace" ? [[className, { type: "durable-object", storage: "sqlite" }]] : [],
+        type === "durable_object_namespace" ? [[String(className), CLASS] as const] : [],
       ),
     ),
     env: Object.fromEntries(version.bindings.map((binding) => [binding.name, bindingOf(binding, name, addressOf)])),
@@ -117,6 +117,9 @@ function optionsOf(
     workers: [{ config }],
   } as unknown as MiniflareOptions;
 }
+
+/** Of a class that a namespace is bound to. */
+const CLASS = { type: "durable-object", storage: "sqlite" } as const;
 
 function moduleOf(path: string, type: string, bytes: Uint8Array<ArrayBuffer>): object {
   switch (type) {

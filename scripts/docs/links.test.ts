@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Tree, brokenLinks } from "./links.ts";
 import { anchorsOf, slugOf } from "./markdown.ts";
+import { sections } from "./pages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
@@ -17,6 +18,14 @@ test("no document has a broken link", () => {
     read: (file) => readFileSync(path.join(ROOT, file), "utf8"),
   };
   expect(brokenLinks(documents, tree)).toEqual([]);
+});
+
+test("each page has its place in the sidebar", () => {
+  expect(
+    sections()
+      .flatMap(({ entries }) => entries)
+      .map(({ text }) => text),
+  ).not.toContain("");
 });
 
 describe("the check", () => {

@@ -44,7 +44,7 @@ export function sections(): readonly Section[] {
     title,
     entries: names.map((name) => titled(`${name}.md`)),
   });
-  const found = [
+  const found: readonly Section[] = [
     section("Start", "README", "quickstart", "tutorial"),
     section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
     section(
@@ -75,7 +75,7 @@ export function sections(): readonly Section[] {
   ]);
   const lost = pages.filter((page) => !known.has(page));
   if (lost.length > 0) throw new Error(`no section of the site has these pages: ${lost.join(", ")}`);
-  return found.filter(({ entries }) => entries.length > 0);
+  return found;
 }
 
 /** The pictures, each as the file it is drawn from and the one that is shown, with what the first one says. */

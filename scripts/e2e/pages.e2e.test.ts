@@ -114,3 +114,23 @@ test("images: somebody uploads an image, favours it, and finds it by its tags", 
     expect(await page.getAttribute("main img", "alt")).toBe("cat night");
   });
 });
+
+test("board: somebody makes a board, and adds, moves, assigns and edits a card", async () => {
+  await usePage("board", async (page) => {
+    await register(page, "zoe");
+    await page.fill("[name=name]", "Garden");
+    await page.click('button:text-is("Make a board")');
+    await page.fill('section:has-text("To do") [name=title]', "Water the roses");
+    await page.click('section:has-text("To do") button:text-is("Add")');
+    await page.click('section:has-text("To do") article button:text-is("▶")');
+    await page.click('section:has-text("Doing") article a');
+    await page.click('button:text-is("Assign to me")');
+    await page.waitForSelector('button:text-is("zoe ✕")');
+    await page.fill("[name=text]", "Before <b>noon</b>");
+    await page.click('button:text-is("Save")');
+    await page.waitForSelector('p:text-is("Before <b>noon</b>")');
+    await page.click("h1 a");
+    await page.waitForSelector('li:has-text("Water the roses")');
+    expect(await page.textContent('li:has-text("Water the roses")')).toBe("Water the roses Garden, Doing");
+  });
+});

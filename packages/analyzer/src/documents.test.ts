@@ -38,3 +38,15 @@ test("docs/analysis.md shows each transformation, and that one is refused", asyn
     Object.fromEntries(handlers.map(({ name, transformations }) => [name, transformations.map(({ kind }) => kind)])),
   ).toEqual({ submit: ["union"], edit: ["dropped-guard"], front: ["widening"], exactFront: [] });
 });
+
+test("docs/tutorial.md shows what the analysis says of a handler of its application", async () => {
+  const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
+  const code = read("docs/examples/booking/handlers/booking.ts");
+  const { handlers } = await buildApplication({ ...buildInput({ "handlers/booking.ts": code }), optimize: false });
+  const stay = handlers.find(({ name }) => name === "stay");
+  const reads =
+    stay?.reads.map(({ pattern, dependent }) => `  reads  ${pattern}${dependent ? "  dependent" : ""}`) ?? [];
+  const writes = stay?.writes.map(({ pattern }) => `  writes ${pattern}`) ?? [];
+  expect(writes).toHaveLength(2);
+  expect(read("docs/tutorial.md")).toContain(["stay  sliced", ...reads, ...writes].join("\n"));
+});

@@ -46,8 +46,12 @@ describe("radical", () => {
     ["data", "--help"],
     ["record", "--help"],
     ["replay", "--help"],
+    ["doctor", "--help"],
     ["tail", "--help"],
     ["primary", "--help"],
+    ["deploy", "--help"],
+    ["deployments", "--help"],
+    ["rollback", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

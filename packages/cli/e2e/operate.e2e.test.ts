@@ -1,8 +1,16 @@
 /** What operators do with a deployment that runs: recording and replaying. */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, startServer } from "@radical/lvi-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadProject } from "../src/config/load-config.ts";
+import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
+import type { RoundTrip } from "../src/operate/doctor/edge-checks.ts";
+import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-checks.ts";
 import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
@@ -123,6 +131,152 @@ describe("radical tail", () => {
     expect(count("edge: connected")).toBe(1);
     child.kill("SIGINT");
     expect(await closed).toBe(0);
+  });
+});
+
+describe("radical doctor", () => {
+  const doctor = (...args: readonly string[]): ReturnType<typeof radical> =>
+    radical(["doctor", ...args], { cwd: project.folder });
+  const problemsOf = ({ findings }: Diagnosis): Readonly<Record<string, readonly string[]>> =>
+    Object.fromEntries(
+      findings
+        .filter(({ problems }) => problems.length > 0)
+        .map(({ check, problems }) => [check, problems.map(({ message }) => message)]),
+    );
+  const look = async (more: Partial<Deployment>): Promise<Diagnosis["findings"]> =>
+    (
+      await examine(
+        await loadProject(project.folder),
+        { primary: [], sites: [], findings: [], clocks: [], ...more },
+        process.version,
+      )
+    ).findings;
+  const problems = async (more: Partial<Deployment>): Promise<ReturnType<typeof problemsOf>> =>
+    problemsOf({ findings: await look(more), roundTrips: [] });
+
+  test("all is well: silence, and as JSON each location's round trip", async () => {
+    expect(await doctor()).toEqual({ code: 0, stdout: "", stderr: "" });
+    const { code, stdout } = await doctor("--json");
+    const { ok, roundTrips, checks } = JSON.parse(stdout) as {
+      ok: boolean;
+      roundTrips: readonly RoundTrip[];
+      checks: Diagnosis["findings"];
+    };
+    expect([code, ok]).toEqual([0, true]);
+    expect(roundTrips.map(({ location }) => location)).toEqual(["near", "far"]);
+    // Its link delays by 20 ms.
+    expect(roundTrips[1]!.primaryMs).toBeGreaterThanOrEqual(20);
+    expect(checks.map(({ check }) => check)).toEqual(["node", "dev_port", "primary", "locations", "modules", "clock"]);
+  });
+
+  test("locations that are cut off from the primary: a line each, exit code 1", async () => {
+    const setDown = (primaryDown: boolean): Promise<unknown> =>
+      fetch(`${dev.url}/__radical/faults`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ primaryDown }),
+      });
+    await setDown(true);
+    try {
+      const { code, stdout } = await doctor();
+      expect(code).toBe(1);
+      expect(stdout).toMatch(
+        /^✗ the location near: the primary did not answer: .*\n✗ the location far: the primary did not answer: .*\n$/,
+      );
+    } finally {
+      await setDown(false);
+    }
+  });
+
+  test("this machine: Node, and a port that somebody else has", async () => {
+    expect([nodeFinding("v24.1.0").problems, nodeFinding("v25.0.0").problems]).toEqual([[], []]);
+    expect(nodeFinding("v22.9.0").problems).toMatchObject([{ message: "this is Node v22.9.0, and radical needs 24" }]);
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    const message = `port ${port} is in use by another program, so radical dev takes another one`;
+    expect((await devPortFinding(port, false)).problems).toMatchObject([{ message }]);
+    expect((await devPortFinding(port, true)).problems).toEqual([]);
+    await new Promise((resolve) => taken.close(resolve));
+    expect((await devPortFinding(port, false)).problems).toEqual([]);
+  });
+
+  test("servers: one leads and one stands by; a wrong key, none that stands by, none at all", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "radical-servers-"));
+    const secret = "a1".repeat(16);
+    const start = (port: number): Promise<RunningServer> =>
+      startServer({
+        storage: new SqliteStorage(join(folder, "data.sqlite")),
+        keys: new KeyRing(parseKeys(`main:${secret}`)),
+        port,
+        workers: 1,
+        leaseMs: 10_000,
+        log: createLog("silent", () => undefined),
+        onHalt: () => undefined,
+      });
+    const key = { id: "main", secret };
+    const first = await start(0);
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
+    const { port } = free.address() as AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    const second = start(port);
+    const primary = [
+      { url: first.url, key },
+      { url: `http://127.0.0.1:${port}`, key },
+    ];
+    try {
+      await expect.poll(() => problems({ primary }), { timeout: 30_000 }).toEqual({});
+      const wrong = { ...key, secret: "b2".repeat(16) };
+      expect(await problems({ primary: [{ url: first.url, key: wrong }] })).toEqual({
+        primary: [`the LVI server at ${first.url} refuses the key "main"`],
+      });
+      const alone = `http://127.0.0.1:${port}`;
+      expect(await problems({ primary: [{ url: alone, key }] })).toEqual({
+        primary: [`no LVI server leads: ${alone} is standby`],
+      });
+      // A module that the locations run and this server does not have.
+      const sites = [{ url: dev.url, location: "near" }];
+      expect(await problems({ primary: [primary[0]!], sites })).toMatchObject({
+        modules: [
+          expect.stringMatching(/^the location near runs module [0-9a-f]{12}, which the LVI server does not have$/),
+        ],
+      });
+    } finally {
+      await first.close(0);
+      const other = await second;
+      const { standby } = await problems({ primary });
+      expect(standby).toEqual([
+        expect.stringMatching(`^${first.url} does not stand by: the LVI server was not reached`),
+      ]);
+      await other.close(0);
+      expect(await problems({ primary })).toMatchObject({
+        primary: [expect.stringContaining("was not reached"), expect.stringContaining("was not reached")],
+      });
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test("clocks: of a server that names another time, also if it refuses this machine's requests for that", async () => {
+    let [aheadMs, status] = [90_000, 200];
+    const server = createHttpServer((_, response) => {
+      const body = JSON.stringify({ state: "serving", epoch: 1, timeMs: 0, pending: 0, modules: [] });
+      response.writeHead(status, { date: new Date(Date.now() + aheadMs).toUTCString() }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    const clocks = async (): Promise<readonly string[]> => (await problems({ primary }))["clock"] ?? [];
+    expect(await clocks()).toEqual([
+      expect.stringMatching(`^this machine's clock is (89|90|91) s behind that of the LVI server at ${url}`),
+    ]);
+    aheadMs = -600_000;
+    status = 401;
+    expect(await clocks()).toEqual([expect.stringMatching(/^this machine's clock is (599|600|601) s ahead of /)]);
+    aheadMs = 0;
+    status = 200;
+    expect(await clocks()).toEqual([]);
+    await new Promise((resolve) => server.close(resolve));
   });
 });
 

@@ -5,11 +5,14 @@ import { analyzeCommand } from "./commands/analyze.ts";
 import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
+import { deploymentsCommand } from "./commands/deployments.ts";
 import { devCommand } from "./commands/dev.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { rollbackCommand } from "./commands/rollback.ts";
 import { tailCommand } from "./commands/tail.ts";
 
 const HELP = `
@@ -25,6 +28,7 @@ Examples:
   $ radical analyze follow         show what the handler "follow" reads and writes
   $ radical data get users ann     show an item of a table
   $ radical deploy                 take it to Cloudflare and its primary
+  $ radical doctor                 say what is wrong, if anything is
 
 Colours are left out when the output is no terminal or NO_COLOR is set.`;
 
@@ -45,7 +49,10 @@ export function createProgram(): Command {
     explainCommand(),
     dataCommand(),
     deployCommand(),
+    deploymentsCommand(),
+    rollbackCommand(),
     primaryCommand(),
+    doctorCommand(),
     recordCommand(),
     replayCommand(),
     tailCommand(),

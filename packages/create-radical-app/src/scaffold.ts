@@ -19,6 +19,7 @@ export const TEMPLATES: readonly Template[] = [
   { name: "forum", description: "stories, comment trees, votes and karma" },
   { name: "hotel", description: "search on a map, and booking without double booking" },
   { name: "images", description: "an image board: tags, searches over them, favourites and pools" },
+  { name: "board", description: "a project board: columns, cards, assignments and activity" },
   { name: "minimal", description: "notes and a counter in one file: a place to start from" },
 ];
 

@@ -41,7 +41,7 @@ describe("a result", () => {
     expect(response.headers.get("x-radical-path")).toBe("speculative");
     expect(response.headers.get("x-radical-reason")).toBe("valid");
     expect(response.headers.get("server-timing")).toMatch(
-      /^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, f;dur=[\d.]+, total;dur=[\d.]+$/,
+      /^rw;dur=[\d.]+, cache;dur=.*, lvi;dur=.*, f;dur=[\d.]+;desc="\d+ fuel", total;dur=[\d.]+$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     const again = await location.call("append", { key: "first", text: "!" });

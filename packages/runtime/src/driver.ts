@@ -24,7 +24,7 @@ import type {
 import type { Execution } from "./core/execution.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
 import type { Connection, Primary } from "./lvi/primary.ts";
-import { type SpeculationLane, turns } from "./speculation-lane.ts";
+import { type SpeculationLane, turns, TURNS_AFTER_ANSWER } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
 
 /**
@@ -38,12 +38,6 @@ const TURNS_BEFORE_SPECULATION = 6;
  * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
  */
 const NEW_CONNECTION_MS = 2;
-
-/**
- * Turns in which an answer leaves before what comes after it begins: a Durable Object or another Worker may run in this
- * very thread, and its writes to disk would hold the answer up.
- */
-const TURNS_AFTER_ANSWER = 12;
 
 export interface Surroundings {
   readonly module: HandlerModule;
@@ -149,7 +143,6 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await failpoint?.reach("edge.answered");
         return null;
       case "put":
-        await turns(TURNS_AFTER_ANSWER);
         await cache.putMany(effect.entries);
         await failpoint?.reach("edge.put");
         return null;

@@ -29,6 +29,12 @@ export class SpeculationLane {
   }
 }
 
+/**
+ * Turns in which an answer leaves before what comes after it begins: a Durable Object may run in this very thread, and its
+ * writes to disk would hold the answer up.
+ */
+export const TURNS_AFTER_ANSWER = 12;
+
 /** Lets the event loop turn; a turn takes about 10 µs. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await scheduler.wait(0);

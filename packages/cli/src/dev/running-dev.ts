@@ -28,7 +28,10 @@ export function removeRunning(stateFolder: string): Promise<void> {
 /** Null: none runs, or it has not started its LVI server. */
 export async function readRunning(stateFolder: string): Promise<RunningDev | null> {
   try {
-    return JSON.parse(await readFile(join(stateFolder, RUNNING_FILE), "utf8")) as RunningDev;
+    const running = JSON.parse(await readFile(join(stateFolder, RUNNING_FILE), "utf8")) as RunningDev;
+    // One that was killed has left the file behind.
+    process.kill(running.pid, 0);
+    return running;
   } catch {
     return null;
   }

@@ -54,7 +54,7 @@ export async function askPrimary(
       words,
       `give both sides the same key "${key.id}", and set the clocks of both`,
     );
-  if (code === "not_serving")
+  if (code === "not_serving" || code === "not_leading")
     throw new PrimaryError("primary_not_serving", words, "see /readyz and the log of the servers of this storage");
   throw new PrimaryError("primary_failed", words, "see the log of the LVI server");
 }

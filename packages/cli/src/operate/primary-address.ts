@@ -31,7 +31,7 @@ export async function primaryAddress(project: Project, named: string | undefined
 }
 
 /** That of the `radical dev` which runs in the project; null: none does. */
-async function runningPrimary({ root }: Project): Promise<PrimaryAddress | null> {
+export async function runningPrimary({ root }: Project): Promise<PrimaryAddress | null> {
   const stateFolder = join(root, ".radical");
   const running = await readRunning(stateFolder);
   return running === null ? null : { url: running.lviServer, key: await loadDeploymentKey(stateFolder) };

@@ -1,0 +1,94 @@
+/** `radical doctor`: what is wrong on this machine and with a deployment, a line each, with what to do. */
+import { Command } from "commander";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
+import { loadProject, type Project } from "../config/load-config.ts";
+import type { Deployment } from "../operate/doctor/doctor.ts";
+import { createTerminal } from "../terminal/terminal.ts";
+import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+
+const HELP = `
+Says nothing if all is well. Else a line for each problem, with what to do.
+
+Looked at: the version of Node; the port of radical dev; and, of radical dev if that runs in the project, or of the deployment
+that is named: the LVI server (reached, takes the key, leads), the one that stands by, the clock of this machine beside theirs,
+each location's round trip to the primary, and whether the primary has what the locations run. With --env also who may deploy
+at Cloudflare, its clock, and the Worker.
+
+Exit codes:
+  0  all is well
+  1  there are problems
+  2  wrong usage
+
+Examples:
+  $ radical doctor                        # this machine, and radical dev if it runs
+  $ radical doctor --json | jq .roundTrips
+  $ RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com --url https://app.example.com`;
+
+interface DoctorCommandOptions extends CommonOptions {
+  readonly env?: string;
+  readonly primary?: string;
+  readonly url?: string;
+}
+
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .description("look for what is wrong on this machine and with a deployment")
+    .option(...PROJECT_OPTION)
+    .option("--env <name>", "the environment that is deployed")
+    .option(PRIMARY_OPTION[0], "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)")
+    .option("--url <origin>", "where it is reached (default: deploy.url of radical.config.ts)")
+    .option("--json", "print all that was looked at as JSON")
+    .addHelpText("after", HELP)
+    .action(async (options: DoctorCommandOptions) => {
+      try {
+        await run(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function run(options: DoctorCommandOptions): Promise<void> {
+  const { examine } = await import("../operate/doctor/doctor.ts");
+  const terminal = createTerminal({ stream: process.stdout });
+  const project = await loadProject(options.project);
+  const { findings, roundTrips } = await examine(project, await named(project, options), process.version);
+  const problems = findings.flatMap(({ problems: found }) => found);
+  if (problems.length > 0) process.exitCode = EXIT_FAILED;
+  if (options.json === true) {
+    print(JSON.stringify({ ok: problems.length === 0, checks: findings, roundTrips }));
+    return;
+  }
+  for (const { message, hint } of problems)
+    print(`${terminal.style("red", "✗")} ${oneLine(message)}: ${oneLine(hint)}`);
+}
+
+/** Null: none is named. */
+async function named(
+  project: Project,
+  { env, primary: option, url: origin }: DoctorCommandOptions,
+): Promise<Deployment | null> {
+  const { deploy } = project.config;
+  if (env === undefined && option === undefined && origin === undefined) return null;
+  const servers = option ?? deploy.primary;
+  const primary =
+    servers === null ? [] : await Promise.all(servers.split(",").map((url) => primaryAddress(project, url.trim())));
+  const url = origin ?? deploy.url;
+  if (url !== null && !URL.canParse(url)) {
+    throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+  const sites = url === null ? [] : [{ url: new URL(url).origin, location: null }];
+  if (env === undefined) return { primary, sites, findings: [], clocks: [] };
+  const [{ targetOf }, { lookAtCloudflare }] = await Promise.all([
+    import("../deploy/target.ts"),
+    import("../operate/doctor/deployment.ts"),
+  ]);
+  return { primary, sites, ...(await lookAtCloudflare(project, targetOf(project.config.name, env))) };
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, "; ");
+}

@@ -1,0 +1,60 @@
+/**
+ * Looks at all that a deployment needs, from this machine outwards. Whatever can be looked at is, though something else is wrong.
+ */
+import { join } from "node:path";
+import type { Project } from "../../config/load-config.ts";
+import { readRunning } from "../../dev/running-dev.ts";
+import { type PrimaryAddress, runningPrimary } from "../primary-address.ts";
+import { lookAtEdge, type RoundTrip, type Site } from "./edge-checks.ts";
+import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
+import { devPortFinding, nodeFinding } from "./machine-checks.ts";
+import { lookAtPrimary } from "./primary-checks.ts";
+
+/** What is looked at beside this machine. */
+export interface Deployment {
+  /** The servers of one storage; empty: none is known. */
+  readonly primary: readonly PrimaryAddress[];
+  readonly sites: readonly Site[];
+  /** What was found while this was found out. */
+  readonly findings: readonly Finding[];
+  readonly clocks: readonly ClockReading[];
+}
+
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly roundTrips: readonly RoundTrip[];
+}
+
+export async function examine(
+  project: Project,
+  deployment: Deployment | null,
+  nodeVersion: string,
+): Promise<Diagnosis> {
+  const dev = await runningDeployment(project);
+  const { primary, sites, findings, clocks } = deployment ?? dev ?? NOTHING;
+  const port = await devPortFinding(project.config.dev.port, dev !== null);
+  const look = primary.length === 0 ? null : await lookAtPrimary(primary);
+  const edge = sites.length === 0 ? null : await lookAtEdge(sites, look?.modules ?? null);
+  return {
+    findings: [
+      nodeFinding(nodeVersion),
+      port,
+      ...findings,
+      ...(look?.findings ?? []),
+      ...(edge?.findings ?? []),
+      clockFinding([...clocks, ...(look?.clocks ?? [])]),
+    ],
+    roundTrips: edge?.roundTrips ?? [],
+  };
+}
+
+const NOTHING: Deployment = { primary: [], sites: [], findings: [], clocks: [] };
+
+/** The `radical dev` that runs in the project; null: none does. */
+async function runningDeployment(project: Project): Promise<Deployment | null> {
+  const primary = await runningPrimary(project);
+  const edge = (await readRunning(join(project.root, ".radical")))?.edge ?? null;
+  if (primary === null) return null;
+  const sites = edge?.locations.map((location) => ({ url: edge.url, location })) ?? [];
+  return { ...NOTHING, primary: [primary], sites };
+}

@@ -1,0 +1,106 @@
+/** The locations of a deployment, as far as this machine reaches them: each makes a round trip to its primary. */
+import { HEALTH_PATH, type Health, type ModuleList } from "@radical/protocol";
+import { messageOf } from "../../command-error.ts";
+import { LOCATION_HEADER } from "../../dev/location-choice.ts";
+import type { Finding, Problem } from "./finding.ts";
+
+/** Where a location is asked; null: the one that the network chooses. */
+export interface Site {
+  readonly url: string;
+  readonly location: string | null;
+}
+
+export interface RoundTrip {
+  readonly location: string;
+  readonly module: string;
+  /** Of one LVI request, by the location's clock. */
+  readonly primaryMs: number;
+}
+
+export interface EdgeLook {
+  readonly findings: readonly Finding[];
+  readonly roundTrips: readonly RoundTrip[];
+}
+
+const REQUEST_MS = 20_000;
+/** Once round the earth, over a new connection. */
+const SLOW_MS = 1_500;
+
+/** `modules`: what the primary has; null: not known. */
+export async function lookAtEdge(sites: readonly Site[], modules: ModuleList | null): Promise<EdgeLook> {
+  const looks = await Promise.all(sites.map(lookAt));
+  const [locations, hashes]: [Problem[], Problem[]] = [[], []];
+  const roundTrips: RoundTrip[] = [];
+  for (const look of looks) {
+    if ("health" in look) {
+      const { location, module, primaryMs } = look.health;
+      roundTrips.push({ location, module, primaryMs });
+      if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
+      if (modules !== null && !modules.modules.some((known) => known.registered && known.module === module))
+        hashes.push(notRegistered(location, module));
+    } else (look.isModule ? hashes : locations).push(look.problem);
+  }
+  return {
+    findings: [
+      { check: "locations", problems: locations },
+      { check: "modules", problems: hashes },
+    ],
+    roundTrips,
+  };
+}
+
+type Look = { readonly health: Health } | { readonly problem: Problem; readonly isModule: boolean };
+
+async function lookAt({ url, location }: Site): Promise<Look> {
+  const name = location ?? url;
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${url}${HEALTH_PATH}`, {
+      ...(location === null ? {} : { headers: { [LOCATION_HEADER]: location } }),
+      redirect: "manual",
+      signal: AbortSignal.timeout(REQUEST_MS),
+    });
+    text = await response.text();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
+    const message = `the location ${name} was not reached at ${url}: ${messageOf(error)}${cause}`;
+    return { problem: { message, hint: "see that it is deployed and that this machine reaches it" }, isModule: false };
+  }
+  const answer = answerOf(text);
+  if (response.ok && answer?.status === "ok") return { health: answer as Health };
+  if (answer?.error === undefined) {
+    const message = `what is at ${url} is no location: status ${response.status} ${text.slice(0, 200)}`;
+    return { problem: { message, hint: "name the deployment's origin with --url" }, isModule: false };
+  }
+  const { code, message, hint } = answer.error;
+  return { problem: { message: `the location ${name}: ${message}`, hint }, isModule: code === "unknown_module" };
+}
+
+interface Answer {
+  readonly status?: string;
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+}
+
+function answerOf(text: string): Answer | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function slow(location: string, ms: number): Problem {
+  return {
+    message: `a round trip from ${location} to the primary takes ${ms} ms`,
+    hint: "see the load of the LVI server and what stands in front of it; what is deployed in another region stays slow",
+  };
+}
+
+function notRegistered(location: string, module: string): Problem {
+  return {
+    message: `the location ${location} runs module ${module.slice(0, 12)}, which the LVI server does not have`,
+    hint: "radical deploy registers it; or the Worker and --primary are of two deployments",
+  };
+}

@@ -1,0 +1,31 @@
+/** What whoever begins with a template sees in an editor: no false errors, in handlers and around them. */
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const TEMPLATES = fileURLToPath(new URL("../templates/", import.meta.url));
+const TSC = fileURLToPath(new URL("./bin/tsc", import.meta.resolve("typescript/package.json")));
+
+const names = readdirSync(TEMPLATES);
+
+test("there are templates", () => {
+  expect(names).toContain("social");
+});
+
+test.concurrent.each(names.flatMap((name) => [name, join(name, "handlers")]))(
+  "TypeScript finds nothing in templates/%s",
+  { timeout: 120_000 },
+  async (project) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      TSC,
+      "--noEmit",
+      "-p",
+      join(TEMPLATES, project),
+    ]).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  },
+);

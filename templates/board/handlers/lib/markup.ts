@@ -1,0 +1,1 @@
+../../../social/handlers/lib/markup.ts

@@ -1,0 +1,1 @@
+../../social/public/ui.js

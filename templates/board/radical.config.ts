@@ -1,0 +1,5 @@
+import { defineConfig } from "@radical/cli";
+
+export default defineConfig({
+  name: "board",
+});

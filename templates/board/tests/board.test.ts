@@ -1,0 +1,199 @@
+/** The application as its people use it: over HTTP, at two locations. */
+import { fileURLToPath } from "node:url";
+import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+interface Card {
+  readonly id: string;
+  readonly title: string;
+  readonly column: number;
+  readonly version: number;
+  readonly assignees: string[];
+}
+interface Board {
+  readonly members: string[];
+  readonly columns: { readonly name: string; readonly cards: Card[] }[];
+}
+interface Change {
+  readonly number: number;
+  readonly what: string;
+}
+interface MyCard {
+  readonly card: Card;
+  readonly board: string;
+  readonly column: string;
+}
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+});
+afterAll(() => app?.stop());
+
+/** Somebody of this name, logged in. */
+async function join(name: string): Promise<string> {
+  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+}
+
+/** A board of this person with three columns. */
+function createBoard(token: string, name = "A board"): Promise<string> {
+  return app.result<string>("createBoard", { token, name, columns: ["To do", "Doing", "Done"] });
+}
+
+function addCard(token: string, board: string, title = "A card", column = 0): Promise<string> {
+  return app.result<string>("addCard", { token, board, column, title });
+}
+
+/** The cards of each column, as the other location sees them. */
+async function look(token: string, id: string): Promise<Card[][]> {
+  const board = await app.result<Board>("board", { token, id }, { location: "far" });
+  return board.columns.map(({ cards }) => cards);
+}
+
+const other = (i: number): string => (i % 2 === 0 ? "near" : "far");
+
+test("a card is in exactly one column, wherever it is moved at once", async () => {
+  const token = await join("mover");
+  const board = await createBoard(token);
+  const cards = await Promise.all(["a", "b", "c"].map((title) => addCard(token, board, title)));
+  await Promise.all(
+    cards.flatMap((card, i) =>
+      [1, 2, 0].map((column, j) => app.result("moveCard", { token, card, column, at: 0 }, { location: other(i + j) })),
+    ),
+  );
+  const columns = await look(token, board);
+  expect(
+    columns
+      .flat()
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(cards.toSorted());
+  for (const [number, column] of columns.entries()) {
+    expect(column.map((card) => card.column)).toEqual(column.map(() => number));
+  }
+});
+
+test("cards are in the order in which they were placed", async () => {
+  const token = await join("sorter");
+  const board = await createBoard(token);
+  const [a, b, c] = [await addCard(token, board), await addCard(token, board), await addCard(token, board)];
+  const order = async (): Promise<string[]> => (await look(token, board))[0]?.map(({ id }) => id) ?? [];
+  await app.result("moveCard", { token, card: c, column: 0, at: 0 });
+  expect(await order()).toEqual([c, a, b]);
+  await app.result("moveCard", { token, card: c, column: 0, at: 1 });
+  expect(await order()).toEqual([a, c, b]);
+  await app.result("moveCard", { token, card: a, column: 0 });
+  expect(await order()).toEqual([c, b, a]);
+});
+
+test("a column never holds more cards than its limit", async () => {
+  const token = await join("limiter");
+  const board = await createBoard(token);
+  await app.result("limitColumn", { token, board, column: 1, limit: 2 });
+  const cards = await Promise.all(Array.from({ length: 4 }, () => addCard(token, board)));
+  const answers = await Promise.all([
+    ...cards.map((card, i) => app.call("moveCard", { token, card, column: 1 }, { location: other(i) })),
+    app.call("addCard", { token, board, column: 1, title: "One more" }, { location: "far" }),
+  ]);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(answers.flatMap(({ error }) => (error === undefined ? [] : [error.code]))).toEqual(
+    Array.from({ length: 3 }, () => "column_full"),
+  );
+  const doing = (await look(token, board))[1] ?? [];
+  expect(doing).toHaveLength(2);
+  // A card may be moved inside a full column.
+  await app.result("moveCard", { token, card: doing[1]?.id, column: 1, at: 0 });
+  expect((await app.call("limitColumn", { token, board, column: 1, limit: 1 })).error?.code).toBe("column_full");
+});
+
+test("only members see or change a board", async () => {
+  const [owner, stranger] = [await join("owner"), await join("stranger")];
+  const board = await createBoard(owner);
+  const card = await addCard(owner, board);
+  const attempts: [string, object][] = [
+    ["board", { id: board }],
+    ["activity", { board }],
+    ["addCard", { board, column: 0, title: "Mine" }],
+    ["addColumn", { board, name: "Mine" }],
+    ["limitColumn", { board, column: 0, limit: 1 }],
+    ["invite", { board, name: "stranger" }],
+    ["card", { id: card }],
+    ["moveCard", { card, column: 1 }],
+    ["editCard", { card, version: 1, title: "Mine", text: "" }],
+    ["assign", { card, name: "stranger" }],
+    ["unassign", { card, name: "owner" }],
+    ["comment", { card, text: "Mine" }],
+    ["archiveCard", { card }],
+  ];
+  for (const [handler, args] of attempts) {
+    expect([handler, (await app.call(handler, { token: stranger, ...args })).status]).toEqual([handler, 404]);
+  }
+  expect(await app.result("invite", { token: owner, board, name: "stranger" })).toEqual(["owner", "stranger"]);
+  expect((await look(stranger, board)).flat().map(({ id }) => id)).toEqual([card]);
+});
+
+test("the log has each change once, in order", async () => {
+  const token = await join("logger");
+  const board = await createBoard(token);
+  const titles = ["a", "b", "c", "d", "e", "f"];
+  await Promise.all(
+    titles.map((title, i) => app.result("addCard", { token, board, column: 0, title }, { location: other(i) })),
+  );
+  // What changes nothing, or fails, is no change.
+  await app.result("invite", { token, board, name: "logger" });
+  await app.call("addCard", { token, board, column: 7, title: "g" });
+  const changes = await app.result<Change[]>("activity", { token, board }, { location: "far" });
+  expect(changes.map(({ number }) => number)).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  const order = ((await look(token, board))[0] ?? []).map(({ title }) => `added "${title}"`);
+  expect(changes.map(({ what }) => what).toReversed()).toEqual(["made the board", ...order]);
+  expect(order).toHaveLength(titles.length);
+});
+
+test("cards and people agree on what is assigned, over all boards", async () => {
+  const [first, second] = [await join("first"), await join("second")];
+  const boards = [await createBoard(first, "One"), await createBoard(second, "Two")];
+  await app.result("invite", { token: first, board: boards[0], name: "second" });
+  const cards = [await addCard(first, boards[0] as string), await addCard(second, boards[1] as string)];
+  await Promise.all(
+    ["near", "far"].flatMap((location) =>
+      ["first", "second"].map((name) => app.result("assign", { token: first, card: cards[0], name }, { location })),
+    ),
+  );
+  await app.result("assign", { token: second, card: cards[1], name: "second" });
+  expect((await app.call("assign", { token: second, card: cards[1], name: "first" })).error?.code).toBe("no_member");
+  const mine = (token: string): Promise<MyCard[]> => app.result<MyCard[]>("myCards", { token }, { location: "far" });
+  expect((await mine(second)).map(({ board, column }) => [board, column])).toEqual([
+    ["One", "To do"],
+    ["Two", "To do"],
+  ]);
+  const assignees = (await mine(first))[0]?.card.assignees ?? [];
+  expect(assignees.toSorted()).toEqual(["first", "second"]);
+
+  await app.result("unassign", { token: first, card: cards[0], name: "first" });
+  expect(await mine(first)).toEqual([]);
+  await app.result("archiveCard", { token: second, card: cards[0] });
+  expect((await mine(second)).map(({ card }) => card.id)).toEqual([cards[1]]);
+  expect((await look(first, boards[0] as string)).flat()).toEqual([]);
+  expect((await app.call("moveCard", { token: first, card: cards[0], column: 1 })).error?.code).toBe("archived");
+});
+
+test("of edits of one version at once one is made", async () => {
+  const token = await join("editor");
+  const card = await addCard(token, await createBoard(token));
+  const answers = await Promise.all(
+    ["near", "far"].map((location) =>
+      app.call("editCard", { token, card, version: 1, title: `From ${location}`, text: "<b>x</b>" }, { location }),
+    ),
+  );
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  expect(answers.find(({ status }) => status === 409)?.error?.code).toBe("changed_meanwhile");
+  const edited = await app.result<{ card: Card; html: string }>("card", { token, id: card }, { location: "far" });
+  expect(edited.card.version).toBe(2);
+  expect(edited.html).toContain("&lt;b&gt;");
+});
+
+test("people of the seed log in", async () => {
+  const { token } = await app.result<{ token: string }>("login", { name: "ada", password: "correct horse" });
+  expect((await app.result<MyCard[]>("myCards", { token })).map(({ column }) => column)).toEqual(["Doing", "Done"]);
+});

@@ -97,7 +97,9 @@ export function drawPicture(source: string): string {
     ...tops,
     ...drawn,
     "</svg>",
-  ].join("\n")}\n`;
+  ]
+    .join("\n")
+    .replace(/\d+\.\d{2,}/g, (digits) => String(Math.round(Number(digits) * 10) / 10))}\n`;
 }
 
 // The paper is part of the picture, so that it can be read wherever it is shown.

@@ -49,6 +49,9 @@ describe("radical", () => {
     ["doctor", "--help"],
     ["tail", "--help"],
     ["primary", "--help"],
+    ["deploy", "--help"],
+    ["deployments", "--help"],
+    ["rollback", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

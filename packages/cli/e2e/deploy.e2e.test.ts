@@ -2,12 +2,17 @@
  * `radical deploy` with a primary of the developer's own: the real command and the real wrangler against a fake of Cloudflare's API,
  * and what was uploaded is then run in workerd against a real LVI server.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
-import { type DeployOutcome, deploy, targetOfProject } from "../src/deploy/deploy.ts";
+import { hasModule } from "../src/deploy/admin-requests.ts";
+import { type DeployOutcome, deploy, deployedPrimary, targetOfProject } from "../src/deploy/deploy.ts";
+import { listDeployments } from "../src/deploy/deployments.ts";
+import { openEdge } from "../src/deploy/edge/open-edge.ts";
+import { planRollback } from "../src/deploy/rollback.ts";
+import type { ModuleHash } from "@radical/protocol";
 import { createWrangler } from "../src/deploy/edge/wrangler.ts";
 import type { Change } from "../src/deploy/steps.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
@@ -50,14 +55,7 @@ beforeAll(async () => {
   state = await mkdtemp(join(tmpdir(), "radical-primary-"));
   cloudflare = await startFakeCloudflare();
   edge = await startFakeEdge(cloudflare, WORKER);
-  server = await startLviServer({
-    stateFolder: state,
-    key: KEY,
-    followupTimeoutMs: null,
-    onStarted: () => Promise.resolve(),
-    onDied: () => undefined,
-    onLog: () => undefined,
-  });
+  server = await startServer(state);
   project = await createProject({
     "radical.config.ts": `export default { name: "visits", cache: "kv", deploy: { url: "${edge.url}", primary: "http://127.0.0.1:${server.address().port}" } };\n`,
     "handlers/visits.ts": HANDLERS(1),
@@ -85,6 +83,18 @@ afterAll(async () => {
   await rm(state, { recursive: true, force: true });
 });
 
+async function startServer(stateFolder: string): Promise<LviServerProcess> {
+  await mkdir(stateFolder, { recursive: true });
+  return startLviServer({
+    stateFolder,
+    key: KEY,
+    followupTimeoutMs: null,
+    onStarted: () => Promise.resolve(),
+    onDied: () => undefined,
+    onLog: () => undefined,
+  });
+}
+
 function run(...args: readonly string[]): Promise<Finished> {
   return radical([...args, "--project", project.folder], { env: environment });
 }
@@ -97,6 +107,7 @@ async function deployHere(url = edge.url): Promise<DeployOutcome> {
     target: targetOfProject(loaded, "production"),
     only: null,
     primary: null,
+    region: null,
     url,
     colours: false,
     environment: { ...process.env, ...environment },
@@ -156,13 +167,6 @@ describe("radical deploy", () => {
     expect(stderr).toMatch(/\+ make Worker visits-production/);
     expect(stderr).toContain("Nothing was changed.");
     expect(stdout).toBe("");
-    expect(changing(0)).toEqual([]);
-  });
-
-  test("without a terminal and without --yes it changes nothing either, and says what to give", async () => {
-    const { code, stderr } = await run("deploy");
-    expect(code).toBe(2);
-    expect(stderr).toContain("give --yes");
     expect(changing(0)).toEqual([]);
   });
 
@@ -237,6 +241,54 @@ describe("radical deploy", () => {
       { kind: "change" },
     ]);
     expect(await visit("home")).toBeGreaterThan(200);
+  });
+
+  test("a rollback has the version before serve again, with its module, which the primary may have collected", async () => {
+    const loaded = await loadProject(project.folder);
+    const target = targetOfProject(loaded, "production");
+    const cloud = await openEdge(loaded, target, { ...process.env, ...environment });
+    const listed = await listDeployments(cloud);
+    expect(listed[0]).toMatchObject({ live: true, by: "ann@example.com", versions: [{ percentage: 100 }] });
+    const options = { project: loaded, target, primary: null, region: null, url: null, environment };
+    const reached = await deployedPrimary(options, cloud);
+    const { module: old, deployment } = listed.findLast(({ versions }) => versions.length === 1)!.versions[0]!;
+    expect(old).not.toBe(listed[0]?.versions[0]?.module);
+
+    // Another server, on other storage: it has none of the modules.
+    const elsewhere = await startServer(join(state, "elsewhere"));
+    const admin = { ...reached.primary.admin, url: `http://127.0.0.1:${elsewhere.address().port}` };
+    const to = deployment!;
+    const planned = await planRollback({
+      project: loaded,
+      edge: cloud,
+      to,
+      ...reached,
+      primary: { ...reached.primary, admin },
+    });
+    expect(planned.flatMap(({ changes }) => changes)).toMatchObject([{ kind: "make" }, { kind: "change" }]);
+    const [module] = planned;
+    expect(await module?.step.apply([])).toBe(old?.slice(0, 12));
+    expect(await hasModule(admin, old as ModuleHash)).toBe(true);
+    await elsewhere.stop();
+
+    const { code, stdout, stderr } = await run("rollback", to, "--yes", "--json");
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: "rolled-back",
+      steps: [{}, { name: "smoke" }, { name: "switch" }],
+    });
+    const count = await visit("home");
+    expect(await visit("home")).toBe(count + 1);
+    expect((await listDeployments(cloud))[0]?.versions).toMatchObject([
+      { deployment: to, module: old, percentage: 100 },
+    ]);
+    await expect(planRollback({ project: loaded, edge: cloud, to: "nobody", ...reached })).rejects.toThrow(
+      /there is no deployment/,
+    );
+    const other = { ...reached.primary, description: "https://other.example.com" };
+    await expect(planRollback({ project: loaded, edge: cloud, to: null, ...reached, primary: other })).rejects.toThrow(
+      /was made for another primary/,
+    );
   });
 
   test("plain wrangler deploy finds what was deployed", async () => {

@@ -5,12 +5,14 @@ import { analyzeCommand } from "./commands/analyze.ts";
 import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
+import { deploymentsCommand } from "./commands/deployments.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { rollbackCommand } from "./commands/rollback.ts";
 import { tailCommand } from "./commands/tail.ts";
 
 const HELP = `
@@ -47,6 +49,8 @@ export function createProgram(): Command {
     explainCommand(),
     dataCommand(),
     deployCommand(),
+    deploymentsCommand(),
+    rollbackCommand(),
     primaryCommand(),
     doctorCommand(),
     recordCommand(),

@@ -97,7 +97,11 @@ function optionsOf(
     compatibilityDate: version.compatibilityDate,
     compatibilityFlags: [...version.compatibilityFlags],
     manifest: { mainModule: version.mainModule, modules },
-    exports: { RadicalCache: { type: "durable-object", storage: "sqlite" } as const },
+    exports: Object.fromEntries(
+      version.bindings.flatMap(({ type, class_name: className }) =>
+        type === "durable_object_namespace" ? [[String(className), CLASS] as const] : [],
+      ),
+    ),
     env: Object.fromEntries(version.bindings.map((binding) => [binding.name, bindingOf(binding, name, addressOf)])),
     ...(version.assets === null
       ? {}
@@ -113,6 +117,9 @@ function optionsOf(
     workers: [{ config }],
   } as unknown as MiniflareOptions;
 }
+
+/** Of a class that a namespace is bound to. */
+const CLASS = { type: "durable-object", storage: "sqlite" } as const;
 
 function moduleOf(path: string, type: string, bytes: Uint8Array<ArrayBuffer>): object {
   switch (type) {
@@ -140,7 +147,7 @@ function bindingOf(binding: FakeBinding, worker: string, addressOf: (service: st
     case "durable_object_namespace":
       return { type: "durable-object", worker, exportName };
     case "vpc_service":
-      return { type: "external", address: addressOf(String(service)), http: {} };
+      return { type: "external", address: addressOf(String(service)) };
     default:
       throw new Error(`a binding of the type ${type}`);
   }

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { hasDynamoDbLocal, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { TestClient } from "@radical/lvi-server/e2e/test-client";
 import { type TestModule, testModule } from "@radical/lvi-server/e2e/test-module";
@@ -23,7 +24,7 @@ import {
   type PrimarySettings,
   type PrimaryState,
 } from "../../src/deploy/primary/primary-deployment.ts";
-import { fetchArtefact, nodeEnvironment } from "../../src/deploy/primary/user-data.ts";
+import { artefactKey, fetchArtefact, nodeEnvironment } from "../../src/deploy/primary/user-data.ts";
 import { CREDENTIALS, hasPython, installMoto, type Moto } from "./moto.ts";
 
 const run = promisify(execFile);
@@ -72,13 +73,8 @@ export function machineTests(moto: () => Moto): void {
       await bash(fetchArtefact(bucket, state.artefact, machine.installedAt), machine);
       expect(readFileSync(join(machine.installedAt, "node/install.sh"), "utf8")).toMatch(/^#!\/bin\/bash\n/);
       const other = "0".repeat(64);
-      await run(
-        "aws",
-        ["s3", "cp", "--only-show-errors", machine.etc + "/node.env", `s3://${bucket}/servers/${other}.tar`],
-        {
-          env: machine.environment,
-        },
-      );
+      const s3 = new S3Client({ forcePathStyle: true });
+      await s3.send(new PutObjectCommand({ Bucket: bucket, Key: artefactKey(other), Body: "another one" }));
       await expect(bash(fetchArtefact(bucket, other, join(folder, "other")), machine)).rejects.toThrow(
         /FAILED|did NOT match/,
       );

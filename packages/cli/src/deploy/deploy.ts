@@ -1,16 +1,24 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { CommandError } from "../command-error.ts";
+import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
+import { awsDescription, awsHalf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
-import { createCloudflareApi } from "./edge/cloudflare-api.ts";
-import { type Account, accountOf, authorizationOf } from "./edge/credentials.ts";
+import type { CloudflareApi } from "./edge/cloudflare-api.ts";
+import type { Account } from "./edge/credentials.ts";
 import { newDeploymentId } from "./edge/deployment-record.ts";
-import { type EdgeState, edgeHalf } from "./edge/edge-steps.ts";
-import { readUserConfig } from "./edge/user-config.ts";
-import { createWrangler } from "./edge/wrangler.ts";
+import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
+import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
+import { originsOf } from "./edge/wrangler-config.ts";
 import { ownPrimary } from "./own-primary.ts";
+import {
+  DEFAULT_PRIMARY_SETTINGS,
+  type PrimaryAccess,
+  type PrimaryDeployment,
+  type PrimarySettings,
+} from "./primary/primary-deployment.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
+import type { RollbackOptions } from "./rollback.ts";
 import { type Half, type PlannedStep, type StepEvent, type StepsOutcome, applySteps, planSteps } from "./steps.ts";
 import { type Target, targetOf } from "./target.ts";
 
@@ -20,12 +28,17 @@ export interface DeployOptions {
   readonly only: Half | null;
   /** Origins of the developer's own primary. */
   readonly primary: string | null;
+  /** At AWS; null: as the configuration or the AWS SDK has it. */
+  readonly region: string | null;
   readonly url: string | null;
   readonly colours: boolean;
   readonly environment?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
   /** Between attempts at something. Default: as long as it says. */
   readonly wait?: (ms: number) => Promise<void>;
+  /** Where a Worker is reached in place of workers.dev, and what is in place of AWS; for tests. */
+  readonly originOf?: (worker: string) => Promise<string | null>;
+  readonly primaryDeployment?: (settings: PrimarySettings) => Promise<PrimaryDeployment>;
   readonly onEvent: (event: DeployEvent) => void;
   /** Whether the plan is to be carried out; not asked if it is empty. */
   readonly confirm: (planned: readonly PlannedStep[]) => Promise<boolean>;
@@ -34,6 +47,8 @@ export interface DeployOptions {
 export type DeployEvent =
   | { readonly kind: "checked"; readonly build: CheckedBuild; readonly account: Account; readonly ms: number }
   | { readonly kind: "planned"; readonly planned: readonly PlannedStep[]; readonly ms: number }
+  /** What goes on within a step that takes its time. */
+  | { readonly kind: "note"; readonly words: string }
   | StepEvent;
 
 export type DeployOutcome =
@@ -42,22 +57,61 @@ export type DeployOutcome =
 
 /** Throws a CommandError before anything was changed; what fails later is in the outcome. */
 export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
+  const { project, environment = process.env } = options;
+  const startedAtMs = performance.now();
+  const urls = options.primary ?? project.config.deploy.primary;
+  const own = urls === null ? null : ownPrimary(urls, environment);
+  if (own !== null && options.only === "primary") {
+    throw new CommandError(
+      "usage",
+      "a primary of your own is not deployed by this command",
+      "leave out --only primary",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
+  }
+  const aws = own === null ? await awsOf(options) : null;
+  try {
+    return await deployTo(options, own, aws, startedAtMs);
+  } finally {
+    aws?.deployment.close();
+  }
+}
+
+async function deployTo(
+  options: DeployOptions,
+  own: PrimaryHalf | null,
+  aws: Aws | null,
+  checksSinceMs: number,
+): Promise<DeployOutcome> {
   const { project, target, onEvent, signal, environment = process.env } = options;
   const { config, root } = project;
-  const since = (startedAtMs: number): number => Math.round(performance.now() - startedAtMs);
-
-  let startedAtMs = performance.now();
-  const primary = primaryOf(options, environment);
-  const [build, user] = await Promise.all([
+  let startedAtMs = checksSinceMs;
+  const [build, opened] = await Promise.all([
     checkedBuild(project, config.deploy.strict, options.colours),
-    readUserConfig(root, target.environment),
+    openEdge(project, target, environment, signal),
   ]);
-  const wrangler = createWrangler({ project: root, environment, ...(signal === undefined ? {} : { signal }) });
-  const api = createCloudflareApi({ authorization: await authorizationOf(wrangler, environment), environment });
-  const account = await accountOf(api, user?.config.account_id ?? null, environment);
+  const { api, account, wrangler, user } = opened;
   onEvent({ kind: "checked", build, account, ms: since(startedAtMs) });
 
   startedAtMs = performance.now();
+  const wait = options.wait ?? ((ms: number) => sleep(ms, undefined, signal === undefined ? {} : { signal }));
+  const originOf = options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker));
+  const primary =
+    own ??
+    awsHalf({
+      project: root,
+      target,
+      ...present(aws),
+      only: options.only,
+      api,
+      account,
+      wrangler,
+      originOf,
+      wait,
+      note: (words) => onEvent({ kind: "note", words }),
+    });
   const edge = edgeHalf({
     project,
     target,
@@ -65,20 +119,16 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
     user,
     api,
     account,
-    // Of the account that was found, whoever else these credentials reach.
-    wrangler: createWrangler({
-      project: root,
-      environment: { ...environment, CLOUDFLARE_ACCOUNT_ID: account.id },
-      ...(signal === undefined ? {} : { signal }),
-    }),
+    wrangler,
     primary,
     url: options.url ?? config.deploy.url,
     deployment: newDeploymentId(Date.now()),
-    wait: options.wait ?? ((ms) => sleep(ms, undefined, signal === undefined ? {} : { signal })),
+    wait,
     ...(signal === undefined ? {} : { signal }),
   });
-  const steps = [...primary.steps, ...edge.steps].filter(({ half }) => options.only === null || half === options.only);
-  const planned = await planSteps(steps);
+  // The one half needs to know what the other one finds.
+  const all = await planSteps(options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps]);
+  const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
 
   const isEmpty = planned.every(({ changes }) => changes.length === 0);
@@ -87,10 +137,77 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
   return { ...outcome, planned, edge: edge.state() };
 }
 
-function primaryOf({ primary, project }: DeployOptions, environment: NodeJS.ProcessEnv): PrimaryHalf {
-  const urls = primary ?? project.config.deploy.primary;
-  if (urls !== null) return ownPrimary(urls, environment);
-  throw new CommandError("no_primary", "there is no primary", "name yours: --primary https://lvi.example.com");
+function since(startedAtMs: number): number {
+  return Math.round(performance.now() - startedAtMs);
+}
+
+interface Aws {
+  readonly deployment: PrimaryDeployment;
+  readonly access: PrimaryAccess;
+}
+
+/** Credentials and region at AWS. */
+async function awsOf(
+  options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment">,
+): Promise<Aws> {
+  const deployment = await (options.primaryDeployment ?? awsDeployment)(settingsOf(options));
+  return { deployment, access: await deployment.checkAccess() };
+}
+
+export type PrimaryChoice = Pick<
+  DeployOptions,
+  "project" | "target" | "primary" | "region" | "url" | "originOf" | "primaryDeployment" | "environment"
+>;
+
+/** A primary that is there, and where the deployment before it is reached. Throws a CommandError if there is none. */
+export async function deployedPrimary(
+  options: PrimaryChoice,
+  { api, account, user }: OpenEdge,
+): Promise<Pick<RollbackOptions, "primary" | "origin">> {
+  const { project, target, environment = process.env } = options;
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  const config = { name: target.name, ...user?.config };
+  const [first = null] = originsOf(config, subdomain);
+  const origin = options.url ?? project.config.deploy.url ?? first;
+  const urls = options.primary ?? project.config.deploy.primary;
+  if (urls !== null) {
+    const own = ownPrimary(urls, environment);
+    return { primary: { description: own.description, admin: present(own.admin()) }, origin };
+  }
+  const { deployment, access } = await awsOf(options);
+  const state = await deployment.state();
+  const relay = await (options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
+  const [key] = state?.keys ?? [];
+  if (state === null || key === undefined || relay === null)
+    throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
+  return { primary: { description: awsDescription(access, state.tablePrefix), admin: { url: relay, key } }, origin };
+}
+
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error("there is a primary of one's own, or one at AWS");
+  return value;
+}
+
+/** What is deployed at AWS, by what the command and the configuration say. */
+function settingsOf({
+  project,
+  target,
+  region,
+}: Pick<DeployOptions, "project" | "target" | "region">): PrimarySettings {
+  const { application, environment } = target;
+  const configured = project.config.deploy;
+  return { ...DEFAULT_PRIMARY_SETTINGS, application, environment, region: region ?? configured.region };
+}
+
+/** The AWS SDK is large: only who deploys there waits for it. */
+async function awsDeployment(settings: PrimarySettings): Promise<PrimaryDeployment> {
+  const { AwsPrimary } = await import("./primary/aws-primary.ts");
+  return new AwsPrimary(settings);
+}
+
+async function workersDevOrigin(api: CloudflareApi, account: Account, worker: string): Promise<string | null> {
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  return subdomain === null ? null : `https://${worker}.${subdomain}.workers.dev`;
 }
 
 /** The target of a command's options. */

@@ -13,6 +13,7 @@ import { CommandError } from "../../command-error.ts";
 import type { Project } from "../../config/load-config.ts";
 import type { DeploymentKey } from "../../dev/deployment-key.ts";
 import { type AdminAddress, hasModule, registerModule } from "../admin-requests.ts";
+import { storeModule } from "../module-store.ts";
 import type { PrimaryHalf } from "../primary-half.ts";
 import type { Change, Step } from "../steps.ts";
 import type { Target } from "../target.ts";
@@ -187,6 +188,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     apply: async () => {
       const admin = administered(primary);
       if (!(await hasModule(admin, module))) await registerModule(admin, module, app.content);
+      await storeModule(context.project.root, module, app.content);
       return module.slice(0, SHOWN);
     },
   };
@@ -403,7 +405,8 @@ function splitWords({ versions }: WorkerDeployment): string {
   return serving.length < 2 ? "" : "ends the split between two versions";
 }
 
-async function subdomainOf(api: CloudflareApi, accountPath: string): Promise<string | null> {
+/** The account's name under workers.dev; null: it has none yet. */
+export async function subdomainOf(api: CloudflareApi, accountPath: string): Promise<string | null> {
   try {
     return (await api.get<{ readonly subdomain: string | null }>(`${accountPath}/workers/subdomain`)).subdomain;
   } catch (error) {

@@ -60,7 +60,7 @@ const REMEDIES: readonly Remedy[] = [
     matches:
       /not supported in your requested Availability Zone|InsufficientInstanceCapacity|do not have sufficient .*capacity/i,
     words: "an availability zone has no machine of this type",
-    hint: "choose other zones (primary.zones) or another type (primary.instanceType) in radical.config.ts, then run the same command again",
+    hint: "if that lasts, choose another region (--region), then run the same command again",
   },
   {
     code: "machine_not_up",

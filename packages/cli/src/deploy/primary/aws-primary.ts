@@ -455,7 +455,7 @@ function freshKey(): DeploymentKey {
 }
 
 function textOf(keys: readonly DeploymentKey[]): string {
-  return keys.map(({ id, secret }) => `${id}:${secret}`).join("\n");
+  return keys.map(({ id, secret }) => `${id}:${secret}`).join(",");
 }
 
 function keysOf(text: string): readonly DeploymentKey[] {

@@ -31,7 +31,7 @@ export interface PrimaryNames {
   /** Namespace of the metrics. */
   readonly metrics: string;
   readonly parameters: {
-    /** SecureString: the file of keys of the server, a line `<id>:<hex>` each, the one that locations sign with first. */
+    /** SecureString: the file of keys of the server, `<id>:<hex>,…`, the one that locations sign with first. */
     readonly keys: string;
     /** SecureString: what `cloudflared` runs its tunnel with, by node. */
     readonly tunnelTokens: Readonly<Record<NodeName, string>>;

@@ -175,10 +175,18 @@ ETC="\${RADICAL_ETC:-/etc/radical}"
 export AWS_REGION
 umask 077
 
-# fetch <parameter> <file> <mode>: says "changed" if the file was another one.
-fetch() {
-  aws ssm get-parameter --region "$AWS_REGION" --name "$1" --with-decryption --query Parameter.Value --output text >"$2.fresh"
-  if [ ! -s "$2.fresh" ]; then echo "the parameter $1 is empty" >&2; return 1; fi
+# One line: keys have commas between them.
+KEYS="$RADICAL_PARAMETERS/keys"
+TOKEN="$RADICAL_PARAMETERS/nodes/$RADICAL_NODE/tunnel-token"
+aws ssm get-parameters --region "$AWS_REGION" --names "$KEYS" "$TOKEN" --with-decryption --output text \\
+  --query "[Parameters[?Name=='$KEYS'].Value | [0], Parameters[?Name=='$TOKEN'].Value | [0]]" >"$ETC/fetched"
+read -r keys token <"$ETC/fetched"
+rm "$ETC/fetched"
+if [ "$keys" = None ] || [ "$token" = None ]; then echo "a secret of $RADICAL_PARAMETERS is missing" >&2; exit 1; fi
+
+# store <text> <file> <mode>: says "changed" if the file was another one.
+store() {
+  echo "$1" >"$2.fresh"
   if cmp -s "$2.fresh" "$2"; then rm "$2.fresh"; return; fi
   if getent group radical >/dev/null; then chgrp radical "$2.fresh"; fi
   chmod "$3" "$2.fresh"
@@ -193,8 +201,8 @@ RADICAL_STORAGE=dynamodb:$RADICAL_TABLES?region=$AWS_REGION
 RADICAL_KEYS_FILE=$ETC/keys
 RADICAL_ADVERTISE=$RADICAL_ADVERTISE
 END
-fetch "$RADICAL_PARAMETERS/keys" "$ETC/keys" 0640 >/dev/null
-token="$(fetch "$RADICAL_PARAMETERS/nodes/$RADICAL_NODE/tunnel-token" "$ETC/tunnel-token" 0600)"
+store "$keys" "$ETC/keys" 0640 >/dev/null
+token="$(store "$token" "$ETC/tunnel-token" 0600)"
 if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then systemctl restart radical-tunnel; fi
 `;
 }

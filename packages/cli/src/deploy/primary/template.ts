@@ -191,7 +191,7 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
                     ...(table === "intents" ? [arn("dynamodb", `table/${tablePrefix}-${table}/index/*`)] : []),
                   ]),
                 ),
-                allow("ssm:GetParameter", arn("ssm", `parameter${parameters.prefix}/*`)),
+                allow("ssm:GetParameters", arn("ssm", `parameter${parameters.prefix}/*`)),
                 allow("s3:GetObject", sub(`arn:\${AWS::Partition}:s3:::${bucket}/servers/*`)),
                 allow(
                   ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import type { PlannedStep } from "../deploy/steps.ts";
+import { createTerminal } from "../terminal/terminal.ts";
+import { confirmChanges } from "./confirm-changes.ts";
+
+const terminal = createTerminal({ quiet: true });
+const step = { name: "a", title: "a", half: "edge", ifFailed: "" } as const;
+const planned: readonly PlannedStep[] = [
+  {
+    step: { ...step, plan: () => Promise.resolve([]), apply: () => Promise.resolve(undefined) },
+    changes: [{ kind: "make", what: "a thing", detail: "" }],
+  },
+];
+
+test("--yes makes the changes, --plan does not", async () => {
+  expect(await confirmChanges(planned, { yes: true }, terminal)).toBe(true);
+  expect(await confirmChanges(planned, { plan: true, yes: true }, terminal)).toBe(false);
+});
+
+// Tests have no terminal.
+test("where nobody can be asked, nothing is changed, and the error says what to give", async () => {
+  await expect(confirmChanges(planned, {}, terminal)).rejects.toMatchObject({
+    code: "not_confirmed",
+    exitCode: 2,
+    message: "nobody can be asked whether to make 1 change: this is no terminal",
+  });
+});

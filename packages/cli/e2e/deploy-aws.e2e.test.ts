@@ -6,6 +6,8 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,15 +15,25 @@ import { promisify } from "node:util";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
+import { pendingIntents } from "../src/deploy/admin-requests.ts";
 import { type DeployEvent, type DeployOutcome, deploy, targetOfProject } from "../src/deploy/deploy.ts";
+import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";
+import { openEdge } from "../src/deploy/edge/open-edge.ts";
 import { AwsPrimary } from "../src/deploy/primary/aws-primary.ts";
 import { NODES, type NodeName, bucketName, primaryNames } from "../src/deploy/primary/names.ts";
-import { DEFAULT_PRIMARY_SETTINGS } from "../src/deploy/primary/primary-deployment.ts";
+import {
+  DEFAULT_PRIMARY_SETTINGS,
+  type PrimaryDeployment,
+  type PrimarySettings,
+} from "../src/deploy/primary/primary-deployment.ts";
 import { fetchArtefact, nodeEnvironment } from "../src/deploy/primary/user-data.ts";
+import { planRotation } from "../src/deploy/rotate-keys.ts";
+import { type StepsOutcome, applySteps } from "../src/deploy/steps.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
+import { type FaultProxy, startFaultProxy } from "./primary/fault-proxy.ts";
 import { CREDENTIALS, hasPython, installMoto, type Moto, startMoto } from "./primary/moto.ts";
-import { type TemporaryProject, createProject } from "./radical-process.ts";
+import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const NAME = { application: "visits", environment: "staging" };
 const HANDLERS = `import { Table } from "@radical/sdk";
@@ -41,11 +53,16 @@ export function visit(page: string): i32 {
 const run = promisify(execFile);
 const before = { ...process.env };
 const machines = new Map<NodeName, ChildProcess>();
+/** What a machine does each minute. */
+const readKeys = new Map<NodeName, () => Promise<void>>();
+/** How often a server has said that it has read them. */
+let keysRead = 0;
 /** Where the machines listen, as the network behind the VPC services has it. */
 const network: Record<string, string> = {};
 const events: DeployEvent[] = [];
 let folder: string;
 let moto: Moto;
+let aws: FaultProxy;
 let dynamo: DynamoDbLocal;
 let cloudflare: FakeCloudflare;
 let edge: FakeEdge;
@@ -57,14 +74,15 @@ beforeAll(async () => {
   if (!runs) return;
   folder = await mkdtemp(join(tmpdir(), "radical-deploy-aws-"));
   [moto, dynamo, cloudflare] = await Promise.all([startMoto(), startDynamoDbLocal(), startFakeCloudflare()]);
+  aws = await startFaultProxy(moto.port);
   edge = await startFakeEdge(cloudflare, "visits-staging", network);
   relay = await startFakeEdge(cloudflare, "visits-staging-primary", network);
   Object.assign(process.env, CREDENTIALS, {
-    AWS_ENDPOINT_URL: moto.endpoint,
+    AWS_ENDPOINT_URL: aws.endpoint,
     AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
   });
   project = await createProject({
-    "radical.config.ts": `export default { name: "visits", deploy: { url: "${edge.url}" } };\n`,
+    "radical.config.ts": `export default { name: "visits", deploy: { url: "${edge.url}", primary: { instanceType: "t4g.small" } } };\n`,
     "handlers/visits.ts": HANDLERS,
   });
 });
@@ -73,24 +91,34 @@ afterAll(async () => {
   await edge?.stop();
   await relay?.stop();
   for (const machine of machines.values()) machine.kill("SIGKILL");
+  await aws?.stop();
   await Promise.all([moto?.stop(), dynamo?.stop(), cloudflare?.stop(), project?.remove()]);
   if (runs) await rm(folder, { recursive: true, force: true });
 });
 
-async function deployHere(): Promise<DeployOutcome> {
+/** What all commands here are told. */
+async function options() {
   const loaded = await loadProject(project.folder);
-  return deploy({
+  return {
     project: loaded,
     target: targetOfProject(loaded, NAME.environment),
-    only: null,
     primary: null,
     region: null,
     url: null,
     colours: false,
     environment: { ...process.env, CLOUDFLARE_API_BASE_URL: cloudflare.url, CLOUDFLARE_API_TOKEN: cloudflare.token },
-    wait: () => new Promise((resolve) => setImmediate(resolve)),
-    originOf: () => Promise.resolve(relay.url),
-    primaryDeployment: (settings) => Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
+    wait: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+    originOf: (): Promise<string | null> => Promise.resolve(relay.url),
+    primaryDeployment: (settings: PrimarySettings): Promise<PrimaryDeployment> =>
+      Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
+  };
+}
+
+async function deployHere(): Promise<DeployOutcome> {
+  return deploy({
+    ...(await options()),
+    only: null,
+    strandPending: false,
     onEvent: (event) => events.push(event),
     confirm: () => Promise.resolve(true),
   });
@@ -121,7 +149,8 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   };
   const fetched = fetchArtefact(bucketName(NAME, of.account, of.region), artefact, installedAt);
   await run("bash", ["-euo", "pipefail", "-c", fetched], { env: environment });
-  await run(join(installedAt, "node/parameters.sh"), [], { env: environment });
+  const readParameters = () => run(join(installedAt, "node/parameters.sh"), [], { env: environment });
+  await readParameters();
 
   const unit = await readFile(join(installedAt, "radical-lvi-server.service"), "utf8");
   const settingsOf = (name: string): readonly string[] =>
@@ -141,12 +170,19 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
     stdio: ["ignore", "ignore", "pipe"],
   });
   machines.set(node, machine);
+  readKeys.set(node, async () => {
+    const already = keysRead;
+    await readParameters();
+    machine.kill("SIGHUP");
+    await expect.poll(() => keysRead, { timeout: 60_000 }).toBeGreaterThan(already);
+  });
   let log = "";
   const port = await new Promise<number>((resolve, reject) => {
     createInterface(machine.stderr).on("line", (line) => {
       log += `${line}\n`;
       if (!line.startsWith("{")) return;
       const logged = JSON.parse(line) as { event: string; port?: number };
+      if (logged.event === "keys_loaded") keysRead++;
       if (logged.event === "http_listening" && logged.port !== undefined) resolve(logged.port);
     });
     machine.once("exit", () => reject(new Error(log)));
@@ -194,6 +230,20 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(cloudflare.requests.slice(mark).filter((line) => !line.startsWith("GET "))).toEqual([]);
   });
 
+  test("--emit-template prints what was deployed, and asks no account", async () => {
+    const { code, stdout, stderr } = await radical(
+      ["deploy", "--emit-template", "--env", NAME.environment, "--project", project.folder],
+      {
+        env: { AWS_ENDPOINT_URL: "http://127.0.0.1:1", AWS_ACCESS_KEY_ID: undefined, CLOUDFLARE_API_TOKEN: undefined },
+      },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain('"InstanceType": "t4g.small"');
+    const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME, instanceType: "t4g.small" }, { pollMs: 5 });
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify((await primary.plan()).template)));
+    primary.close();
+  });
+
   test("the leader dies: the standby serves, and is administered", async () => {
     machines.get("a")?.kill("SIGTERM");
     await once(machines.get("a")!, "exit");
@@ -209,4 +259,115 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const told = JSON.stringify(events);
     for (const { secret } of keys) expect(told).not.toContain(secret);
   });
+
+  test("keys are rotated: a location signs with the fresh one when the servers have it, then the old one is dropped", async () => {
+    const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
+    const [old] = (await primary.state())?.keys ?? [];
+    let ahead = 0;
+    const waited: number[] = [];
+    const rotation = await planRotation({
+      ...(await options()),
+      now: () => Date.now() + ahead,
+      wait: async (ms) => {
+        if (ms < 30_000) return new Promise((resolve) => setImmediate(resolve));
+        waited.push(ms);
+        ahead += ms;
+        await readKeys.get("b")?.();
+      },
+    });
+    if (rotation.kind !== "steps") throw new Error(rotation.kind);
+    expect(rotation.planned.map(({ step }) => step.name)).toEqual(["fresh-key", "read", "worker", "old-key"]);
+    const outcome = await applySteps(rotation.planned, { onEvent: () => undefined });
+    rotation.close();
+    expect(outcome).toMatchObject({ kind: "done" });
+    expect(waited).toHaveLength(2);
+    expect(waited[0]).toBeGreaterThan(60_000);
+    const keys = (await primary.state())?.keys ?? [];
+    expect(keys).toHaveLength(1);
+    expect(keys[0]?.id).not.toBe(old?.id);
+    primary.close();
+    await readKeys.get("b")?.();
+    await expect(pendingIntents({ url: relay.url, key: old! })).rejects.toMatchObject({ code: "primary_refused_key" });
+    expect(await pendingIntents({ url: relay.url, key: keys[0]! })).toBe(0);
+    expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
+    const again = await deployHere();
+    expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
+  });
+
+  describe("destroyed", () => {
+    const removal = async (more: Partial<DestroyOptions> = {}) => {
+      const common = await options();
+      const cloud = await openEdge(common.project, common.target, common.environment);
+      const rest = { edge: cloud, tables: false, strandPending: false, note: () => undefined };
+      return planDestroy({ ...common, ...rest, ...more });
+    };
+    const destroy = async (more: Partial<DestroyOptions> = {}): Promise<StepsOutcome & { readonly stays: unknown }> => {
+      const { planned, stays, close } = await removal(more);
+      const outcome = await applySteps(planned, { onEvent: () => undefined });
+      close();
+      return { ...outcome, stays };
+    };
+
+    test("not while intents are pending, unless that is chosen", async () => {
+      const pending = [2, 0];
+      const asked = createServer((_request, response) => {
+        response.end(JSON.stringify({ modules: [{ pending: pending.shift() ?? 1 }] }));
+      }).listen(0, "127.0.0.1");
+      await once(asked, "listening");
+      const originOf = () => Promise.resolve(`http://127.0.0.1:${(asked.address() as AddressInfo).port}`);
+      await expect(removal({ originOf })).rejects.toMatchObject({
+        code: "pending_intents",
+        message: expect.stringContaining("2 intents of answered requests are still pending"),
+      });
+      // None is pending, then requests come until the Worker is gone, and then they are applied.
+      const { planned, close } = await removal({ originOf });
+      pending.push(3, 1, 0);
+      const intents = planned.find(({ step }) => step.name === "intents")!;
+      await intents.step.apply([]);
+      expect(pending).toEqual([]);
+      close();
+      const chosen = await removal({ originOf, strandPending: true });
+      expect(chosen.planned.some(({ changes }) => changes.length > 0)).toBe(true);
+      chosen.close();
+      asked.close();
+    });
+
+    test("a failure leaves what is behind it, another run goes on, and tables stay until they are named", async () => {
+      aws.answer((call) => Promise.resolve(call === "DeleteStack" ? { status: 403, body: DENIED } : null));
+      expect(await destroy()).toMatchObject({ kind: "failed", failed: { name: "primary" } });
+      expect([...cloudflare.workers.keys()]).toEqual(["visits-staging-primary"]);
+      expect(cloudflare.tunnels.size).toBe(2);
+
+      // moto deletes no networks.
+      let isGone = false;
+      aws.answer((call) => {
+        if (call === "DeleteStack") {
+          isGone = true;
+          return Promise.resolve({ status: 200, body: "<DeleteStackResponse/>" });
+        }
+        return Promise.resolve(call === "DescribeStacks" && isGone ? GONE : null);
+      });
+      const done = await destroy();
+      expect(done).toMatchObject({ kind: "done" });
+      expect(done.stays).toHaveLength(5);
+      expect(done.stays).toContain(`table ${primaryNames(NAME).tablePrefix}-items`);
+      expect([cloudflare.workers.size, cloudflare.tunnels.size, cloudflare.services.size]).toEqual([0, 0, 0]);
+
+      const rest = await removal();
+      expect(rest.planned.flatMap(({ changes }) => changes)).toEqual([]);
+      rest.close();
+      expect(await destroy({ tables: true })).toMatchObject({ kind: "done", stays: [] });
+      const nothing = await removal({ tables: true });
+      expect(nothing.planned.flatMap(({ changes }) => changes)).toEqual([]);
+      nothing.close();
+      expect(cloudflare.unknown).toEqual([]);
+    });
+  });
 });
+
+const DENIED =
+  "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
+const GONE = {
+  status: 400,
+  body: "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id x does not exist</Message></Error></ErrorResponse>",
+};

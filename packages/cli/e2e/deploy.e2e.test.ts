@@ -8,14 +8,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { hasModule } from "../src/deploy/admin-requests.ts";
-import { type DeployOutcome, deploy, deployedPrimary, targetOfProject } from "../src/deploy/deploy.ts";
+import {
+  type DeployOptions,
+  type DeployOutcome,
+  deploy,
+  deployedPrimary,
+  targetOfProject,
+} from "../src/deploy/deploy.ts";
 import { listDeployments } from "../src/deploy/deployments.ts";
 import { openEdge } from "../src/deploy/edge/open-edge.ts";
+import { planDestroy } from "../src/deploy/destroy.ts";
 import { planRollback } from "../src/deploy/rollback.ts";
 import type { ModuleHash } from "@radical/protocol";
 import { createWrangler } from "../src/deploy/edge/wrangler.ts";
 import type { Change } from "../src/deploy/steps.ts";
+import { type DelayProxy, NO_LINK_FAULTS, startDelayProxy } from "../src/dev/delay-proxy.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
+import { deleteSecret, listSecrets, setSecret } from "../src/deploy/worker-secrets.ts";
 import { lookAtCloudflare } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import {
@@ -47,6 +56,8 @@ export function visit(page: string): i32 {
 let cloudflare: FakeCloudflare;
 let edge: FakeEdge;
 let server: LviServerProcess;
+/** Between the locations and the server. */
+let link: DelayProxy;
 let project: TemporaryProject;
 let state: string;
 let environment: NodeJS.ProcessEnv;
@@ -56,8 +67,9 @@ beforeAll(async () => {
   cloudflare = await startFakeCloudflare();
   edge = await startFakeEdge(cloudflare, WORKER);
   server = await startServer(state);
+  link = await startDelayProxy({ roundTripMs: 0, target: () => server.address() });
   project = await createProject({
-    "radical.config.ts": `export default { name: "visits", cache: "kv", deploy: { url: "${edge.url}", primary: "http://127.0.0.1:${server.address().port}" } };\n`,
+    "radical.config.ts": `export default { name: "visits", cache: "kv", deploy: { url: "${edge.url}", primary: "http://127.0.0.1:${link.address.port}" } };\n`,
     "handlers/visits.ts": HANDLERS(1),
     "public/index.html": "<p>visits</p>\n",
     "wrangler.jsonc": `{
@@ -78,6 +90,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await edge?.stop();
   await cloudflare?.stop();
+  await link?.close();
   await server?.stop();
   await project?.remove();
   await rm(state, { recursive: true, force: true });
@@ -100,7 +113,7 @@ function run(...args: readonly string[]): Promise<Finished> {
 }
 
 /** In this process, where nothing waits. */
-async function deployHere(url = edge.url): Promise<DeployOutcome> {
+async function deployHere(url = edge.url, more: Partial<DeployOptions> = {}): Promise<DeployOutcome> {
   const loaded = await loadProject(project.folder);
   return deploy({
     project: loaded,
@@ -109,11 +122,13 @@ async function deployHere(url = edge.url): Promise<DeployOutcome> {
     primary: null,
     region: null,
     url,
+    strandPending: false,
     colours: false,
     environment: { ...process.env, ...environment },
     wait: () => Promise.resolve(),
     onEvent: () => undefined,
     confirm: () => Promise.resolve(true),
+    ...more,
   });
 }
 
@@ -307,6 +322,84 @@ describe("radical deploy", () => {
   });
 });
 
+describe("radical secrets", () => {
+  const openCloud = async (environmentName = "production") => {
+    const loaded = await loadProject(project.folder);
+    return openEdge(loaded, targetOfProject(loaded, environmentName), { ...process.env, ...environment });
+  };
+
+  test("a secret is set by standard input, told to nobody, kept by a deployment, and deleted", async () => {
+    const value = "5up3r 5ecret";
+    const options = { env: environment, input: `${value}\n` };
+    const { code, stdout, stderr } = await radical(
+      ["secrets", "set", "SESSION_SECRET", "--project", project.folder, "--json"],
+      options,
+    );
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `${JSON.stringify({ outcome: "set", secret: "SESSION_SECRET" })}\n`,
+      stderr: "",
+    });
+    const bound = { name: "SESSION_SECRET", type: "secret_text", text: value };
+    expect(worker().versions.at(-1)?.bindings).toContainEqual(bound);
+    expect(serving()).toEqual({ [worker().versions.at(-1)?.id ?? ""]: 100 });
+    const cloud = await openCloud();
+    expect(await listSecrets(cloud)).toEqual(["SESSION_SECRET"]);
+
+    // It is no reason to deploy anything, and what is deployed has it.
+    expect(changesOf(await deployHere())).toEqual([]);
+    await project.write("handlers/visits.ts", HANDLERS(1000));
+    expect((await deployHere()).kind).toBe("done");
+    expect(cloudflare.version(Object.keys(serving())[0]!)?.bindings).toContainEqual(bound);
+
+    await deleteSecret(cloud, "SESSION_SECRET");
+    expect(await listSecrets(cloud)).toEqual([]);
+    expect(await visit("home")).toBeGreaterThan(1000);
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  test("what can't be changed, and why", async () => {
+    const cloud = await openCloud();
+    const value = (): Promise<string> => Promise.reject(new Error("asked for too early"));
+    await expect(setSecret(cloud, "RADICAL_KEY", value)).rejects.toMatchObject({ code: "usage", exitCode: 2 });
+    await expect(setSecret(cloud, "a-b", value)).rejects.toMatchObject({ code: "usage" });
+    await expect(setSecret(cloud, "EMPTY", () => Promise.resolve("\n"))).rejects.toThrow("the value of EMPTY is empty");
+    await expect(deleteSecret(cloud, "SESSION_SECRET")).rejects.toMatchObject({ code: "unknown_secret" });
+    await expect(setSecret(await openCloud("staging"), "A", value)).rejects.toMatchObject({ code: "not_deployed" });
+  });
+
+  test("keys of a server of one's own: what to do there", async () => {
+    const { code, stdout } = await run("secrets", "rotate-keys", "--json");
+    expect(code).toBe(0);
+    const { outcome, steps } = JSON.parse(stdout) as { outcome: string; steps: readonly string[] };
+    expect(outcome).toBe("by-hand");
+    expect(steps[1]).toContain(`http://127.0.0.1:${link.address.port}`);
+  });
+});
+
+describe("a deployment with another primary", () => {
+  const elsewhere = (): string => `http://127.0.0.1:${server.address().port}`;
+
+  test("is refused while intents are pending at the one that serves, and if that can't be asked", async () => {
+    link.setFaults({ ...NO_LINK_FAULTS, dropFollowups: true });
+    await visit("held");
+    await expect(deployHere(edge.url, { primary: elsewhere() })).rejects.toMatchObject({
+      code: "pending_intents",
+      message: expect.stringContaining("1 intent of answered requests is still pending"),
+      hint: expect.stringContaining("--strand-pending"),
+    });
+    link.setFaults({ ...NO_LINK_FAULTS, down: true });
+    await expect(deployHere(edge.url, { primary: elsewhere() })).rejects.toMatchObject({ code: "pending_unknown" });
+    const confirm = (): Promise<boolean> => Promise.resolve(false);
+    const chosen = await deployHere(edge.url, { primary: elsewhere(), strandPending: true, confirm });
+    expect(chosen.kind).toBe("declined");
+    // A standby beside it: the same primary.
+    const beside = `http://127.0.0.1:${link.address.port},${elsewhere()}`;
+    link.setFaults(NO_LINK_FAULTS);
+    expect((await deployHere(edge.url, { primary: beside, confirm })).kind).toBe("declined");
+  });
+});
+
 describe("radical doctor of a deployment", () => {
   const problems = async (environmentName: string, more: NodeJS.ProcessEnv = {}): Promise<unknown> => {
     const loaded = await loadProject(project.folder);
@@ -346,5 +439,35 @@ describe("radical doctor of a deployment", () => {
       ["primary", expect.stringContaining("the LVI server was not reached")],
       ["locations", expect.stringContaining("the primary did not answer")],
     ]);
+  });
+});
+
+describe("radical destroy of a deployment with a primary of one's own", () => {
+  test("asks, goes on where it was, leaves the primary alone, and finds nothing at last", async () => {
+    const unasked = await run("destroy");
+    expect(unasked.code).toBe(2);
+    expect(unasked.stderr).toContain("- remove Worker visits-production");
+    expect(unasked.stderr).toContain("nobody can be asked whether to remove visits-production");
+    expect(cloudflare.workers.has(WORKER)).toBe(true);
+
+    cloudflare.failures.push({ at: /^DELETE \/storage/, how: 500, times: 1 });
+    const broken = await run("destroy", "--yes", "--json");
+    expect(broken.code).toBe(1);
+    expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: "failed", failed: "cache" });
+    expect(cloudflare.workers.has(WORKER)).toBe(false);
+
+    const { code, stdout, stderr } = await run("destroy", "--yes");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toContain("- remove KV namespace visits-production-cache");
+    expect(stderr).toContain(`stays: the LVI server at http://127.0.0.1:${link.address.port}, with its storage`);
+    expect(cloudflare.namespaces.size).toBe(0);
+
+    const loaded = await loadProject(project.folder);
+    const target = targetOfProject(loaded, "production");
+    const cloud = await openEdge(loaded, target, { ...process.env, ...environment });
+    const rest = { primary: null, region: null, tables: false, strandPending: false, note: () => undefined };
+    const { planned } = await planDestroy({ project: loaded, target, edge: cloud, environment, ...rest });
+    expect(planned.flatMap(({ changes }) => changes)).toEqual([]);
+    expect(cloudflare.unknown).toEqual([]);
   });
 });

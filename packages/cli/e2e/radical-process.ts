@@ -18,20 +18,28 @@ export interface Finished {
 /** Starts a command. */
 export function spawnRadical(
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly detached?: boolean } = {},
+  options: {
+    readonly cwd?: string;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly detached?: boolean;
+    /** For its standard input, which else is empty. */
+    readonly input?: string;
+  } = {},
 ): ChildProcess {
-  return spawn(process.execPath, ["--conditions=source", MAIN, ...args], {
+  const child = spawn(process.execPath, ["--conditions=source", MAIN, ...args], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, FORCE_COLOR: undefined, ...options.env },
     detached: options.detached ?? false,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.end(options.input);
+  return child;
 }
 
 /** Runs a command to its end. */
 export async function radical(
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
 ): Promise<Finished> {
   const child = spawnRadical(args, options);
   const chunks = { stdout: "", stderr: "" };

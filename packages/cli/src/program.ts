@@ -6,6 +6,7 @@ import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { deploymentsCommand } from "./commands/deployments.ts";
+import { destroyCommand } from "./commands/destroy.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
@@ -13,6 +14,7 @@ import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
+import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
 
 const HELP = `
@@ -51,6 +53,8 @@ export function createProgram(): Command {
     deployCommand(),
     deploymentsCommand(),
     rollbackCommand(),
+    destroyCommand(),
+    secretsCommand(),
     primaryCommand(),
     doctorCommand(),
     recordCommand(),

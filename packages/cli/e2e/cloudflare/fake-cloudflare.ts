@@ -249,6 +249,10 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       return { ...tunnel, token: tokenOf(tunnel) };
     },
     "GET /cfd_tunnel/:id/token": ({ parts: [id = ""] }) => tokenOf(found(tunnels, id)),
+    "DELETE /cfd_tunnel/:id/connections": ({ parts: [id = ""] }) => {
+      found(tunnels, id);
+      return null;
+    },
     "DELETE /cfd_tunnel/:id": ({ parts: [id = ""] }) => {
       const tunnel = found(tunnels, id);
       tunnels.delete(id);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PlannedStep } from "../deploy/steps.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { confirmChanges } from "./confirm-changes.ts";
+import { confirmByName, confirmChanges } from "./confirm-changes.ts";
 
 const terminal = createTerminal({ quiet: true });
 const step = { name: "a", title: "a", half: "edge", ifFailed: "" } as const;
@@ -23,5 +23,16 @@ test("where nobody can be asked, nothing is changed, and the error says what to 
     code: "not_confirmed",
     exitCode: 2,
     message: "nobody can be asked whether to make 1 change: this is no terminal",
+  });
+});
+
+test("what can't be taken back is asked by its name, of nobody but a person", async () => {
+  expect(await confirmByName("shop-staging", { yes: true }, terminal)).toBe(true);
+  expect(await confirmByName("shop-staging", { plan: true, yes: true }, terminal)).toBe(false);
+  await expect(confirmByName("shop-staging", {}, terminal)).rejects.toMatchObject({
+    code: "not_confirmed",
+    exitCode: 2,
+    message: "nobody can be asked whether to remove shop-staging: this is no terminal",
+    hint: "give --yes to do it, or --plan to see it only",
   });
 });

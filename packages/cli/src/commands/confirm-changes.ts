@@ -5,26 +5,44 @@ import type { PlannedStep } from "../deploy/steps.ts";
 import { changesOf } from "../terminal/step-lines.ts";
 import { type Terminal, counted } from "../terminal/terminal.ts";
 
+interface ConfirmOptions {
+  readonly plan?: true;
+  readonly yes?: true;
+}
+
 /** Throws a CommandError where nobody can be asked. */
 export async function confirmChanges(
   planned: readonly PlannedStep[],
-  { plan, yes }: { readonly plan?: true; readonly yes?: true },
+  options: ConfirmOptions,
   terminal: Terminal,
 ): Promise<boolean> {
+  const question = `${terminal.style("bold", "Make these changes?")} [y/N] `;
+  const answer = await answerTo(question, options, `whether to make ${counted(changesOf(planned).length, "change")}`);
+  return typeof answer === "boolean" ? answer : /^y(es)?$/i.test(answer.trim());
+}
+
+/** For what can't be taken back: the name has to be typed. Throws a CommandError where nobody can be asked. */
+export async function confirmByName(name: string, options: ConfirmOptions, terminal: Terminal): Promise<boolean> {
+  const question = `${terminal.style("bold", `Type ${name} to remove it:`)} `;
+  const answer = await answerTo(question, options, `whether to remove ${name}`);
+  return typeof answer === "boolean" ? answer : answer.trim() === name;
+}
+
+/** What the options say, or what somebody types. */
+async function answerTo(question: string, { plan, yes }: ConfirmOptions, whether: string): Promise<boolean | string> {
   if (plan === true) return false;
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new CommandError(
       "not_confirmed",
-      `nobody can be asked whether to make ${counted(changesOf(planned).length, "change")}: this is no terminal`,
-      "give --yes to make them, or --plan to see them only",
+      `nobody can be asked ${whether}: this is no terminal`,
+      "give --yes to do it, or --plan to see it only",
       { exitCode: EXIT_USAGE },
     );
   }
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await lines.question(`${terminal.style("bold", "Make these changes?")} [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
+    return await lines.question(question);
   } finally {
     lines.close();
   }

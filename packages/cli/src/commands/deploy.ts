@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
-import { type DeployEvent, type DeployOutcome, deploy, targetOfProject } from "../deploy/deploy.ts";
+import { type DeployEvent, type DeployOutcome, deploy, primaryTemplate, targetOfProject } from "../deploy/deploy.ts";
 import type { Half } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
@@ -22,6 +22,7 @@ Examples:
   $ radical deploy                          # asks before it changes anything
   $ radical deploy --plan                   # what would change, and nothing else
   $ radical deploy --yes --json             # in CI
+  $ radical deploy --emit-template          # what CloudFormation would get; no account is asked
   $ radical deploy --env staging            # tables, names and secrets of its own
   $ RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com`;
 
@@ -33,6 +34,8 @@ export const ENVIRONMENT_OPTION = [
 
 interface DeployCommandOptions extends CommonOptions {
   readonly plan?: true;
+  readonly emitTemplate?: true;
+  readonly strandPending?: true;
   readonly only?: Half;
   readonly env: string;
   readonly yes?: true;
@@ -46,12 +49,14 @@ export function deployCommand(): Command {
     .description("take the application to the edge and its primary")
     .option(...PROJECT_OPTION)
     .option("--plan", "show what would change, and change nothing")
+    .option("--emit-template", "print the CloudFormation template of the primary at AWS, and do nothing else")
     .addOption(new Option("--only <half>", "one half of the deployment").choices(["edge", "primary"]))
     .option(...ENVIRONMENT_OPTION)
     .option("-y, --yes", "ask nothing")
     .option("--primary <url>", "use an LVI server of your own; RADICAL_KEYS has its key")
     .option("--region <name>", "of the primary at AWS (default: that of AWS_REGION or of the profile)")
     .option("--url <origin>", "where the deployment is reached, if no route and no workers.dev name says it")
+    .option("--strand-pending", "change the primary though intents are pending at the one that serves")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
     .action(async (options: DeployCommandOptions) => {
@@ -67,6 +72,9 @@ async function run(options: DeployCommandOptions): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
+  const { primary = null, region = null } = options;
+  if (options.emitTemplate === true)
+    return print(JSON.stringify(await primaryTemplate({ project, target, primary, region }), null, 2));
   const stop = new AbortController();
   const interrupted = (): void => {
     terminal.note("stopping: what is under way is given up");
@@ -79,9 +87,10 @@ async function run(options: DeployCommandOptions): Promise<void> {
       project,
       target,
       only: options.only ?? null,
-      primary: options.primary ?? null,
-      region: options.region ?? null,
+      primary,
+      region,
       url: options.url ?? null,
+      strandPending: options.strandPending === true,
       colours: terminal.colours,
       signal: stop.signal,
       onEvent: (event) => show(event, target, terminal),

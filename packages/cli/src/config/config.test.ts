@@ -22,9 +22,39 @@ test("a name is enough; everything else has a default", () => {
     outDir: "dist",
     cache: DEFAULT_CACHE,
     limits: DEFAULT_LIMITS,
-    deploy: { strict: false, primary: null, region: null, url: null },
+    deploy: { strict: false, primary: null, aws: {}, region: null, url: null },
     dev: { port: 8787, locations: PAPER_LOCATIONS },
   });
+});
+
+test("how the primary at AWS is made", () => {
+  const primary = { instanceType: "m8g.medium", zones: ["eu-central-1a", "eu-central-1c"], shellAccess: true };
+  const deploy = { region: "eu-central-1", primary };
+  expect(resolveConfig({ name: "a", deploy }, FILE).deploy).toMatchObject({ primary: null, aws: primary });
+  const own = resolveConfig({ name: "a", deploy: { primary: "https://lvi.example.com" } }, FILE).deploy;
+  expect(own).toMatchObject({ primary: "https://lvi.example.com", aws: {} });
+
+  const wrong = {
+    instanceType: "t3.micro",
+    zones: ["us-east-1a", "us-east-1b"],
+    alarmEmail: "ann",
+    shellAccess: 1,
+    x: 2,
+  };
+  expect(() => resolveConfig({ name: "a", deploy: { region: "eu-central-1", primary: wrong } }, FILE)).toThrow(
+    [
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess",
+      'deploy.primary.instanceType must be an ARM type like "t4g.small", not "t3.micro"',
+      'deploy.primary.zones must be two different zones of eu-central-1, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1b"]',
+      'deploy.primary.alarmEmail must be a mail address, not "ann"',
+      "deploy.primary.shellAccess must be true or false, not 1",
+    ]
+      .map((problem) => `${FILE}: ${problem}`)
+      .join("\n"),
+  );
+  expect(() => resolveConfig({ name: "a", deploy: { primary: 1 } }, FILE)).toThrow(
+    "deploy.primary must be the URL of the LVI server, or an object, not 1",
+  );
 });
 
 test("fuel of executions", () => {

@@ -236,7 +236,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!isObject(deployFields)) wrong("deploy", "an object", deployFields);
   else {
     unknownFields("deploy.", deployFields, DEPLOY_FIELDS);
-    deploy = resolveDeployConfig(deployFields, wrong);
+    deploy = resolveDeployConfig(deployFields, wrong, unknownFields);
   }
 
   if (problems.length > 0) {

@@ -1,5 +1,12 @@
 /** What `radical deploy` and its companions ask the primary, by signed requests to its administrative address. */
-import { MODULES_PATH, type ModuleContent, type ModuleHash, encodeModuleContent } from "@radical/protocol";
+import {
+  MODULES_PATH,
+  MODULE_LIST_PATH,
+  type ModuleContent,
+  type ModuleHash,
+  type ModuleList,
+  encodeModuleContent,
+} from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { DeploymentKey } from "../dev/deployment-key.ts";
 import { signedRequest } from "../dev/signed-request.ts";
@@ -23,6 +30,14 @@ export async function hasModule(address: AdminAddress, module: ModuleHash): Prom
 export async function registerModule(address: AdminAddress, module: ModuleHash, content: ModuleContent): Promise<void> {
   const response = await ask(address, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
   if (!response.ok) throw await refusal(address, response);
+}
+
+/** How many intents are durable and not applied yet, of all modules. Only a server that serves can say. */
+export async function pendingIntents(address: AdminAddress): Promise<number> {
+  const response = await ask(address, "GET", MODULE_LIST_PATH);
+  if (!response.ok) throw await refusal(address, response);
+  const { modules } = (await response.json()) as ModuleList;
+  return modules.reduce((sum, { pending }) => sum + pending, 0);
 }
 
 async function ask(
@@ -55,6 +70,7 @@ async function refusal({ url, key }: AdminAddress, response: Response): Promise<
         `give both sides the same key "${key.id}", and set the clocks of both`,
       );
     case "not_serving":
+    case "not_leading":
       return new CommandError("primary_not_serving", words, "wait until it serves: see its /readyz and its log");
     default:
       return new CommandError("primary_failed", words, "see the log of the LVI server");

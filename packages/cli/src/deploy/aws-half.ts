@@ -10,21 +10,23 @@ import { join } from "node:path";
 import { type ModuleHash } from "@radical/protocol";
 import { bundleOwnWorker } from "../build/bundle.ts";
 import { CommandError } from "../command-error.ts";
+import type { DeploymentKey } from "../dev/deployment-key.ts";
 import { COMPATIBILITY_DATE } from "../dev/miniflare.ts";
 import { type AdminAddress, hasModule } from "./admin-requests.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import type { Account } from "./edge/credentials.ts";
 import { deployFolder, sha256 } from "./edge/worker-files.ts";
-import { leadingVersion, workerVersions } from "./edge/worker-versions.ts";
+import { workerVersions } from "./edge/worker-versions.ts";
 import type { Wrangler } from "./edge/wrangler.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { NODES, type NodeName, SERVER_HOST, SERVER_PORT, bindingOf, primaryNames } from "./primary/names.ts";
-import type {
-  NodeTunnel,
-  PrimaryAccess,
-  PrimaryDeployment,
-  PrimaryPlan,
-  PrimaryState,
+import {
+  type NodeTunnel,
+  type PrimaryAccess,
+  type PrimaryDeployment,
+  type PrimaryPlan,
+  type PrimaryState,
+  signingKey,
 } from "./primary/primary-deployment.ts";
 import type { Change, Half, Step } from "./steps.ts";
 import type { Target } from "./target.ts";
@@ -43,6 +45,8 @@ export interface AwsHalfContext {
   /** Origin at which a Worker is reached; null: the account has no name under workers.dev. */
   readonly originOf: (worker: string) => Promise<string | null>;
   readonly wait: (ms: number) => Promise<void>;
+  /** `Date.now()`. */
+  readonly nowMs: number;
   /** Told what happens at AWS while it takes its time. */
   readonly note: (words: string) => void;
 }
@@ -193,9 +197,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     return { config, code, message: `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}` };
   };
   const isRelayThere = async (message: string): Promise<boolean> => {
-    const [latest] = (await versions.deployments()) ?? [];
-    const id = latest === undefined ? null : leadingVersion(latest);
-    return id !== null && (await versions.detail(id)).message === message;
+    return (await versions.serving())?.message === message;
   };
 
   const relayStep: Step = {
@@ -251,7 +253,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     },
   };
 
-  const key = (): PrimaryState["keys"][number] | null => state?.keys[0] ?? null;
+  const key = (): DeploymentKey | null => (state === null ? null : signingKey(state, context.nowMs));
   const admin = (): AdminAddress | null => {
     const signing = key();
     return isReady && relay !== null && signing !== null ? { url: relay, key: signing } : null;
@@ -264,6 +266,12 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     key,
     admin,
   };
+}
+
+/** Account and region of a primary that {@link awsDescription} describes; null: it is no primary at AWS. */
+export function awsPlaceOf(description: string): Pick<PrimaryAccess, "account" | "region"> | null {
+  const [, account, region] = /^aws (\S+) (\S+) \S+$/.exec(description) ?? [];
+  return account === undefined || region === undefined ? null : { account, region };
 }
 
 /** Two primaries at AWS are the same one if they have the same tables. */

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
-import { awsDescription, awsHalf } from "./aws-half.ts";
+import type { AdminAddress } from "./admin-requests.ts";
+import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import type { Account } from "./edge/credentials.ts";
@@ -10,13 +11,16 @@ import { newDeploymentId } from "./edge/deployment-record.ts";
 import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
 import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 import { originsOf } from "./edge/wrangler-config.ts";
-import { ownPrimary } from "./own-primary.ts";
+import { givenKeys, ownPrimary } from "./own-primary.ts";
+import { checkNothingPending } from "./pending-intents.ts";
 import {
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryAccess,
   type PrimaryDeployment,
   type PrimarySettings,
+  signingKey,
 } from "./primary/primary-deployment.ts";
+import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import type { RollbackOptions } from "./rollback.ts";
 import { type Half, type PlannedStep, type StepEvent, type StepsOutcome, applySteps, planSteps } from "./steps.ts";
@@ -31,11 +35,15 @@ export interface DeployOptions {
   /** At AWS; null: as the configuration or the AWS SDK has it. */
   readonly region: string | null;
   readonly url: string | null;
+  /** Whether intents may be left behind that are pending at a primary which is no longer used. */
+  readonly strandPending: boolean;
   readonly colours: boolean;
   readonly environment?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
   /** Between attempts at something. Default: as long as it says. */
   readonly wait?: (ms: number) => Promise<void>;
+  /** Default: `Date.now`. */
+  readonly now?: () => number;
   /** Where a Worker is reached in place of workers.dev, and what is in place of AWS; for tests. */
   readonly originOf?: (worker: string) => Promise<string | null>;
   readonly primaryDeployment?: (settings: PrimarySettings) => Promise<PrimaryDeployment>;
@@ -110,8 +118,11 @@ async function deployTo(
       wrangler,
       originOf,
       wait,
+      nowMs: (options.now ?? Date.now)(),
       note: (words) => onEvent({ kind: "note", words }),
     });
+  if (options.only !== "primary" && !options.strandPending)
+    await checkNothingStranded(options, opened, primary.description, originOf);
   const edge = edgeHalf({
     project,
     target,
@@ -137,17 +148,56 @@ async function deployTo(
   return { ...outcome, planned, edge: edge.state() };
 }
 
+/** The deployment that serves may have another primary, with intents that nobody would ask for any more. */
+async function checkNothingStranded(
+  options: DeployOptions,
+  { versions }: OpenEdge,
+  description: string,
+  originOf: (worker: string) => Promise<string | null>,
+): Promise<void> {
+  const former = (await versions.serving())?.record?.primary;
+  // A server of one's own that got a standby is still the same one.
+  if (former === undefined || former.split(",").some((origin) => description.split(",").includes(origin))) return;
+  const addresses = async (): Promise<readonly AdminAddress[]> => {
+    const place = awsPlaceOf(former);
+    if (place === null) {
+      const keys = givenKeys(options.environment ?? process.env);
+      return former.split(",").flatMap((url) => keys.map((key) => ({ url, key })));
+    }
+    const { deployment, access } = await awsOf({ ...options, region: place.region });
+    try {
+      return access.account === place.account
+        ? await awsAddresses(deployment, await originOf(options.target.relay), (options.now ?? Date.now)())
+        : [];
+    } finally {
+      deployment.close();
+    }
+  };
+  await checkNothingPending(former, addresses, "this deployment would leave");
+}
+
+/** Where a primary at AWS is administered; empty: it is not there. */
+export async function awsAddresses(
+  deployment: PrimaryDeployment,
+  relay: string | null,
+  nowMs: number,
+): Promise<readonly AdminAddress[]> {
+  const state = await deployment.state();
+  const key = state === null ? null : signingKey(state, nowMs);
+  return relay === null || key === null ? [] : [{ url: relay, key }];
+}
+
 function since(startedAtMs: number): number {
   return Math.round(performance.now() - startedAtMs);
 }
 
-interface Aws {
+export interface Aws {
   readonly deployment: PrimaryDeployment;
   readonly access: PrimaryAccess;
 }
 
 /** Credentials and region at AWS. */
-async function awsOf(
+export async function awsOf(
   options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment">,
 ): Promise<Aws> {
   const deployment = await (options.primaryDeployment ?? awsDeployment)(settingsOf(options));
@@ -177,8 +227,8 @@ export async function deployedPrimary(
   const { deployment, access } = await awsOf(options);
   const state = await deployment.state();
   const relay = await (options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
-  const [key] = state?.keys ?? [];
-  if (state === null || key === undefined || relay === null)
+  const key = state === null ? null : signingKey(state, Date.now());
+  if (state === null || key === null || relay === null)
     throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
   return { primary: { description: awsDescription(access, state.tablePrefix), admin: { url: relay, key } }, origin };
 }
@@ -196,7 +246,23 @@ function settingsOf({
 }: Pick<DeployOptions, "project" | "target" | "region">): PrimarySettings {
   const { application, environment } = target;
   const configured = project.config.deploy;
-  return { ...DEFAULT_PRIMARY_SETTINGS, application, environment, region: region ?? configured.region };
+  const given = region ?? configured.region;
+  return { ...DEFAULT_PRIMARY_SETTINGS, ...configured.aws, application, environment, region: given };
+}
+
+/** The CloudFormation template with which a first deployment would make the primary at AWS. Asks nobody. */
+export async function primaryTemplate(
+  options: Pick<DeployOptions, "project" | "target" | "primary" | "region">,
+): Promise<object> {
+  if ((options.primary ?? options.project.config.deploy.primary) !== null) {
+    throw new CommandError("usage", "a primary of your own has no template", "leave out --emit-template", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+  // The bundler is loaded by those who need it.
+  const { buildServerArtefact } = await import("./primary/server-artefact.ts");
+  const { sha256 } = await buildServerArtefact();
+  return template({ settings: settingsOf(options), artefact: sha256, last: "b" });
 }
 
 /** The AWS SDK is large: only who deploys there waits for it. */
@@ -205,7 +271,7 @@ async function awsDeployment(settings: PrimarySettings): Promise<PrimaryDeployme
   return new AwsPrimary(settings);
 }
 
-async function workersDevOrigin(api: CloudflareApi, account: Account, worker: string): Promise<string | null> {
+export async function workersDevOrigin(api: CloudflareApi, account: Account, worker: string): Promise<string | null> {
   const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
   return subdomain === null ? null : `https://${worker}.${subdomain}.workers.dev`;
 }

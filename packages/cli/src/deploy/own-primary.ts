@@ -8,8 +8,8 @@ const KEYS_VARIABLE = "RADICAL_KEYS";
 
 /** `urls`: origins of its servers, separated by commas. Throws a CommandError. */
 export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = process.env): PrimaryHalf {
-  const origins = urls.split(",").map((url) => originOf(url.trim()));
-  const key = firstKey(environment[KEYS_VARIABLE] ?? "");
+  const origins = ownOrigins(urls);
+  const key = firstKey(environment);
   const [first = ""] = origins;
   return {
     steps: [],
@@ -18,6 +18,11 @@ export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = proces
     key: () => key,
     admin: () => ({ url: first, key }),
   };
+}
+
+/** Throws a CommandError for what can't be one. */
+export function ownOrigins(urls: string): readonly string[] {
+  return urls.split(",").map((url) => originOf(url.trim()));
 }
 
 function originOf(url: string): string {
@@ -34,14 +39,27 @@ function originOf(url: string): string {
 }
 
 /** Locations sign with the first of the server's keys. */
-function firstKey(text: string): DeploymentKey {
-  const [id = "", secret = "", ...rest] = text.split(/[\n,]/)[0]?.trim().split(":") ?? [];
-  if (/^[A-Za-z0-9._-]{1,64}$/.test(id) && /^(?:[0-9a-fA-F]{2}){16,}$/.test(secret) && rest.length === 0)
-    return { id, secret };
+function firstKey(environment: NodeJS.ProcessEnv): DeploymentKey {
+  const text = environment[KEYS_VARIABLE] ?? "";
+  const key = keyOf(text.split(SEPARATOR)[0]);
+  if (key !== null) return key;
   throw usage(
     text === "" ? `${KEYS_VARIABLE} is not set` : `${KEYS_VARIABLE} does not begin with <id>:<hex>`,
     `set it as for the LVI server: locations sign with its first key`,
   );
+}
+
+/** All that are given: those of a server that is left may stand behind those of the other one. */
+export function givenKeys(environment: NodeJS.ProcessEnv): readonly DeploymentKey[] {
+  return (environment[KEYS_VARIABLE] ?? "").split(SEPARATOR).flatMap((text) => keyOf(text) ?? []);
+}
+
+const SEPARATOR = /[\n,]/;
+
+function keyOf(text = ""): DeploymentKey | null {
+  const [id = "", secret = "", ...rest] = text.trim().split(":");
+  const isKey = /^[A-Za-z0-9._-]{1,64}$/.test(id) && /^(?:[0-9a-fA-F]{2}){16,}$/.test(secret) && rest.length === 0;
+  return isKey ? { id, secret } : null;
 }
 
 function usage(message: string, hint: string): CommandError {

@@ -47,6 +47,8 @@ export interface WorkerVersions {
   /** Those that can be deployed, the last first. */
   list(): Promise<readonly WorkerVersion[]>;
   detail(version: string): Promise<VersionDetail>;
+  /** The version that most requests get; null: there is no such Worker. */
+  serving(): Promise<VersionDetail | null>;
   /** Has these versions serve, with the percentages of requests that each gets. */
   serve(versions: Readonly<Record<string, number>>, message: string): Promise<void>;
 }
@@ -71,7 +73,7 @@ interface RawDeployment {
 
 export function workerVersions(api: CloudflareApi, account: string, worker: string): WorkerVersions {
   const script = `/accounts/${account}/workers/scripts/${worker}`;
-  return {
+  const versions: WorkerVersions = {
     deployments: async () => {
       try {
         const { deployments } = await api.get<{ deployments: readonly RawDeployment[] }>(`${script}/deployments`);
@@ -102,8 +104,13 @@ export function workerVersions(api: CloudflareApi, account: string, worker: stri
         migrationTag: raw.resources?.script_runtime?.migration_tag ?? null,
       };
     },
-    serve: async (versions, message) => {
-      const listed = Object.entries(versions).map(([id, percentage]) => ({ version_id: id, percentage }));
+    serving: async () => {
+      const [deployment] = (await versions.deployments()) ?? [];
+      const leading = deployment === undefined ? null : leadingVersion(deployment);
+      return leading === null ? null : versions.detail(leading);
+    },
+    serve: async (percentages, message) => {
+      const listed = Object.entries(percentages).map(([id, percentage]) => ({ version_id: id, percentage }));
       await api.post(`${script}/deployments`, {
         strategy: "percentage",
         versions: listed,
@@ -111,6 +118,7 @@ export function workerVersions(api: CloudflareApi, account: string, worker: stri
       });
     },
   };
+  return versions;
 }
 
 function versionOf({ id, metadata, annotations }: RawVersion): WorkerVersion {

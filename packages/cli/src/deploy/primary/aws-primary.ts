@@ -32,6 +32,7 @@ import {
   type PrimarySettings,
   type PrimaryState,
   type PrimaryStep,
+  type Removal,
 } from "./primary-deployment.ts";
 import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
 import { machineOf, stackStateOf, wordsOf } from "./stack-words.ts";
@@ -200,6 +201,28 @@ export class AwsPrimary implements PrimaryDeployment {
   async dropOldKeys(): Promise<PrimaryState> {
     const state = await this.#deployed();
     return state.keys.length > 1 ? this.#storeKeys(state.keys.slice(0, 1)) : state;
+  }
+
+  async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
+    const access = await this.#account.access();
+    const bucket = bucketName(this.#settings, access.account, access.region);
+    const [stack, bucketState, parameters, tables] = await Promise.all([
+      this.#account.stack(this.#names.stack),
+      this.#account.bucketState(bucket),
+      this.#account.parameters(this.#secretNames),
+      this.#withTables(access, (all) => all.inspect()),
+    ]);
+    const there = tables.flatMap(({ name, exists }) => (exists ? [`table ${name}`] : []));
+    const remove = (what: string, detail: string): PlannedChange => ({ kind: "remove", what, detail });
+    const removes = [
+      ...(stackStateOf(stack?.StackStatus).kind === "none"
+        ? []
+        : [remove(`stack ${this.#names.stack}`, "network, machines, their role, logs and alarms")]),
+      ...(bucketState === "none" ? [] : [remove(`bucket ${bucket}`, "the LVI server's artefact")]),
+      ...[...parameters.keys()].map((name) => remove(`secret ${name}`, "")),
+      ...(keepTables ? [] : there.map((table) => remove(table, "with everything that it holds"))),
+    ];
+    return { removes, stays: keepTables ? there : [] };
   }
 
   async destroy(

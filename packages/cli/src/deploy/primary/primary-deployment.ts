@@ -108,6 +108,17 @@ export interface PrimaryNode {
   readonly port: number;
 }
 
+/** What locations may sign with at a time: the first key, or the one behind it as long as a machine may not have read that. */
+export function signingKey({ keys, keysReadAtMs }: PrimaryState, nowMs: number): DeploymentKey | null {
+  return (nowMs < keysReadAtMs ? keys.at(-1) : keys[0]) ?? null;
+}
+
+/** What `destroy` would remove, and what it would leave. */
+export interface Removal {
+  readonly removes: readonly PlannedChange[];
+  readonly stays: readonly string[];
+}
+
 export interface PrimaryDeployment {
   /** Credentials and region. Calls nothing that costs or changes. */
   checkAccess(): Promise<PrimaryAccess>;
@@ -133,6 +144,8 @@ export interface PrimaryDeployment {
   addKey(): Promise<PrimaryState>;
   /** Second half, when no location signs with the old ones any more. */
   dropOldKeys(): Promise<PrimaryState>;
+  /** What there is to be removed: also what a removal that was broken off has left. Changes nothing. */
+  planDestroy(options: { readonly keepTables: boolean }): Promise<Removal>;
   /** Removes everything, in the order in which nothing is left that costs. Tables, and what is in them, only if told. */
   destroy(options: { readonly keepTables: boolean }, progress: (event: PrimaryProgress) => void): Promise<void>;
   /** Ends its connections. */

@@ -1,0 +1,119 @@
+/** `radical destroy`: removes a deployment, but for its tables. */
+import { Command } from "commander";
+import { EXIT_FAILED } from "../command-error.ts";
+import { loadProject } from "../config/load-config.ts";
+import { targetOfProject } from "../deploy/deploy.ts";
+import { type PlannedRemoval, planDestroy } from "../deploy/destroy.ts";
+import { openEdge } from "../deploy/edge/open-edge.ts";
+import { applySteps } from "../deploy/steps.ts";
+import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
+import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
+import { type Terminal, createTerminal } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { confirmByName } from "./confirm-changes.ts";
+import { ENVIRONMENT_OPTION } from "./deploy.ts";
+
+const HELP = `
+Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has
+stored stay unless --tables is given, and so does a primary of your own. Broken off, it goes on where it was when it is run again.
+
+Examples:
+  $ radical destroy --plan                    # what would be removed, and what stays
+  $ radical destroy --env staging             # asks
+  $ radical destroy --env pr17 --tables --yes # in CI: everything, with the data`;
+
+interface DestroyCommandOptions extends CommonOptions {
+  readonly env: string;
+  readonly plan?: true;
+  readonly yes?: true;
+  readonly tables?: true;
+  readonly strandPending?: true;
+  readonly primary?: string;
+  readonly region?: string;
+}
+
+export function destroyCommand(): Command {
+  return new Command("destroy")
+    .description("remove a deployment; its tables stay unless told")
+    .option(...PROJECT_OPTION)
+    .option(...ENVIRONMENT_OPTION)
+    .option("--plan", "show what would be removed, and change nothing")
+    .option("--tables", "remove the tables at AWS too, with everything that they hold")
+    .option("-y, --yes", "ask nothing")
+    .option("--primary <url>", "the deployment has an LVI server of your own, which stays")
+    .option("--region <name>", "of the primary at AWS (default: that of AWS_REGION or of the profile)")
+    .option("--strand-pending", "remove the primary though intents are pending there")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", HELP)
+    .action(async (options: DestroyCommandOptions) => {
+      try {
+        await destroy(options);
+      } catch (error) {
+        reportError(error, options.json === true);
+      }
+    });
+}
+
+async function destroy(options: DestroyCommandOptions): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json === true });
+  const project = await loadProject(options.project);
+  const target = targetOfProject(project, options.env);
+  const edge = await openEdge(project, target);
+  const removal = await planDestroy({
+    project,
+    target,
+    edge,
+    primary: options.primary ?? null,
+    region: options.region ?? null,
+    tables: options.tables === true,
+    strandPending: options.strandPending === true,
+    note: (words) => terminal.note(terminal.style("dim", `  ${words}`)),
+  });
+  try {
+    await carryOut(removal, target, options, terminal);
+  } finally {
+    removal.close();
+  }
+}
+
+async function carryOut(
+  { planned, stays }: PlannedRemoval,
+  target: Target,
+  options: DestroyCommandOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { application, environment, name } = target;
+  const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
+  const tell = (outcome: string, more: object = {}): void => {
+    if (options.json === true) print(JSON.stringify({ outcome, application, environment, plan, stays, ...more }));
+  };
+  showPlan(planned, terminal);
+  for (const what of stays) terminal.note(`  stays: ${what}`);
+  if (changesOf(planned).length === 0) {
+    terminal.note(`nothing of ${name} is left to be removed`);
+    return tell("unchanged");
+  }
+  if (!(await confirmByName(name, options, terminal))) {
+    terminal.note("Nothing was changed.");
+    return tell(options.plan === true ? "planned" : "declined");
+  }
+  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal) });
+  if (outcome.kind === "done") {
+    terminal.note(`${terminal.style("green", "✓")} ${name} is removed`);
+    return tell("destroyed", { steps: outcome.reports });
+  }
+  process.exitCode = EXIT_FAILED;
+  showUnfinished(
+    outcome,
+    `radical destroy${environment === DEFAULT_ENVIRONMENT ? "" : ` --env ${environment}`}`,
+    terminal,
+  );
+  if (outcome.kind === "stopped") return tell("stopped", { steps: outcome.reports });
+  const { code, message, hint } = outcome.error;
+  return tell("failed", {
+    steps: outcome.reports,
+    failed: outcome.failed.name,
+    state: outcome.failed.ifFailed,
+    error: { code, message, hint },
+  });
+}

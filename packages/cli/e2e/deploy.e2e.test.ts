@@ -101,7 +101,8 @@ async function startServer(stateFolder: string): Promise<LviServerProcess> {
   return startLviServer({
     stateFolder,
     key: KEY,
-    followupTimeoutMs: null,
+    // What is pending stays so.
+    followupTimeoutMs: 600_000,
     onStarted: () => Promise.resolve(),
     onDied: () => undefined,
     onLog: () => undefined,

@@ -99,6 +99,8 @@ describe("an error of the handler", () => {
     const error = await errorOf(await location.call("fail", { key: "f" }));
     expect(error).toMatchObject({ status: 500, code: "handler_trapped" });
     expect(error.message).toContain("out of luck");
+    // It comes after the answer.
+    await primary.happened("followup");
   });
 });
 

@@ -54,7 +54,9 @@ export const FREE_WITHIN_MS = FOLLOWUP_TIMEOUT_MS + 1_000;
 /** Polls until nothing is pending; far more than any correct server needs. */
 const MOST_POLLS = 2_000;
 
-export interface CrashHooks {
+export interface CrashOptions {
+  /** Default: {@link FREE_WITHIN_MS}, which holds where nothing else keeps the machine busy. */
+  readonly freeWithinMs?: number;
   readonly onCrash?: (crash: Crash) => void;
   /** Called when the server is dead and its storage nobody's. */
   readonly onKilled?: (deployment: Deployment) => void;
@@ -66,7 +68,7 @@ export async function crashAt(
   storage: StorageChoice,
   names: readonly string[],
   random: () => number,
-  { onCrash = () => {}, onKilled = () => {} }: CrashHooks = {},
+  { freeWithinMs = FREE_WITHIN_MS, onCrash = () => {}, onKilled = () => {} }: CrashOptions = {},
 ): Promise<readonly Crash[]> {
   const deployment = await Deployment.start(application, storage);
   try {
@@ -75,7 +77,7 @@ export async function crashAt(
     const crashes: Crash[] = [];
     for (const name of names) {
       const time = SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES);
-      const crash = await new Round(deployment, load, { name, time }, storage.kind, onKilled).run();
+      const crash = await new Round(deployment, load, { name, time }, storage.kind, freeWithinMs, onKilled).run();
       crashes.push(crash);
       onCrash(crash);
       // What went wrong once would be told again at each of the following.
@@ -96,6 +98,7 @@ class Round {
   readonly #accesses: number;
 
   #freedMs = Infinity;
+  readonly #freeWithinMs: number;
   readonly #onKilled: (deployment: Deployment) => void;
 
   constructor(
@@ -103,8 +106,10 @@ class Round {
     load: Load,
     failpoint: ArmedAt,
     storage: StorageKind,
+    freeWithinMs: number,
     onKilled: (deployment: Deployment) => void,
   ) {
+    this.#freeWithinMs = freeWithinMs;
     this.#onKilled = onKilled;
     this.#deployment = deployment;
     this.#load = load;
@@ -136,7 +141,9 @@ class Round {
         ...this.#load.problems,
         ...(starts === null ? ["it was never reached"] : []),
         ...(freedMs === Infinity ? [`still pending: ${JSON.stringify(await this.#deployment.load())}`] : []),
-        ...(freedMs > FREE_WITHIN_MS ? [`free only after ${freedMs.toFixed(0)} ms, not within ${FREE_WITHIN_MS}`] : []),
+        ...(freedMs > this.#freeWithinMs
+          ? [`free only after ${freedMs.toFixed(0)} ms, not within ${this.#freeWithinMs}`]
+          : []),
         ...this.#deployment.alarms.map((line) => `the server logged ${JSON.stringify(line)}`),
       ],
     };

@@ -2,6 +2,7 @@
  * For the benchmark of read/write-set functions: what each handler of the applications is called with, on stores as
  * large as those of the design (a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, …).
  */
+import { readFileSync } from "node:fs";
 
 export interface BenchmarkCase {
   readonly handler: string;
@@ -221,4 +222,193 @@ const template: BenchmarkApplication = {
   ],
 };
 
-export const BENCHMARK_APPLICATIONS: readonly BenchmarkApplication[] = [social, hotel, forum, template];
+const SESSIONS = { [TOKEN]: { token: TOKEN, name: "ada", since: 1_700_000_000_000 } };
+
+/** What a template begins with, and a session. */
+function seedOf(template: string): Record<string, Record<string, unknown>> {
+  const text = readFileSync(new URL(`../../../../templates/${template}/seed.ndjson`, import.meta.url), "utf8");
+  const items: Record<string, Record<string, unknown>> = { sessions: SESSIONS };
+  for (const line of text.trim().split("\n")) {
+    const item = JSON.parse(line) as { readonly table: string; readonly key: string; readonly value: unknown };
+    (items[item.table] ??= {})[item.key] = item.value;
+  }
+  return items;
+}
+
+// ----------------------------------------------------------------------------------------------------- template: hotel
+
+const HOTELS = list(80, (index) => `hotel-${index}`);
+const ZURICH = { latitude: 47.38, longitude: 8.54 };
+const STAY = { arrival: "2099-12-24", count: 3 };
+const ARRIVAL_DAY = Date.UTC(2099, 11, 24) / 86_400_000;
+const BOOKING = id(3, 0);
+
+const templateHotel: BenchmarkApplication = {
+  name: "templates/hotel",
+  items: {
+    sessions: SESSIONS,
+    guests: { ada: { name: "ada", bookings: [BOOKING] } },
+    hotels: byKey(80, (index) => [
+      HOTELS[index]!,
+      {
+        id: HOTELS[index],
+        name: TEXT.slice(0, 20),
+        city: "Zürich",
+        about: TEXT,
+        ...ZURICH,
+        rooms: 8,
+        cents: 9000,
+        stars: 90,
+        reviews: 20,
+      },
+    ]),
+    cells: {
+      "686/942": { hotels: HOTELS, attractions: list(20, (index) => `place-${index}`) },
+      "687/942": { hotels: [], attractions: [] },
+    },
+    cities: { zürich: { name: "Zürich", hotels: HOTELS } },
+    nights: Object.fromEntries(
+      HOTELS.flatMap((hotel) => list(3, (day) => [`${hotel}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
+    ),
+    bookings: {
+      [BOOKING]: {
+        id: BOOKING,
+        guest: "ada",
+        hotel: HOTELS[0],
+        room: 1,
+        arrival: STAY.arrival,
+        nights: 3,
+        cents: 27_000,
+      },
+    },
+    reviews: byKey(80, (index) => [
+      HOTELS[index]!,
+      { reviews: list(20, (at) => ({ guest: NAMES[at], stars: 4, text: TEXT, at: 1_700_000_000_000 })) },
+    ]),
+    attractions: byKey(20, (index) => [
+      `place-${index}`,
+      { id: `place-${index}`, name: "Museum", kind: "museum", ...ZURICH },
+    ]),
+  },
+  setUp: [{ handler: "register", args: { name: "karl", password: "secret word" } }],
+  cases: [
+    { handler: "login", args: { name: "karl", password: "secret word" } },
+    { handler: "search", args: { ...ZURICH, ...STAY } },
+    { handler: "recommend", args: { city: "Zürich", by: "best", ...ZURICH } },
+    { handler: "hotel", args: { id: HOTELS[1] } },
+    { handler: "attractions", args: { hotel: HOTELS[1] } },
+    { handler: "book", args: { token: TOKEN, hotel: HOTELS[1], ...STAY } },
+    { handler: "cancel", args: { token: TOKEN, booking: BOOKING } },
+    { handler: "myBookings", args: { token: TOKEN } },
+    { handler: "review", args: { token: TOKEN, hotel: HOTELS[1], stars: 5, text: TEXT } },
+  ],
+};
+
+// ----------------------------------------------------------------------------------------------------- template: forum
+
+const storyId = (index: number): string => id(4, index);
+const commentId = (index: number): string => id(5, index);
+
+const templateForum: BenchmarkApplication = {
+  name: "templates/forum",
+  items: {
+    sessions: SESSIONS,
+    members: byKey(60, (index) => [NAMES[index]!, { name: NAMES[index], karma: index, joinedAt: 1_700_000_000_000 }]),
+    fronts: { newest: { stories: list(60, storyId) } },
+    stories: byKey(60, (index) => [
+      storyId(index),
+      {
+        id: storyId(index),
+        author: NAMES[index],
+        title: TEXT.slice(0, 60),
+        url: "https://example.com",
+        text: TEXT,
+        at: 1_700_000_000_000,
+        ups: index,
+        downs: 2,
+        comments: 50,
+        answers: list(10, (at) => commentId(at * 5)),
+      },
+    ]),
+    // Ten threads of five.
+    comments: byKey(50, (index) => [
+      commentId(index),
+      {
+        id: commentId(index),
+        story: storyId(0),
+        author: NAMES[index],
+        text: TEXT,
+        at: 1_700_000_000_000,
+        ups: index,
+        downs: 1,
+        depth: index % 5,
+        answers: index % 5 === 4 ? [] : [commentId(index + 1)],
+      },
+    ]),
+  },
+  setUp: [{ handler: "register", args: { name: "karl", password: "secret word" } }],
+  cases: [
+    { handler: "login", args: { name: "karl", password: "secret word" } },
+    { handler: "homepage", args: {} },
+    { handler: "view", args: { story: storyId(0) } },
+    { handler: "member", args: { name: NAMES[0] } },
+    { handler: "post", args: { token: TOKEN, title: "A story", text: TEXT } },
+    { handler: "comment", args: { token: TOKEN, story: storyId(0), text: TEXT, parent: commentId(0) } },
+    { handler: "interact", args: { token: TOKEN, story: storyId(0), vote: "up", comment: commentId(3) } },
+  ],
+};
+
+// ------------------------------------------------------------------------------------------ templates: images and board
+
+const POOL = "30000000-0000-4000-8000-000000000000";
+
+const templateImages: BenchmarkApplication = {
+  name: "templates/images",
+  items: seedOf("images"),
+  setUp: [],
+  cases: [
+    { handler: "search", args: { tags: ["sky", "-night"] } },
+    { handler: "image", args: { id: 1 } },
+    { handler: "favourites", args: { name: "ada" } },
+    {
+      handler: "upload",
+      args: { token: TOKEN, url: "https://example.com/a.png", width: 10, height: 10, tags: ["sky"] },
+    },
+    { handler: "tag", args: { token: TOKEN, image: 1, tags: ["sea", "sky"] } },
+    { handler: "favourite", args: { token: TOKEN, image: 1 } },
+    { handler: "vote", args: { token: TOKEN, image: 1, value: 1 } },
+    { handler: "comment", args: { token: TOKEN, image: 1, text: TEXT } },
+    { handler: "pool", args: { id: POOL } },
+  ],
+};
+
+const BOARD = "40000000-0000-4000-8000-000000000000";
+const CARD = "50000000-0000-4000-8000-000000000001";
+
+const templateBoard: BenchmarkApplication = {
+  name: "templates/board",
+  items: seedOf("board"),
+  setUp: [],
+  cases: [
+    { handler: "board", args: { token: TOKEN, id: BOARD } },
+    { handler: "addCard", args: { token: TOKEN, board: BOARD, column: 0, title: "A card" } },
+    { handler: "moveCard", args: { token: TOKEN, card: CARD, column: 2 } },
+    { handler: "editCard", args: { token: TOKEN, card: CARD, version: 1, title: "A card", text: TEXT } },
+    { handler: "assign", args: { token: TOKEN, card: CARD, name: "grace" } },
+    { handler: "comment", args: { token: TOKEN, card: CARD, text: TEXT } },
+    { handler: "card", args: { token: TOKEN, id: CARD } },
+    { handler: "myCards", args: { token: TOKEN } },
+    { handler: "activity", args: { token: TOKEN, board: BOARD } },
+  ],
+};
+
+export const BENCHMARK_APPLICATIONS: readonly BenchmarkApplication[] = [
+  social,
+  hotel,
+  forum,
+  template,
+  templateHotel,
+  templateForum,
+  templateImages,
+  templateBoard,
+];

@@ -82,7 +82,8 @@ function sourcesOf(name: string): Record<string, string> {
     .map((part) => join(folder, part))
     .filter((part) => existsSync(part))
     .flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    // Templates share files by links.
+    .filter((entry) => !entry.isDirectory() && entry.name.endsWith(".ts"))
     .map((entry) => join(entry.parentPath, entry.name));
   return Object.fromEntries(files.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
 }

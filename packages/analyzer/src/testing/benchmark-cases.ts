@@ -237,7 +237,7 @@ function seedOf(template: string): Record<string, Record<string, unknown>> {
 
 // ----------------------------------------------------------------------------------------------------- template: hotel
 
-const HOTELS = list(80, (index) => `hotel-${index}`);
+const HOTEL_IDS = list(80, (index) => `hotel-${index}`);
 const ZURICH = { latitude: 47.38, longitude: 8.54 };
 const STAY = { arrival: "2099-12-24", count: 3 };
 const ARRIVAL_DAY = Date.UTC(2099, 11, 24) / 86_400_000;
@@ -249,9 +249,9 @@ const templateHotel: BenchmarkApplication = {
     sessions: SESSIONS,
     guests: { ada: { name: "ada", bookings: [BOOKING] } },
     hotels: byKey(80, (index) => [
-      HOTELS[index]!,
+      HOTEL_IDS[index]!,
       {
-        id: HOTELS[index],
+        id: HOTEL_IDS[index],
         name: TEXT.slice(0, 20),
         city: "Zürich",
         about: TEXT,
@@ -263,18 +263,18 @@ const templateHotel: BenchmarkApplication = {
       },
     ]),
     cells: {
-      "686/942": { hotels: HOTELS, attractions: list(20, (index) => `place-${index}`) },
+      "686/942": { hotels: HOTEL_IDS, attractions: list(20, (index) => `place-${index}`) },
       "687/942": { hotels: [], attractions: [] },
     },
-    cities: { zürich: { name: "Zürich", hotels: HOTELS } },
+    cities: { zürich: { name: "Zürich", hotels: HOTEL_IDS } },
     nights: Object.fromEntries(
-      HOTELS.flatMap((hotel) => list(3, (day) => [`${hotel}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
+      HOTEL_IDS.flatMap((hotel) => list(3, (day) => [`${hotel}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
     ),
     bookings: {
       [BOOKING]: {
         id: BOOKING,
         guest: "ada",
-        hotel: HOTELS[0],
+        hotel: HOTEL_IDS[0],
         room: 1,
         arrival: STAY.arrival,
         nights: 3,
@@ -282,7 +282,7 @@ const templateHotel: BenchmarkApplication = {
       },
     },
     reviews: byKey(80, (index) => [
-      HOTELS[index]!,
+      HOTEL_IDS[index]!,
       { reviews: list(20, (at) => ({ guest: NAMES[at], stars: 4, text: TEXT, at: 1_700_000_000_000 })) },
     ]),
     attractions: byKey(20, (index) => [
@@ -295,12 +295,12 @@ const templateHotel: BenchmarkApplication = {
     { handler: "login", args: { name: "karl", password: "secret word" } },
     { handler: "search", args: { ...ZURICH, ...STAY } },
     { handler: "recommend", args: { city: "Zürich", by: "best", ...ZURICH } },
-    { handler: "hotel", args: { id: HOTELS[1] } },
-    { handler: "attractions", args: { hotel: HOTELS[1] } },
-    { handler: "book", args: { token: TOKEN, hotel: HOTELS[1], ...STAY } },
+    { handler: "hotel", args: { id: HOTEL_IDS[1] } },
+    { handler: "attractions", args: { hotel: HOTEL_IDS[1] } },
+    { handler: "book", args: { token: TOKEN, hotel: HOTEL_IDS[1], ...STAY } },
     { handler: "cancel", args: { token: TOKEN, booking: BOOKING } },
     { handler: "myBookings", args: { token: TOKEN } },
-    { handler: "review", args: { token: TOKEN, hotel: HOTELS[1], stars: 5, text: TEXT } },
+    { handler: "review", args: { token: TOKEN, hotel: HOTEL_IDS[1], stars: 5, text: TEXT } },
   ],
 };
 

@@ -225,8 +225,8 @@ const template: BenchmarkApplication = {
 const SESSIONS = { [TOKEN]: { token: TOKEN, name: "ada", since: 1_700_000_000_000 } };
 
 /** What a template begins with, and a session. */
-function seedOf(template: string): Record<string, Record<string, unknown>> {
-  const text = readFileSync(new URL(`../../../../templates/${template}/seed.ndjson`, import.meta.url), "utf8");
+function seedOf(name: string): Record<string, Record<string, unknown>> {
+  const text = readFileSync(new URL(`../../../../templates/${name}/seed.ndjson`, import.meta.url), "utf8");
   const items: Record<string, Record<string, unknown>> = { sessions: SESSIONS };
   for (const line of text.trim().split("\n")) {
     const item = JSON.parse(line) as { readonly table: string; readonly key: string; readonly value: unknown };
@@ -268,7 +268,7 @@ const templateHotel: BenchmarkApplication = {
     },
     cities: { zürich: { name: "Zürich", hotels: HOTEL_IDS } },
     nights: Object.fromEntries(
-      HOTEL_IDS.flatMap((hotel) => list(3, (day) => [`${hotel}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
+      HOTEL_IDS.flatMap((at) => list(3, (day) => [`${at}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
     ),
     bookings: {
       [BOOKING]: {

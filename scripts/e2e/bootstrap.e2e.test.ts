@@ -11,6 +11,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -19,6 +21,9 @@ const REPOSITORY = path.resolve(import.meta.dirname, "../..");
 const { platform, arch, execPath } = process;
 const source = readFileSync(path.join(REPOSITORY, "scripts/bootstrap.mjs"), "utf8");
 const [node, pnpm] = ["node", "pnpm"].map((tool) => new RegExp(`${tool}: "([\\d.]+)"`).exec(source)?.[1]);
+
+/** An address at which nobody listens. */
+const nowhere = await addressOfNobody();
 
 let root = "";
 let children: ChildProcess[] = [];
@@ -72,6 +77,16 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
+/** A port that was free a moment ago. */
+async function addressOfNobody(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { address, port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return `http://${address}:${port}/`;
+}
+
 interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
@@ -122,11 +137,11 @@ test("options of an outer npm do not reach the script, the way to the registry d
   const outer = {
     npm_config_prefix: "/nowhere",
     npm_command: "run-script",
-    npm_config_registry: "https://registry.invalid/",
+    npm_config_registry: nowhere,
   };
   const { stdout } = await bootstrap(["prints"], { ...process.env, ...outer }).ended;
   const { env } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { env: Record<string, string> };
-  expect(env["npm_config_registry"]).toBe("https://registry.invalid/");
+  expect(env["npm_config_registry"]).toBe(nowhere);
   expect(Object.keys(env).filter((name) => name.startsWith("npm_"))).not.toContain("npm_config_prefix");
   expect(env["npm_command"]).toBeUndefined();
 });
@@ -175,8 +190,8 @@ test("an unknown script is named, with those that exist", async () => {
 
 test("without a network the set-up says so, and leaves nothing that looks installed", async () => {
   rmSync(path.join(root, ".toolchain"), { recursive: true });
-  // A port on which nothing listens, and an npm that does not try again.
-  const offline = { npm_config_registry: "http://127.0.0.1:9/", npm_config_cache: path.join(root, "cache") };
+  // An npm that does not try again.
+  const offline = { npm_config_registry: nowhere, npm_config_cache: path.join(root, "cache") };
   writeFileSync(path.join(root, "npmrc"), "fetch-retries=0\n");
   const env = { ...process.env, ...offline, npm_config_userconfig: path.join(root, "npmrc") };
   const { code, stderr } = await bootstrap(["prints"], env).ended;
@@ -192,7 +207,7 @@ test("what an interrupted installation left is removed", async () => {
   rmSync(path.join(root, ".toolchain", `node-${node}-pnpm-${pnpm}-${platform}-${arch}`), { recursive: true });
   const env = {
     ...process.env,
-    npm_config_registry: "http://127.0.0.1:9/",
+    npm_config_registry: nowhere,
     npm_config_userconfig: path.join(root, "npmrc"),
   };
   writeFileSync(path.join(root, "npmrc"), "fetch-retries=0\n");

@@ -6,7 +6,7 @@ import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `
@@ -43,13 +43,9 @@ export function analyzeCommand(): Command {
     .option(...STRICT_OPTION)
     .option("--json", "print the report as JSON")
     .addHelpText("after", HELP)
-    .action(async (handler: string | undefined, options: AnalyzeOptions) => {
-      try {
-        await analyze(handler, options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((handler: string | undefined, options: AnalyzeOptions) =>
+      reported(options, () => analyze(handler, options)),
+    );
 }
 
 async function analyze(wanted: string | undefined, options: AnalyzeOptions): Promise<void> {

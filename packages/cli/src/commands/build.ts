@@ -6,7 +6,7 @@ import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `
@@ -35,13 +35,7 @@ export function buildCommand(): Command {
     .option(...STRICT_OPTION)
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: BuildCommandOptions) => {
-      try {
-        await build(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: BuildCommandOptions) => reported(options, () => build(options)));
 }
 
 async function build(options: BuildCommandOptions): Promise<void> {

@@ -14,6 +14,15 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Runs a command; what it throws is told. */
+export async function reported({ json }: Pick<CommonOptions, "json">, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    reportError(error, json === true);
+  }
+}
+
 /** Tells of an error on stderr, or as JSON on stdout, and sets the exit code. */
 export function reportError(error: unknown, json: boolean): void {
   const known = error instanceof CommandError ? error : null;

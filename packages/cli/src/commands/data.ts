@@ -1,7 +1,7 @@
 /** `radical data`: the items of an application's tables, looked at, written, taken out and put back. */
 import { Argument, Command } from "commander";
 import type * as DataWork from "../data/data-work.ts";
-import { PROJECT_OPTION, reportError } from "./command.ts";
+import { PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All that is written goes
@@ -101,10 +101,6 @@ export function dataCommand(): Command {
 type Work = typeof DataWork;
 
 /** The server is large: only who works on data waits for it. */
-async function run(options: DataWork.DataOptions, work: (work: Work) => Promise<void>): Promise<void> {
-  try {
-    await work(await import("../data/data-work.ts"));
-  } catch (error) {
-    reportError(error, options.json === true);
-  }
+function run(options: DataWork.DataOptions, work: (work: Work) => Promise<void>): Promise<void> {
+  return reported(options, async () => work(await import("../data/data-work.ts")));
 }

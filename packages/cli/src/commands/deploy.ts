@@ -7,7 +7,7 @@ import type { Half } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 
 const HELP = `
@@ -59,13 +59,7 @@ export function deployCommand(): Command {
     .option("--strand-pending", "change the primary though intents are pending at the one that serves")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: DeployCommandOptions) => {
-      try {
-        await run(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: DeployCommandOptions) => reported(options, () => run(options)));
 }
 
 async function run(options: DeployCommandOptions): Promise<void> {

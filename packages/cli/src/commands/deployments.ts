@@ -5,7 +5,7 @@ import { targetOfProject } from "../deploy/deploy.ts";
 import { listDeployments } from "../deploy/deployments.ts";
 import { openEdge } from "../deploy/edge/open-edge.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
 const HELP = `
@@ -26,13 +26,7 @@ export function deploymentsCommand(): Command {
     .option(...ENVIRONMENT_OPTION)
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async (options: DeploymentsOptions) => {
-      try {
-        await list(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: DeploymentsOptions) => reported(options, () => list(options)));
 }
 
 async function list({ project: folder, env, json }: DeploymentsOptions): Promise<void> {

@@ -9,7 +9,7 @@ import { applySteps } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { confirmByName } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -45,13 +45,7 @@ export function destroyCommand(): Command {
     .option("--strand-pending", "remove the primary though intents are pending there")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: DestroyCommandOptions) => {
-      try {
-        await destroy(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: DestroyCommandOptions) => reported(options, () => destroy(options)));
 }
 
 async function destroy(options: DestroyCommandOptions): Promise<void> {

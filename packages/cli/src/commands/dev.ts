@@ -9,7 +9,7 @@ import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
 import { devLine } from "../terminal/dev-lines.ts";
 import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reportError, reported } from "./command.ts";
 
 const HELP = `
 Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
@@ -60,13 +60,7 @@ export function devCommand(): Command {
     .option("--no-watch", "don't rebuild on changes; the one build is optimized")
     .option("--json", "one JSON object for each line of the log")
     .addHelpText("after", HELP)
-    .action(async (options: DevCommandOptions) => {
-      try {
-        await dev(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: DevCommandOptions) => reported(options, () => dev(options)));
 }
 
 async function dev(options: DevCommandOptions): Promise<void> {

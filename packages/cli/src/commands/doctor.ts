@@ -5,7 +5,7 @@ import { loadProject, type Project } from "../config/load-config.ts";
 import type { Deployment } from "../operate/doctor/doctor.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
 const HELP = `
 Says nothing if all is well. Else a line for each problem, with what to do.
@@ -40,13 +40,7 @@ export function doctorCommand(): Command {
     .option("--url <origin>", "where it is reached (default: deploy.url of radical.config.ts)")
     .option("--json", "print all that was looked at as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: DoctorCommandOptions) => {
-      try {
-        await run(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: DoctorCommandOptions) => reported(options, () => run(options)));
 }
 
 async function run(options: DoctorCommandOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { createTerminal } from "../terminal/terminal.ts";
-import { print, reportError } from "./command.ts";
+import { print, reported } from "./command.ts";
 
 const HELP = `
 Writes the LVI server, bundled with its dependencies, and what hosts it:
@@ -29,13 +29,7 @@ export function primaryCommand(): Command {
     .option("--out <folder>", "folder to write to", "primary")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: PrimaryCommandOptions) => {
-      try {
-        await writePrimary(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: PrimaryCommandOptions) => reported(options, () => writePrimary(options)));
 }
 
 async function writePrimary({ out, json }: PrimaryCommandOptions): Promise<void> {

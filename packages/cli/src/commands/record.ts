@@ -9,7 +9,7 @@ import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
 import { redactionOf } from "../replay/redaction.ts";
 import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
 const HELP = `
 Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.
@@ -57,13 +57,7 @@ export function recordCommand(): Command {
     )
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (options: RecordCommandOptions) => {
-      try {
-        await run(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: RecordCommandOptions) => reported(options, () => run(options)));
 }
 
 async function run(options: RecordCommandOptions): Promise<void> {

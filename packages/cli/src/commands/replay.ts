@@ -10,7 +10,7 @@ import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, replay } from "../replay/replay.ts";
 import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
 const HELP = `
 Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and
@@ -51,13 +51,7 @@ export function replayCommand(): Command {
     .option("--fuel-tolerance <percent>", "how much more fuel is no difference", "10")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (file: string, options: ReplayCommandOptions) => {
-      try {
-        await run(file, options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((file: string, options: ReplayCommandOptions) => reported(options, () => run(file, options)));
 }
 
 async function run(file: string, options: ReplayCommandOptions): Promise<void> {

@@ -8,7 +8,7 @@ import { planRollback } from "../deploy/rollback.ts";
 import { applySteps } from "../deploy/steps.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -43,13 +43,9 @@ export function rollbackCommand(): Command {
     .option("--url <origin>", "where the deployment is reached, if no route and no workers.dev name says it")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action(async (id: string | undefined, options: RollbackCommandOptions) => {
-      try {
-        await rollback(id ?? null, options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((id: string | undefined, options: RollbackCommandOptions) =>
+      reported(options, () => rollback(id ?? null, options)),
+    );
 }
 
 async function rollback(to: string | null, options: RollbackCommandOptions): Promise<void> {

@@ -13,7 +13,7 @@ import { DEFAULT_ENVIRONMENT } from "../deploy/target.ts";
 import { deleteSecret, listSecrets, setSecret } from "../deploy/worker-secrets.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -93,14 +93,6 @@ minutes later the old key is dropped. No request fails. Broken off, it goes on w
 Examples:
   $ radical secrets rotate-keys
   $ radical secrets rotate-keys --env staging --yes`;
-
-async function reported(options: CommonOptions, run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    reportError(error, options.json === true);
-  }
-}
 
 async function edgeOf({ project: folder, env }: SecretsOptions): Promise<OpenEdge> {
   const project = await loadProject(folder);

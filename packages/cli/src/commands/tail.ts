@@ -11,7 +11,7 @@ import { filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
 const HELP = `
 Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name
@@ -55,13 +55,7 @@ export function tailCommand(): Command {
     .option("--lines <number>", "lines of the LVI server's log to begin with", "10")
     .option("--json", "one JSON object for each line")
     .addHelpText("after", HELP)
-    .action(async (options: TailCommandOptions) => {
-      try {
-        await tail(options);
-      } catch (error) {
-        reportError(error, options.json === true);
-      }
-    });
+    .action((options: TailCommandOptions) => reported(options, () => tail(options)));
 }
 
 async function tail(options: TailCommandOptions): Promise<void> {

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
-import { seedDev } from "./data/data-work.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./dev/location-choice.ts";
 import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
@@ -74,7 +73,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         onEvent?.(event);
       },
     });
-    if (seeded) await seedDev(project, stateFolder);
+    // What writes data is large: only who wants it waits for it.
+    if (seeded) await (await import("./data/data-work.ts")).seedDev(project, stateFolder);
     const call: TestApp["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     return {

@@ -7,7 +7,7 @@ export interface KeptServer {
   /** Where it listens, also after it was started again. */
   readonly port: number;
   /** How often it has said that it has read its keys. */
-  keysRead(): number;
+  readonly keysRead: () => number;
   /** `systemctl reload`. */
   reload(): void;
   /** `systemctl stop`: it drains, and stays down. */

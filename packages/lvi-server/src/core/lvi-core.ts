@@ -1079,13 +1079,13 @@ export class LviCore {
     if (values === null && this.#sampler.wantsValues) return { kind: "sample-left-out" };
     // The invocation may be a whole request.
     const invoked = { module, handler, args, environment };
-    const commitId = ended === null || ended.writes.length === 0 ? null : commit;
+    const writer = ended === null || ended.writes.length === 0 ? null : commit;
     const sample: Sample = {
       executionId: id,
       path,
       location,
       invocation: invoked,
-      commitId,
+      commitId: writer,
       versions: read.versions(),
       values,
       ended,
@@ -1441,11 +1441,12 @@ interface SampledReads {
   readonly values: () => Sample["values"];
 }
 
-/** Under its last snapshot. */
-function ranOn({ snapshot }: NonNullable<Execution["near"]>): SampledReads {
+/** Of what was captured its last run has read a part, and that alone was still so in the end. */
+function ranOn({ snapshot, result }: NonNullable<Execution["near"]>): SampledReads {
+  const read = result!.reads.map((unit) => [unit, snapshot.get(unit)!] as const);
   return {
-    versions: () => new Map(Array.from(snapshot, ([unit, { version }]) => [unit, version])),
-    values: () => new Map(Array.from(snapshot, ([unit, { value }]) => [unit, value])),
+    versions: () => new Map(read.map(([unit, { version }]) => [unit, version])),
+    values: () => new Map(read.map(([unit, { value }]) => [unit, value])),
   };
 }
 

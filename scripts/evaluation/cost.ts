@@ -85,10 +85,7 @@ export function radicalBill(request: RadicalRequest, load: Load): Bill {
     handlers("Workers: calls", priced("workerCalls", calls / 1e6)),
     handlers("Workers: computing", priced("workerMs", (calls * request.locationCpuMs) / 1e6)),
     infrastructure("caches: calls", priced("objectCalls", (calls * request.cacheCalls) / 1e6)),
-    infrastructure(
-      "caches: awake",
-      priced("objectAwake", (objects * SECONDS * MEGABYTES_OF_OBJECT) / 1000 / 1e6),
-    ),
+    infrastructure("caches: awake", priced("objectAwake", (objects * SECONDS * MEGABYTES_OF_OBJECT) / 1000 / 1e6)),
     infrastructure("caches: rows read", priced("objectRowsRead", (calls * request.cacheRowsRead) / 1e6)),
     infrastructure("caches: rows written", priced("objectRowsWritten", (calls * request.cacheRowsWritten) / 1e6)),
     infrastructure("caches: stored", priced("objectStored", load.locations * CACHED_GB_PER_LOCATION)),

@@ -269,7 +269,7 @@ const templateHotel: BenchmarkApplication = {
     ]),
     cells: {
       "686/942": {
-        hotels: HOTEL_IDS.map((hotel, index) => ({ hotel, ...placeOf(index) })),
+        hotels: list(80, (index) => ({ hotel: HOTEL_IDS[index], ...placeOf(index) })),
         attractions: list(20, (index) => `place-${index}`),
       },
       "687/942": { hotels: [], attractions: [] },

@@ -3,14 +3,14 @@
  * made: the server's artefact, fetched from the bucket and started on two machines as their unit says, on
  * DynamoDB Local, and the Worker and the relay that were uploaded, in workerd, with the VPC services leading to those two.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,6 +32,7 @@ import { type StepsOutcome, applySteps } from "../src/deploy/steps.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { type FaultProxy, startFaultProxy } from "./primary/fault-proxy.ts";
+import { type KeptServer, keepServer } from "./primary/kept-server.ts";
 import { CREDENTIALS, hasPython, installMoto, type Moto, startMoto } from "./primary/moto.ts";
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
@@ -52,11 +53,9 @@ export function visit(page: string): i32 {
 
 const run = promisify(execFile);
 const before = { ...process.env };
-const machines = new Map<NodeName, ChildProcess>();
+const machines = new Map<NodeName, KeptServer>();
 /** What a machine does each minute. */
 const readKeys = new Map<NodeName, () => Promise<void>>();
-/** How often a server has said that it has read them. */
-let keysRead = 0;
 /** Where the machines listen, as the network behind the VPC services has it. */
 const network: Record<string, string> = {};
 const events: DeployEvent[] = [];
@@ -90,7 +89,7 @@ afterAll(async () => {
   process.env = { ...before };
   await edge?.stop();
   await relay?.stop();
-  for (const machine of machines.values()) machine.kill("SIGKILL");
+  for (const machine of machines.values()) machine.kill();
   await aws?.stop();
   await Promise.all([moto?.stop(), dynamo?.stop(), cloudflare?.stop(), project?.remove()]);
   if (runs) await rm(folder, { recursive: true, force: true });
@@ -107,7 +106,8 @@ async function options() {
     url: null,
     colours: false,
     environment: { ...process.env, CLOUDFLARE_API_BASE_URL: cloudflare.url, CLOUDFLARE_API_TOKEN: cloudflare.token },
-    wait: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+    // What these machines do takes no minutes.
+    wait: (ms: number): Promise<void> => sleep(Math.min(ms, 1_000)),
     originOf: (): Promise<string | null> => Promise.resolve(relay.url),
     primaryDeployment: (settings: PrimarySettings): Promise<PrimaryDeployment> =>
       Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
@@ -115,13 +115,15 @@ async function options() {
 }
 
 async function deployHere(): Promise<DeployOutcome> {
-  return deploy({
+  const outcome = await deploy({
     ...(await options()),
     only: null,
     strandPending: false,
     onEvent: (event) => events.push(event),
     confirm: () => Promise.resolve(true),
   });
+  if (outcome.kind === "failed") throw outcome.error;
+  return outcome;
 }
 
 /** moto starts no machines: they are started here, when the stack is there. */
@@ -160,34 +162,20 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   const [program = "", ...args] = (settingsOf("ExecStart")[0] ?? "").split(" ").map(placed);
   const ofFile = (await readFile(placed(settingsOf("EnvironmentFile")[0] ?? ""), "utf8")).trim().split("\n");
   const variables = [...settingsOf("Environment"), ...ofFile].map((line) => line.split(/=(.*)/s).slice(0, 2));
-  const machine = spawn(program, args, {
-    env: {
-      ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
-      ...(Object.fromEntries(variables) as Record<string, string>),
-      NODE_OPTIONS: "",
-      RADICAL_PORT: "0",
-    },
-    stdio: ["ignore", "ignore", "pipe"],
+  expect(settingsOf("Restart")).toEqual(["always"]);
+  const machine = await keepServer(program, args, {
+    ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
+    ...(Object.fromEntries(variables) as Record<string, string>),
+    NODE_OPTIONS: "",
   });
   machines.set(node, machine);
   readKeys.set(node, async () => {
-    const already = keysRead;
+    const already = machine.keysRead();
     await readParameters();
-    machine.kill("SIGHUP");
-    await expect.poll(() => keysRead, { timeout: 60_000 }).toBeGreaterThan(already);
+    machine.reload();
+    await expect.poll(machine.keysRead, { timeout: 240_000 }).toBeGreaterThan(already);
   });
-  let log = "";
-  const port = await new Promise<number>((resolve, reject) => {
-    createInterface(machine.stderr).on("line", (line) => {
-      log += `${line}\n`;
-      if (!line.startsWith("{")) return;
-      const logged = JSON.parse(line) as { event: string; port?: number };
-      if (logged.event === "keys_loaded") keysRead++;
-      if (logged.event === "http_listening" && logged.port !== undefined) resolve(logged.port);
-    });
-    machine.once("exit", () => reject(new Error(log)));
-  });
-  network[primaryNames(NAME).tunnels[node]] = `127.0.0.1:${port}`;
+  network[primaryNames(NAME).tunnels[node]] = `127.0.0.1:${machine.port}`;
 }
 
 async function visit(page: string): Promise<unknown> {
@@ -245,8 +233,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 
   test("the leader dies: the standby serves, and is administered", async () => {
-    machines.get("a")?.kill("SIGTERM");
-    await once(machines.get("a")!, "exit");
+    await machines.get("a")?.stop();
     expect(await visit("home")).toMatchObject({ status: 200, result: 2 });
     expect((await deployHere()).kind).toBe("done");
   });
@@ -269,7 +256,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       ...(await options()),
       now: () => Date.now() + ahead,
       wait: async (ms) => {
-        if (ms < 30_000) return new Promise((resolve) => setImmediate(resolve));
+        if (ms < 30_000) return sleep(Math.min(ms, 1_000));
         waited.push(ms);
         ahead += ms;
         await readKeys.get("b")?.();
@@ -287,8 +274,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(keys[0]?.id).not.toBe(old?.id);
     primary.close();
     await readKeys.get("b")?.();
-    await expect(pendingIntents({ url: relay.url, key: old! })).rejects.toMatchObject({ code: "primary_refused_key" });
-    expect(await pendingIntents({ url: relay.url, key: keys[0]! })).toBe(0);
+    await expect(pendingIntents({ urls: [relay.url], key: old! })).rejects.toMatchObject({
+      code: "primary_refused_key",
+    });
+    expect(await pendingIntents({ urls: [relay.url], key: keys[0]! })).toBe(0);
     expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
     const again = await deployHere();
     expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
@@ -310,7 +299,12 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
     test("not while intents are pending, unless that is chosen", async () => {
       const pending = [2, 0];
+      let refused = 0;
       const asked = createServer((_request, response) => {
+        if (pending[0] === REFUSED) {
+          refused++;
+          return void response.writeHead(401).end(JSON.stringify({ error: { code: "unauthorized" } }));
+        }
         response.end(JSON.stringify({ modules: [{ pending: pending.shift() ?? 1 }] }));
       }).listen(0, "127.0.0.1");
       await once(asked, "listening");
@@ -325,6 +319,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       const intents = planned.find(({ step }) => step.name === "intents")!;
       await intents.step.apply([]);
       expect(pending).toEqual([]);
+      // No waiting mends that.
+      pending.push(REFUSED);
+      await expect(intents.step.apply([])).rejects.toMatchObject({ code: "pending_unknown" });
+      expect(refused).toBe(1);
       close();
       const chosen = await removal({ originOf, strandPending: true });
       expect(chosen.planned.some(({ changes }) => changes.length > 0)).toBe(true);
@@ -365,6 +363,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 });
 
+/** In place of a number of pending intents: the key is not taken. */
+const REFUSED = -1;
 const DENIED =
   "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
 const GONE = {

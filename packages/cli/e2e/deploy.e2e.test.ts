@@ -272,7 +272,7 @@ describe("radical deploy", () => {
 
     // Another server, on other storage: it has none of the modules.
     const elsewhere = await startServer(join(state, "elsewhere"));
-    const admin = { ...reached.primary.admin, url: `http://127.0.0.1:${elsewhere.address().port}` };
+    const admin = { ...reached.primary.admin, urls: [`http://127.0.0.1:${elsewhere.address().port}`] };
     const to = deployment!;
     const planned = await planRollback({
       project: loaded,

@@ -20,6 +20,7 @@ import {
   type PrimarySettings,
   signingKey,
 } from "./primary/primary-deployment.ts";
+import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import type { RollbackOptions } from "./rollback.ts";
@@ -162,7 +163,7 @@ async function checkNothingStranded(
     const place = awsPlaceOf(former);
     if (place === null) {
       const keys = givenKeys(options.environment ?? process.env);
-      return former.split(",").flatMap((url) => keys.map((key) => ({ url, key })));
+      return keys.map((key) => ({ urls: former.split(","), key }));
     }
     const { deployment, access } = await awsOf({ ...options, region: place.region });
     try {
@@ -184,7 +185,7 @@ export async function awsAddresses(
 ): Promise<readonly AdminAddress[]> {
   const state = await deployment.state();
   const key = state === null ? null : signingKey(state, nowMs);
-  return relay === null || key === null ? [] : [{ url: relay, key }];
+  return relay === null || key === null ? [] : [{ urls: [relay], key }];
 }
 
 function since(startedAtMs: number): number {
@@ -201,7 +202,12 @@ export async function awsOf(
   options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment">,
 ): Promise<Aws> {
   const deployment = await (options.primaryDeployment ?? awsDeployment)(settingsOf(options));
-  return { deployment, access: await deployment.checkAccess() };
+  try {
+    return { deployment, access: await deployment.checkAccess() };
+  } catch (error) {
+    deployment.close();
+    throw error;
+  }
 }
 
 export type PrimaryChoice = Pick<
@@ -225,12 +231,15 @@ export async function deployedPrimary(
     return { primary: { description: own.description, admin: present(own.admin()) }, origin };
   }
   const { deployment, access } = await awsOf(options);
-  const state = await deployment.state();
-  const relay = await (options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
-  const key = state === null ? null : signingKey(state, Date.now());
-  if (state === null || key === null || relay === null)
-    throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
-  return { primary: { description: awsDescription(access, state.tablePrefix), admin: { url: relay, key } }, origin };
+  try {
+    const originOf = options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker));
+    const [admin] = await awsAddresses(deployment, await originOf(target.relay), Date.now());
+    if (admin === undefined)
+      throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
+    return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
+  } finally {
+    deployment.close();
+  }
 }
 
 function present<T>(value: T | null): T {

@@ -46,11 +46,12 @@ async function workerFindings(
 ): Promise<readonly Finding[]> {
   const api = createCloudflareApi({ authorization, environment });
   const account = await accountOf(api, user?.config.account_id ?? null, environment);
-  const deployments = await workerVersions(api, account.id, target.name).deployments();
+  const worker = user?.config.name ?? target.name;
+  const deployments = await workerVersions(api, account.id, worker).deployments();
   const version = deployments?.[0] === undefined ? null : leadingVersion(deployments[0]);
   const problems: readonly Problem[] =
     version === null
-      ? [{ message: `the Worker ${target.name} is not deployed`, hint: `radical deploy --env ${target.environment}` }]
+      ? [{ message: `the Worker ${worker} is not deployed`, hint: `radical deploy --env ${target.environment}` }]
       : [];
   return [
     { check: "cloudflare", problems: [] },

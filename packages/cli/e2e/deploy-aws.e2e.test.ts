@@ -287,8 +287,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(keys[0]?.id).not.toBe(old?.id);
     primary.close();
     await readKeys.get("b")?.();
-    await expect(pendingIntents({ url: relay.url, key: old! })).rejects.toMatchObject({ code: "primary_refused_key" });
-    expect(await pendingIntents({ url: relay.url, key: keys[0]! })).toBe(0);
+    await expect(pendingIntents({ urls: [relay.url], key: old! })).rejects.toMatchObject({
+      code: "primary_refused_key",
+    });
+    expect(await pendingIntents({ urls: [relay.url], key: keys[0]! })).toBe(0);
     expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
     const again = await deployHere();
     expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
@@ -310,7 +312,12 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
     test("not while intents are pending, unless that is chosen", async () => {
       const pending = [2, 0];
+      let refused = 0;
       const asked = createServer((_request, response) => {
+        if (pending[0] === REFUSED) {
+          refused++;
+          return void response.writeHead(401).end(JSON.stringify({ error: { code: "unauthorized" } }));
+        }
         response.end(JSON.stringify({ modules: [{ pending: pending.shift() ?? 1 }] }));
       }).listen(0, "127.0.0.1");
       await once(asked, "listening");
@@ -325,6 +332,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       const intents = planned.find(({ step }) => step.name === "intents")!;
       await intents.step.apply([]);
       expect(pending).toEqual([]);
+      // No waiting mends that.
+      pending.push(REFUSED);
+      await expect(intents.step.apply([])).rejects.toMatchObject({ code: "pending_unknown" });
+      expect(refused).toBe(1);
       close();
       const chosen = await removal({ originOf, strandPending: true });
       expect(chosen.planned.some(({ changes }) => changes.length > 0)).toBe(true);
@@ -365,6 +376,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 });
 
+/** In place of a number of pending intents: the key is not taken. */
+const REFUSED = -1;
 const DENIED =
   "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
 const GONE = {

@@ -32,7 +32,8 @@ export async function startFakeEdge(
       await writeFile(join(assets, path), bytes);
     }
     const addressOf = (service: string): string => network[cloudflare.services.get(service)?.name ?? ""] ?? "";
-    const miniflare = new Miniflare(optionsOf(version, worker, join(folder, "state"), assets, addressOf));
+    const onLog = (level: string, message: string): void => cloudflare.tell(worker, eventOf(worker, level, message));
+    const miniflare = new Miniflare(optionsOf(version, worker, join(folder, "state"), assets, addressOf, onLog));
     const { origin } = await miniflare.ready;
     return { miniflare, url: origin };
   };
@@ -87,6 +88,7 @@ function optionsOf(
   state: string,
   assets: string,
   addressOf: (service: string) => string,
+  onLog: (level: string, message: string) => void,
 ): MiniflareOptions {
   // Source maps are for stack traces only.
   const code = version.modules.filter(({ type }) => type !== "application/source-map");
@@ -113,9 +115,23 @@ function optionsOf(
     cf: false,
     telemetry: { enabled: false },
     log: new Log(LogLevel.NONE),
+    handleStructuredLogs: ({ level, message }: { level: string; message: string }) => onLog(level, message),
     resourcePersistencePath: state,
     workers: [{ config }],
   } as unknown as MiniflareOptions;
+}
+
+/** As a tail is told of a request: here of each line that it writes. */
+function eventOf(scriptName: string, level: string, message: string): object {
+  const timestamp = Date.now();
+  return {
+    scriptName,
+    outcome: "ok",
+    logs: [{ message: [message], level, timestamp }],
+    exceptions: [],
+    event: { request: { method: "POST", url: "https://fake/", headers: {}, cf: { colo: "AMS" } } },
+    eventTimestamp: timestamp,
+  };
 }
 
 /** Of a class that a namespace is bound to. */

@@ -58,16 +58,25 @@ export async function startFakeEdge(
         const { url } = await running.get(version.id)!;
         const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
         const method = request.method ?? "GET";
+        // Some answers go on until nobody listens.
+        const stop = new AbortController();
+        response.once("close", () => stop.abort());
         const answer = await fetch(`${url}${request.url ?? ""}`, {
+          signal: stop.signal,
           method,
           headers,
           redirect: "manual",
           ...(["GET", "HEAD"].includes(method) ? {} : { body: new Uint8Array(Buffer.concat(chunks)) }),
         });
         const left = [...answer.headers].filter(([name]) => !["content-encoding", "transfer-encoding"].includes(name));
-        response.writeHead(answer.status, Object.fromEntries(left)).end(Buffer.from(await answer.arrayBuffer()));
+        response.writeHead(answer.status, Object.fromEntries(left)).flushHeaders();
+        for await (const chunk of answer.body ?? []) response.write(chunk);
+        response.end();
       };
-      forward().catch((error: unknown) => response.writeHead(502).end(String(error)));
+      forward().catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else response.writeHead(502).end(String(error));
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -40,6 +40,7 @@ export async function startFakeTails(): Promise<FakeTails> {
     );
     tail.socket = socket;
     socket.on("error", () => socket.destroy());
+    socket.on("end", () => socket.end());
     let received = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
@@ -59,7 +60,10 @@ export async function startFakeTails(): Promise<FakeTails> {
       tails.set(id, { worker, socket: null, waiting: [] });
       return { id, url: `ws://127.0.0.1:${port}/${id}`, expires_at: "2100-01-01T00:00:00Z" };
     },
-    end: (id) => void tails.delete(id),
+    end: (id) => {
+      tails.get(id)?.socket?.destroy();
+      tails.delete(id);
+    },
     tell: (worker, event) => {
       const text = JSON.stringify(event);
       for (const tail of tails.values()) {

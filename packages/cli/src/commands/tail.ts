@@ -119,8 +119,8 @@ async function sourcesOf(project: Project, options: TailCommandOptions): Promise
       region: region ?? null,
       url: null,
     });
-    const tail = wranglerTail(worker ?? found.worker, project.root, found.account);
-    return { servers: found.servers, edge: (sink, signal) => tailWorker(tail, sink, signal) };
+    const listener = wranglerTail(worker ?? found.worker, project.root, found.account);
+    return { servers: found.servers, edge: (sink, signal) => tailWorker(listener, sink, signal) };
   }
   await primaryAddress(project, primary);
   return {

@@ -39,10 +39,11 @@ export function replayStaleness(random: () => number): readonly StalenessRow[] {
   const rows: StalenessRow[] = [];
   for (const [workload, kinds] of Object.entries(workloads(random))) {
     for (const rate of [0.5, 2, 10]) {
-      const all = MEANS.map((means) => [means, replay(kinds, rate, means, random)] as const);
-      const validated = Object.fromEntries(all.map(([means, { failed, count }]) => [means, 1 - failed / count]));
-      const { concurrent, count } = all.at(-1)![1];
-      rows.push({ workload, rate, validated: validated as Record<Means, number>, concurrent: concurrent / count });
+      const of = (means: Means): ReturnType<typeof replay> => replay(kinds, rate, means, random);
+      const [repairs, replies, updates] = [of("repairs"), of("replies"), of("updates")];
+      const share = ({ failed, count }: ReturnType<typeof replay>): number => 1 - failed / count;
+      const validated = { repairs: share(repairs), replies: share(replies), updates: share(updates) };
+      rows.push({ workload, rate, validated, concurrent: updates.concurrent / updates.count });
     }
   }
   return rows;

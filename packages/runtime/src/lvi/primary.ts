@@ -153,7 +153,7 @@ export class Primary {
       asked.takeConnection();
       const response = await responding;
       if (response.status === 200 && response.body !== null) {
-        await takeLines(response.body, take);
+        await takeLines(response.body as ReadableStream<Uint8Array>, take);
         return (isWhole = true);
       }
       await response.text();

@@ -286,7 +286,7 @@ describe("administration", () => {
 
   test("samples: as executions end; another sampling ends the one before", async () => {
     await client.lvi(client.requestOf("increment", "sampled", null));
-    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"] });
+    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"], values: true });
     const next = async (): Promise<unknown> => {
       const line = await lines.next();
       return line === "alive" ? lines.next() : line;
@@ -305,10 +305,12 @@ describe("administration", () => {
       timeMs: request.environment.timeMs,
       seed: Buffer.from(request.environment.seed).toString("base64"),
       caller: null,
+      commit: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) as string,
+      versions: [["counters/sampled", expect.any(String) as string]],
       values: [["counters/sampled", "AQ=="]],
       ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
     });
-    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [] });
+    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false });
     expect(await next()).toEqual({ kind: "ended", reason: "another sampling has begun" });
     others.end();
   });
@@ -317,8 +319,9 @@ describe("administration", () => {
     for (const [path, question] of [
       [LOG_PATH, { lines: -1, follow: true, level: "info" }],
       [LOG_PATH, { lines: 1, follow: true, level: "loud" }],
-      [SAMPLES_PATH, { every: 0, handlers: [] }],
-      [SAMPLES_PATH, { every: 1, handlers: [1] }],
+      [SAMPLES_PATH, { every: 0, handlers: [], values: true }],
+      [SAMPLES_PATH, { every: 1, handlers: [1], values: true }],
+      [SAMPLES_PATH, { every: 1, handlers: [] }],
       [SAMPLES_PATH, []],
     ] as const) {
       const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));

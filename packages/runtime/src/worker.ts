@@ -11,7 +11,7 @@ import {
   type TraceContext,
   traceContextOf,
 } from "@radical/protocol";
-import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
+import type { CompiledModule, HandlerModule, Pace } from "@radical/wasm-host";
 import { type RequestCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place, placeOf, type Whereabouts } from "./cache/place.ts";
 import type { Answer } from "./core/effects.ts";
@@ -41,6 +41,8 @@ export interface WorkerParts {
   /** `module.rw.wasm`: the read/write-set functions. */
   readonly rw: CompiledModule;
   readonly log?: Log;
+  /** For benchmarks. */
+  readonly pace?: Pace;
 }
 
 export interface RadicalWorker {
@@ -99,8 +101,9 @@ export function bindRadical({
   f,
   rw,
   log = consoleLog,
+  pace,
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
-  const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits };
+  const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
   const openIsolate = (env: Env): Isolate => {

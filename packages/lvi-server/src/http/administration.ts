@@ -45,13 +45,13 @@ export function samplesAnswer(
   body: Uint8Array,
   heartbeatMs: number,
 ): (response: ServerResponse) => void {
-  const { every, handlers } = readSampleQuestion(jsonOf(body));
+  const { every, handlers, values } = readSampleQuestion(jsonOf(body));
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
     const stream = new LineStream(response, heartbeatMs, () => stop());
     const stop = engine.sample(
-      { every, handlers: handlers.length === 0 ? null : new Set(handlers) },
+      { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
       {
         take: (sample) => {
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
@@ -64,7 +64,7 @@ export function samplesAnswer(
   };
 }
 
-function lineOf({ executionId, path, location, invocation, snapshot, ended }: Sample): SampleLine {
+function lineOf({ executionId, path, location, invocation, commitId, versions, values, ended }: Sample): SampleLine {
   const { module, handler, args, environment } = invocation;
   const { timeMs, seed, caller } = environment;
   return {
@@ -78,7 +78,12 @@ function lineOf({ executionId, path, location, invocation, snapshot, ended }: Sa
     timeMs,
     seed: base64(seed),
     caller,
-    values: Array.from(snapshot, ([unit, { value }]) => [unit, value === null ? null : base64(value)] as const),
+    commit: commitId,
+    versions: Array.from(versions, ([unit, { commitId: of, hash }]) => [unit, hash === null ? null : of] as const),
+    values:
+      values === null
+        ? null
+        : Array.from(values, ([unit, value]) => [unit, value === null ? null : base64(value)] as const),
     ended:
       ended === null
         ? null
@@ -112,11 +117,12 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({ every, handlers }: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({ every, handlers, values }: Readonly<Record<string, unknown>>): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is no number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
-  return { every, handlers: handlers as readonly string[] };
+  if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");
+  return { every, handlers: handlers as readonly string[], values };
 }
 
 function isNumberIn(value: unknown, least: number, most: number): value is number {

@@ -268,7 +268,7 @@ interface Plot {
 }
 
 interface Scale {
-  place(value: number): number;
+  readonly place: (value: number) => number;
   readonly ticks: readonly number[];
 }
 

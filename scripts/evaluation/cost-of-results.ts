@@ -1,5 +1,5 @@
 /** What the applications would cost, by the operations that the runs have counted. */
-import type { BenchmarkResult, OperationRow, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
+import type { BenchmarkResult, OperationRow, System, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
 import {
   carried,
   centralLambdaBill,
@@ -11,7 +11,7 @@ import {
   radicalBill,
   type RadicalRequest,
 } from "./cost.ts";
-import { labelOf, type Results } from "./results.ts";
+import { labelOf, type Results, rowOf } from "./results.ts";
 
 /** The paper's load, of items that are read. */
 const PAPER_READS_PER_SECOND = 50_000;
@@ -23,6 +23,28 @@ const READ_UNIT_BYTES = 4_096;
 const WRITE_UNIT_BYTES = 1_024;
 /** The intent with its entry in the index, its end in the transaction, and the removal of the entry. */
 const UNITS_OF_INTENT = 5;
+
+/** Of what a run has not counted. The most that it can be where there is such a bound, else what the servers' own benchmarks say. */
+const ASSUMED = {
+  itemBytes: 500,
+  /** Beside the handler: of the location's Worker, with *f^rw*, and of a Worker near storage. */
+  locationMs: 2,
+  centralMs: 1,
+  /** Of the primary's processor. */
+  lviMs: 0.1,
+  followupMs: 0.3,
+  /** Of the units that it validates, those that it does not have in memory. */
+  lookedUp: 0.01,
+  replyBytes: 600,
+} as const;
+
+/** In the words of the page. */
+export const ASSUMED_WORDS: readonly string[] = [
+  `An item has ${ASSUMED.itemBytes} bytes, a reply of the primary ${ASSUMED.replyBytes}; where the primary ran the handler, also the items that repair the cache, and the answer.`,
+  `A Worker computes for ${ASSUMED.locationMs} ms beside the handler at a location, and for ${ASSUMED.centralMs} ms near storage; the primary for ${ASSUMED.lviMs} ms for an LVI request and ${ASSUMED.followupMs} ms for a followup, and as long as the handler where it ran it.`,
+  "A cache is called once by each request, and once more by each that wrote or was repaired: the most there can be. All that is read are rows of it, and all that is written or repaired.",
+  `The primary looks up 1 % of what it validates, or all items of the executions that it ran, whichever is more.`,
+];
 
 /** Dollars a month. Null: one server would not carry it. */
 interface Monthly {
@@ -55,9 +77,9 @@ export function costOf(results: Results): readonly ApplicationCost[] {
 
 function costsIn(result: BenchmarkResult): readonly ApplicationCost[] {
   return result.runs.flatMap((run): readonly ApplicationCost[] => {
-    const radical = radicalRequest(operationsOf(result, run, "radical"));
-    const central = centralRequest(operationsOf(result, run, "central"));
-    if (radical === null || central === null) return [];
+    const requests = requestsOf(result, run);
+    if (requests === null) return [];
+    const { radical, central } = requests;
     const rates = RATES.map((requestsPerMonth) => {
       const load: Load = { requestsPerMonth, locations: LOCATIONS, storedGb: STORED_GB, capacity: "on demand" };
       return {
@@ -93,53 +115,49 @@ function atPaperRate(radical: RadicalRequest, central: CentralRequest): Applicat
   return worst;
 }
 
-function operationsOf(
-  { operations }: BenchmarkResult,
-  { run }: WorkloadRun,
-  system: OperationRow["system"],
-): OperationRow | undefined {
-  return operations.find((row) => row.run === run && row.system === system);
-}
-
-/** Null if something was not counted. */
-function radicalRequest(row: OperationRow | undefined): RadicalRequest | null {
-  if (row === undefined) return null;
-  const { locationCpuMs, primaryCpuMs, cacheCalls, cacheRowsRead, cacheRowsWritten, storageReads, primaryBytes } = row;
-  if (locationCpuMs === null || primaryCpuMs === null || primaryBytes === null || storageReads === null) return null;
-  if (cacheCalls === null || cacheRowsRead === null || cacheRowsWritten === null) return null;
-  const size = itemBytes(row);
+/** Null if the run has not counted what its executions touch. */
+function requestsOf(
+  result: BenchmarkResult,
+  run: WorkloadRun,
+): { readonly radical: RadicalRequest; readonly central: CentralRequest } | null {
+  const counted = (system: System): OperationRow | undefined =>
+    result.operations.find((row) => row.run === run.run && row.system === system);
+  const row = counted("radical");
+  const validation = rowOf(result.validations, run, null, null);
+  if (row === undefined || validation === undefined || row.unitsRead === 0) return null;
+  const near = validation.nearStorage / validation.requests;
+  const fMs = handlerMs(result, run);
+  const { unitsRead, unitsWritten, writingShare, answerBytes } = row;
+  const storageBytes = row.storageBytes ?? unitsRead * ASSUMED.itemBytes;
+  const size = storageBytes / unitsRead;
+  const readUnits = Math.max(1, Math.ceil(size / READ_UNIT_BYTES));
+  const writeUnits = 2 * Math.max(1, Math.ceil(size / WRITE_UNIT_BYTES));
   return {
-    locationCpuMs,
-    primaryCpuMs,
-    cacheCalls,
-    cacheRowsRead,
-    cacheRowsWritten,
-    readUnits: storageReads * Math.max(1, Math.ceil(size / READ_UNIT_BYTES)),
-    writeUnits: row.writingShare * UNITS_OF_INTENT + row.unitsWritten * transactionUnits(size),
-    primaryBytes,
+    radical: {
+      locationCpuMs: row.locationCpuMs ?? fMs + ASSUMED.locationMs,
+      primaryCpuMs:
+        row.primaryCpuMs ?? near * fMs + row.lviRequests * ASSUMED.lviMs + row.followups * ASSUMED.followupMs,
+      cacheCalls: row.cacheCalls ?? 1 + Math.max(writingShare, near),
+      cacheRowsRead: row.cacheRowsRead ?? unitsRead,
+      cacheRowsWritten: row.cacheRowsWritten ?? unitsWritten + near * unitsRead,
+      readUnits: (row.storageReads ?? unitsRead * Math.max(near, ASSUMED.lookedUp)) * readUnits,
+      writeUnits: writingShare * UNITS_OF_INTENT + unitsWritten * writeUnits,
+      primaryBytes:
+        row.primaryBytes ?? ASSUMED.replyBytes + near * (storageBytes + (answerBytes ?? ASSUMED.replyBytes)),
+    },
+    central: {
+      cpuMs: counted("central")?.primaryCpuMs ?? fMs + ASSUMED.centralMs,
+      storageMs: STORAGE_REQUEST_MS * (1 + writingShare),
+      readUnits: unitsRead * readUnits,
+      writeUnits: unitsWritten * writeUnits,
+      storageBytes,
+      answerBytes: answerBytes ?? ASSUMED.replyBytes,
+    },
   };
 }
 
-function centralRequest(row: OperationRow | undefined): CentralRequest | null {
-  if (row === undefined) return null;
-  const { primaryCpuMs, storageBytes, answerBytes, writingShare } = row;
-  if (primaryCpuMs === null || storageBytes === null || answerBytes === null || row.unitsRead === 0) return null;
-  const size = itemBytes(row);
-  return {
-    cpuMs: primaryCpuMs,
-    storageMs: STORAGE_REQUEST_MS * (1 + writingShare),
-    readUnits: row.unitsRead * Math.max(1, Math.ceil(size / READ_UNIT_BYTES)),
-    writeUnits: row.unitsWritten * transactionUnits(size),
-    storageBytes,
-    answerBytes,
-  };
-}
-
-function transactionUnits(bytes: number): number {
-  return 2 * Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
-}
-
-/** Of an item that is read; those that are written are taken for as large. */
-function itemBytes({ storageBytes, unitsRead }: OperationRow): number {
-  return storageBytes === null || unitsRead === 0 ? 0 : storageBytes / unitsRead;
+/** What f takes in the mean of the mix. */
+function handlerMs({ executionTimes }: BenchmarkResult, { run }: WorkloadRun): number {
+  const own = executionTimes.filter((row) => row.run === run);
+  return own.reduce((sum, { share, f }) => sum + share * (f.meanMs ?? 0), 0);
 }

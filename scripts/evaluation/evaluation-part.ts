@@ -10,7 +10,7 @@ import {
   SYSTEMS,
   type WorkloadRun,
 } from "../../packages/cli/src/bench/result.ts";
-import { type ApplicationCost, costOf } from "./cost-of-results.ts";
+import { type ApplicationCost, ASSUMED_WORDS, costOf } from "./cost-of-results.ts";
 import { dollars, table } from "./markdown-table.ts";
 import { chartsOf, PICTURES, varied, words } from "./pictures.ts";
 import { labelOf, latencyOf, parameterOf, readResults, type Results, RESULTS_FOLDER, rowOf } from "./results.ts";
@@ -238,7 +238,8 @@ function improvementTable(result: BenchmarkResult): string {
 }
 
 function possible(row: ImprovementRow | undefined): string {
-  return row?.possibleShare == null ? "—" : percent(row.possibleShare);
+  const share = row?.possibleShare ?? null;
+  return share === null ? "—" : percent(share);
 }
 
 function improvementByLocation(result: BenchmarkResult): string {
@@ -394,7 +395,7 @@ function contentionTable(result: BenchmarkResult): string {
         String(parameterOf(run, name)),
         ...SYSTEMS.map((system) => {
           const latency = latencyOf(result, run, system);
-          return latency?.p50Ms == null ? "" : `${ms(latency.p50Ms)} / ${ms(latency.p99Ms)}`;
+          return latency === undefined ? "" : `${ms(latency.p50Ms)} / ${ms(latency.p99Ms)}`;
         }),
         row === undefined ? "" : percent(row.speculative / row.requests),
       ];
@@ -500,7 +501,7 @@ function operationsTable(results: Results): string {
     `${central.readUnits.toFixed(1)} / ${central.writeUnits.toFixed(2)}`,
     Math.round(central.answerBytes).toLocaleString("en"),
   ];
-  return table(
+  const operations = table(
     [
       "a request",
       "location, ms of processor",
@@ -515,6 +516,13 @@ function operationsTable(results: Results): string {
     ],
     costs.map(row),
   );
+  return [
+    operations,
+    "",
+    "What a run has not counted is assumed:",
+    "",
+    ...ASSUMED_WORDS.map((each) => `* ${each}`),
+  ].join("\n");
 }
 
 // ── Pictures ─────────────────────────────────────────────────────────────────────────────────────────────────────────

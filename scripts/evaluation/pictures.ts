@@ -147,7 +147,7 @@ function systemChart(title: string, about: string, columns: number, panels: read
   const shown = new Set(
     panels.flatMap(({ categories }) => categories.flatMap(({ bars }) => bars.map((bar) => bar.series))),
   );
-  const words = panels.map(({ heading, categories }) => {
+  const described = panels.map(({ heading, categories }) => {
     const each = categories.map(({ label, bars, mark }) => {
       const values = bars.map(({ series, value }) => `${series} ${value.toFixed(1)}`);
       return `${label}: ${[...values, ...(mark === undefined ? [] : [`ideal ${mark.toFixed(1)}`])].join(", ")}`;
@@ -156,7 +156,7 @@ function systemChart(title: string, about: string, columns: number, panels: read
   });
   return {
     title,
-    description: `${about} Median latency in ms. ${words.join(" ")}`,
+    description: `${about} Median latency in ms. ${described.join(" ")}`,
     legend: SYSTEMS.filter((system) => shown.has(system)).map((system) => ({
       name: system,
       colour: COLOUR_OF_SYSTEM[system],
@@ -201,13 +201,13 @@ function skew(result: BenchmarkResult): Chart | null {
       .filter((run) => run.application === application)
       .toSorted((a, b) => (a.zipf ?? 0) - (b.zipf ?? 0))
       .flatMap((run) => {
-        const share = rowOf(result.validations, run, null, null)?.validShare ?? null;
-        return share === null ? [] : [[run.zipf ?? 0, share * 100] as const];
+        const valid = rowOf(result.validations, run, null, null)?.validShare ?? null;
+        return valid === null ? [] : [[run.zipf ?? 0, valid * 100] as const];
       }),
   }));
   const shown = lines.filter(({ points }) => points.length > 0);
   if (shown.length === 0) return null;
-  const least = Math.min(...shown.flatMap(({ points }) => points.map(([, share]) => share)));
+  const least = Math.min(...shown.flatMap(({ points }) => points.map(([, valid]) => valid)));
   const panel: LinePanel = {
     kind: "lines",
     heading: "",
@@ -394,7 +394,7 @@ function phases(result: BenchmarkResult): Chart | null {
   const panels = PATHS.map((path) =>
     stacks(result, path, ANSWERED[path], (row) => {
       const values = OF_REQUEST[path].map((phase) => partOf(row, phase));
-      const rest = share(row, "totalMs") - values.reduce((sum, { value }) => sum + value, 0);
+      const rest = meanOf(row, "totalMs") - values.reduce((sum, { value }) => sum + value, 0);
       return [...values, { series: REST, value: Math.max(0, rest) }];
     }),
   );
@@ -442,11 +442,11 @@ function stackChart(title: string, colours: readonly Series[], all: readonly Sta
 }
 
 function partOf(row: PhaseRow, phase: Phase): Parts[number] {
-  return { series: PHASE_NAMES[phase]!, value: share(row, phase) };
+  return { series: PHASE_NAMES[phase]!, value: meanOf(row, phase) };
 }
 
 /** What a phase takes in the mean of all requests of the row, those without it included. */
-function share({ phases: of, samples }: PhaseRow, phase: Phase): number {
-  const statistics = of[phase];
-  return statistics?.meanMs == null ? 0 : (statistics.meanMs * statistics.samples) / samples;
+function meanOf({ phases: of, samples: all }: PhaseRow, phase: Phase): number {
+  const { meanMs, samples } = of[phase] ?? { meanMs: null, samples: 0 };
+  return meanMs === null ? 0 : (meanMs * samples) / all;
 }

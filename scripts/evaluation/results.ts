@@ -21,13 +21,13 @@ export function readResults(folder: string): Results {
   const read = EXPERIMENTS.flatMap((experiment) => {
     const file = path.join(folder, `${experiment}.json`);
     if (!existsSync(file)) return [];
-    const result = JSON.parse(readFileSync(file, "utf8")) as BenchmarkResult;
-    if (Number(result.format) !== 1 || result.experiment !== experiment) {
+    const result = JSON.parse(readFileSync(file, "utf8")) as Omit<BenchmarkResult, "format"> & { format: number };
+    if (result.format !== 1 || result.experiment !== experiment) {
       throw new Error(`${file} is no result of "${experiment}" in format 1`);
     }
-    return [[experiment, result] as const];
+    return [[experiment, { ...result, format: 1 }] as const];
   });
-  return Object.fromEntries(read);
+  return Object.fromEntries(read) as Results;
 }
 
 /** The workload of a run in words: its application, and what tells it from the other runs of the file with the same. */

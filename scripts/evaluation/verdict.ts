@@ -46,14 +46,15 @@ function possibleShare(result: BenchmarkResult, run: WorkloadRun): readonly Verd
     null,
     null,
   );
-  if (row?.possibleShare == null) return [];
+  const share = row?.possibleShare ?? null;
+  if (share === null) return [];
   return [
     {
       what: "share of the possible improvement, at the median",
       wanted: `≥ ${percent(POSSIBLE_SHARE, 0)}`,
-      found: percent(row.possibleShare),
+      found: percent(share),
       where: labelOf(run, result),
-      met: row.possibleShare >= POSSIBLE_SHARE,
+      met: share >= POSSIBLE_SHARE,
     },
   ];
 }

@@ -2,6 +2,7 @@
 import { cliPart } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configPart } from "./config-part.ts";
+import { costsPart } from "../evaluation/costs-part.ts";
 import { errorsPart } from "./errors-part.ts";
 import type { Source } from "./generated.ts";
 import { languagePart } from "./language-part.ts";
@@ -11,6 +12,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   cli: cliPart,
   code: codePart,
   config: configPart,
+  costs: costsPart,
   errors: errorsPart,
   language: languagePart,
   limits: limitsPart,

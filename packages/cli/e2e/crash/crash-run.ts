@@ -109,7 +109,7 @@ function roundsOf(names: readonly string[], random: () => number): readonly (rea
   for (const name of names) {
     const failpoint = { name, time: SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES) };
     const before = rounds.at(-1);
-    if (isOfLocation(failpoint) && before?.every(isOfLocation) === true) before.push(failpoint);
+    if (isOfLocation(failpoint) && before?.every(isOfLocation)) before.push(failpoint);
     else rounds.push([failpoint]);
   }
   return rounds;

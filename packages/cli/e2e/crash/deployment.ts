@@ -169,7 +169,7 @@ export class Deployment {
   readonly #link: DelayProxy;
   #server: Speaker | null = null;
   /** What the server can be armed for. */
-  #next: ArmedAt | null = null;
+  #prepared: ArmedAt | null = null;
   #serverPort = 0;
   /** Where the link ends: not at a standby that has taken over. */
   #linkedPort = 0;
@@ -188,11 +188,11 @@ export class Deployment {
     this.#link = link;
   }
 
-  /** `next`: see `startServer`. */
+  /** `prepared`: see `startServer`. */
   static async start(
     application: Application,
     storage: StorageChoice,
-    next: ArmedAt | null = null,
+    prepared: ArmedAt | null = null,
   ): Promise<Deployment> {
     const folder = await mkdtemp(join(tmpdir(), "radical-crash-"));
     await mkdir(join(folder, "cache"));
@@ -203,7 +203,7 @@ export class Deployment {
     });
     self = new Deployment(application, storage, folder, link);
     try {
-      await self.startServer(next);
+      await self.startServer(prepared);
       await self.registerApplication();
       await self.startLocations(null);
     } catch (error) {
@@ -221,21 +221,21 @@ export class Deployment {
 
   /**
    * Resolves when it listens. One that ends by itself is started again, as its unit would do it: on a machine that stands
-   * still its lease runs out. `next`: where it is to stop once `armServer` is called.
+   * still its lease runs out. `prepared`: where it is to stop once `armServer` is called.
    */
-  async startServer(next: ArmedAt | null = null): Promise<void> {
+  async startServer(prepared: ArmedAt | null = null): Promise<void> {
     for (let starts = 1; ; starts++) {
-      const server = this.#spawnServer(next, next === null ? "" : this.#armingFile);
+      const server = this.#spawnServer(prepared, prepared === null ? "" : this.#armingFile);
       const line = await server.saidBeforeEnd("listening");
       // Killed while it started.
       if (this.#server !== server) return;
       if (line !== null) {
         this.#listensAt(line);
-        this.#next = next;
+        this.#prepared = prepared;
         void server.ended.then(() => {
           if (this.#server !== server) return undefined;
           this.#noteAlarms(server);
-          return this.startServer(next);
+          return this.startServer(prepared);
         });
         return;
       }
@@ -246,7 +246,7 @@ export class Deployment {
 
   /** Whether the server that runs was started for it. */
   isPreparedFor(failpoint: ArmedAt): boolean {
-    return this.#next === failpoint;
+    return this.#prepared === failpoint;
   }
 
   /** From now on the server that was started for it counts; resolves when it has stopped there, or has ended without it. */
@@ -303,7 +303,7 @@ export class Deployment {
   }
 
   #spawnServer(failpoint: ArmedAt | null, armingFile: string): Speaker {
-    this.#next = null;
+    this.#prepared = null;
     this.#server = this.#spawnProcess(failpoint, armingFile);
     return this.#server;
   }
@@ -331,7 +331,7 @@ export class Deployment {
     const server = this.#server;
     if (server === null) return false;
     this.#server = null;
-    this.#next = null;
+    this.#prepared = null;
     this.kills++;
     const isKilled = await server.kill();
     this.#noteAlarms(server);

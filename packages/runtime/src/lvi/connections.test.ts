@@ -20,9 +20,9 @@ test("a connection is open until it was idle for too long, or one broke", () => 
 });
 
 test("nothing is kept of requests through a binding, however many", async () => {
-  const fetcher = { fetch: async () => new Response(Buffer.from(encodeFollowupReply("applied"))) };
+  const fetcher = { fetch: () => Promise.resolve(new Response(Buffer.from(encodeFollowupReply("applied")))) };
   const key = { id: "test", secret: new Uint8Array(16) };
-  const primary = new Primary([{ kind: "binding", fetcher: fetcher as unknown as Fetcher }], key);
+  const primary = new Primary([{ kind: "binding", fetcher: fetcher as never }], key);
   const followup = {
     executionId: "0".repeat(32),
     commitId: "00000001-000000000001",

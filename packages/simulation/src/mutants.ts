@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the lease is never checked",
     within: 500,
     edits: [
-      inCore(`if (monotonicMs >= this.#leaseUntilMs) {`, `if (monotonicMs < 0) {`),
+      inCore(`else if (monotonicMs >= this.#leaseUntilMs) this`, `else if (monotonicMs < 0) this`),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
     ],
   },
@@ -380,8 +380,8 @@ const WAITED =`,
     weather: "leases",
     edits: [
       inCore(
-        `if (monotonicMs >= this.#leaseUntilMs) {`,
-        `if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") {`,
+        `else if (monotonicMs >= this.#leaseUntilMs) this`,
+        `else if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") this`,
       ),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
     ],
@@ -392,8 +392,8 @@ const WAITED =`,
     weather: "leases",
     edits: [
       inCore(
-        `if (monotonicMs >= this.#leaseUntilMs) {`,
-        `if (monotonicMs >= this.#leaseUntilMs && event.kind !== "intent-stored" && event.kind !== "completed") {`,
+        `else if (monotonicMs >= this.#leaseUntilMs) this`,
+        `else if (monotonicMs >= this.#leaseUntilMs && event.kind !== "intent-stored" && event.kind !== "completed") this`,
       ),
     ],
   },
@@ -401,8 +401,41 @@ const WAITED =`,
     name: "a renewal counts from its answer",
     within: 5_000,
     weather: "leases",
+    edits: [inCore(`heldUntilMs(sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`)],
+  },
+  {
+    name: "a lease that ran out counts as renewed when storage does not say",
+    within: 5_000,
+    weather: "leases",
     edits: [
-      inCore(`heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`),
+      inCore(
+        `    if (event.kind === "storage-failed") {\n      this.#note("storage_failed", null`,
+        `    if (event.kind === "storage-failed" && event.effect === "none") {\n      this.#note("storage_failed", null`,
+      ),
+      inCore(
+        `    if (!event.isHeld) return this.#halt`,
+        `    if ("isHeld" in event && !event.isHeld) return this.#halt`,
+      ),
+    ],
+  },
+  {
+    name: "a lease that ran out is renewed whoever has it",
+    within: 250,
+    weather: "leases",
+    edits: [
+      inFile(
+        "simulation/model-storage.ts",
+        `    if (epoch !== this.lease.epoch) return false;\n    this.lease = { epoch, beat`,
+        `    this.lease = { epoch: this.lease.epoch, beat`,
+      ),
+    ],
+  },
+  {
+    name: "what was put off without the lease is forgotten",
+    within: 1_000,
+    weather: "leases",
+    edits: [
+      inCore(`this.#effects.push({ kind: "resume", events });`, `this.#effects.push({ kind: "resume", events: [] });`),
     ],
   },
   {

@@ -508,7 +508,17 @@ const WAITED =`,
   {
     name: "a followup that does not come is not replaced",
     within: 500,
-    edits: [inCore(`            this.#replay(due.execution, "followup_lost");\n`, ``)],
+    edits: [inCore(`          if (due.execution.phase.kind === "pending") this.#lost.add(due.execution);\n`, ``)],
+  },
+  {
+    name: "what was replaced keeps its place, and those after it in line wait for ever",
+    within: 1_000,
+    edits: [
+      inCore(
+        `    this.#lost.delete(execution);\n    this.#replaced.delete(execution);`,
+        `    this.#lost.delete(execution);`,
+      ),
+    ],
   },
   {
     name: "an adopted intent waits for its followup for ever",

@@ -384,6 +384,7 @@ const WAITED =`,
         `else if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") this`,
       ),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
+      inCore(`this.#renewAtMs, this.#putOff?.refusesAtMs ?? Infinity)`, `this.#renewAtMs)`),
     ],
   },
   {

@@ -283,8 +283,9 @@ export class WorkerPool implements Executor {
     this.#dispatch();
   }
 
+  /** One that is set aside becomes a spare when it ends, and no more are set aside than there are workers. */
   get #sparesWanted(): number {
-    return Math.min(this.#options.workers, MAX_SPARES);
+    return Math.min(this.#options.workers - this.#aside.size, MAX_SPARES);
   }
 
   #thread(): Thread {

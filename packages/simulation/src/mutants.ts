@@ -405,21 +405,6 @@ const WAITED =`,
     edits: [inCore(`heldUntilMs(sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`)],
   },
   {
-    name: "a lease that ran out counts as renewed when storage does not say",
-    within: 5_000,
-    weather: "leases",
-    edits: [
-      inCore(
-        `    if (event.kind === "storage-failed") {\n      this.#note("storage_failed", null`,
-        `    if (event.kind === "storage-failed" && event.effect === "none") {\n      this.#note("storage_failed", null`,
-      ),
-      inCore(
-        `    if (!event.isHeld) return this.#halt`,
-        `    if ("isHeld" in event && !event.isHeld) return this.#halt`,
-      ),
-    ],
-  },
-  {
     name: "a lease that ran out is renewed whoever has it",
     within: 250,
     weather: "leases",

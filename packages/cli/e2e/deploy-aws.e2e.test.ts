@@ -3,15 +3,17 @@
  * made: the server's artefact, fetched from the bucket and started on two machines as their unit says, on
  * DynamoDB Local, and the Worker and the relay that were uploaded, in workerd, with the VPC services leading to those two.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
@@ -27,11 +29,18 @@ import {
   type PrimarySettings,
 } from "../src/deploy/primary/primary-deployment.ts";
 import { fetchArtefact, nodeEnvironment } from "../src/deploy/primary/user-data.ts";
+import { findDeployed, leaderOf } from "../src/operate/deployed.ts";
+import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
+import { examine } from "../src/operate/doctor/doctor.ts";
+import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
+import { tailPrimary } from "../src/operate/tail/sources.ts";
+import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { planRotation } from "../src/deploy/rotate-keys.ts";
 import { type StepsOutcome, applySteps } from "../src/deploy/steps.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { type FaultProxy, startFaultProxy } from "./primary/fault-proxy.ts";
+import { type KeptServer, keepServer } from "./primary/kept-server.ts";
 import { CREDENTIALS, hasPython, installMoto, type Moto, startMoto } from "./primary/moto.ts";
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
@@ -52,11 +61,9 @@ export function visit(page: string): i32 {
 
 const run = promisify(execFile);
 const before = { ...process.env };
-const machines = new Map<NodeName, ChildProcess>();
+const machines = new Map<NodeName, KeptServer>();
 /** What a machine does each minute. */
 const readKeys = new Map<NodeName, () => Promise<void>>();
-/** How often a server has said that it has read them. */
-let keysRead = 0;
 /** Where the machines listen, as the network behind the VPC services has it. */
 const network: Record<string, string> = {};
 const events: DeployEvent[] = [];
@@ -90,7 +97,7 @@ afterAll(async () => {
   process.env = { ...before };
   await edge?.stop();
   await relay?.stop();
-  for (const machine of machines.values()) machine.kill("SIGKILL");
+  for (const machine of machines.values()) machine.kill();
   await aws?.stop();
   await Promise.all([moto?.stop(), dynamo?.stop(), cloudflare?.stop(), project?.remove()]);
   if (runs) await rm(folder, { recursive: true, force: true });
@@ -107,21 +114,34 @@ async function options() {
     url: null,
     colours: false,
     environment: { ...process.env, CLOUDFLARE_API_BASE_URL: cloudflare.url, CLOUDFLARE_API_TOKEN: cloudflare.token },
-    wait: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+    // What these machines do takes no minutes.
+    wait: (ms: number): Promise<void> => sleep(Math.min(ms, 1_000)),
     originOf: (): Promise<string | null> => Promise.resolve(relay.url),
     primaryDeployment: (settings: PrimarySettings): Promise<PrimaryDeployment> =>
       Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
   };
 }
 
+/** What `radical doctor --env staging` finds, but for the port of `radical dev`. */
+async function problems(): Promise<Readonly<Record<string, readonly string[]>>> {
+  const choice = { ...(await options()), url: edge.url };
+  const { findings } = await examine(choice.project, await lookAtDeployment(choice), process.version);
+  looked = findings.map(({ check }) => check);
+  const found = findings.filter(({ check, problems: all }) => check !== "dev_port" && all.length > 0);
+  return Object.fromEntries(found.map(({ check, problems: all }) => [check, all.map(({ message }) => message)]));
+}
+let looked: readonly string[] = [];
+
 async function deployHere(): Promise<DeployOutcome> {
-  return deploy({
+  const outcome = await deploy({
     ...(await options()),
     only: null,
     strandPending: false,
     onEvent: (event) => events.push(event),
     confirm: () => Promise.resolve(true),
   });
+  if (outcome.kind === "failed") throw outcome.error;
+  return outcome;
 }
 
 /** moto starts no machines: they are started here, when the stack is there. */
@@ -160,34 +180,20 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   const [program = "", ...args] = (settingsOf("ExecStart")[0] ?? "").split(" ").map(placed);
   const ofFile = (await readFile(placed(settingsOf("EnvironmentFile")[0] ?? ""), "utf8")).trim().split("\n");
   const variables = [...settingsOf("Environment"), ...ofFile].map((line) => line.split(/=(.*)/s).slice(0, 2));
-  const machine = spawn(program, args, {
-    env: {
-      ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
-      ...(Object.fromEntries(variables) as Record<string, string>),
-      NODE_OPTIONS: "",
-      RADICAL_PORT: "0",
-    },
-    stdio: ["ignore", "ignore", "pipe"],
+  expect(settingsOf("Restart")).toEqual(["always"]);
+  const machine = await keepServer(program, args, {
+    ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
+    ...(Object.fromEntries(variables) as Record<string, string>),
+    NODE_OPTIONS: "",
   });
   machines.set(node, machine);
   readKeys.set(node, async () => {
-    const already = keysRead;
+    const already = machine.keysRead();
     await readParameters();
-    machine.kill("SIGHUP");
-    await expect.poll(() => keysRead, { timeout: 60_000 }).toBeGreaterThan(already);
+    machine.reload();
+    await expect.poll(machine.keysRead, { timeout: 240_000 }).toBeGreaterThan(already);
   });
-  let log = "";
-  const port = await new Promise<number>((resolve, reject) => {
-    createInterface(machine.stderr).on("line", (line) => {
-      log += `${line}\n`;
-      if (!line.startsWith("{")) return;
-      const logged = JSON.parse(line) as { event: string; port?: number };
-      if (logged.event === "keys_loaded") keysRead++;
-      if (logged.event === "http_listening" && logged.port !== undefined) resolve(logged.port);
-    });
-    machine.once("exit", () => reject(new Error(log)));
-  });
-  network[primaryNames(NAME).tunnels[node]] = `127.0.0.1:${port}`;
+  network[primaryNames(NAME).tunnels[node]] = `127.0.0.1:${machine.port}`;
 }
 
 async function visit(page: string): Promise<unknown> {
@@ -230,6 +236,60 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(cloudflare.requests.slice(mark).filter((line) => !line.startsWith("GET "))).toEqual([]);
   });
 
+  test("radical doctor finds all of it: the leader, the standby behind the relay, tables, what is deployed", async () => {
+    expect(await problems()).toEqual({});
+    expect(looked).toEqual([
+      "node",
+      "dev_port",
+      "cloudflare",
+      "worker",
+      "aws",
+      "tables",
+      "primary",
+      "standby",
+      "locations",
+      "modules",
+      "clock",
+    ]);
+
+    aws.answer((call) => Promise.resolve(call === "GetCallerIdentity" ? { status: 403, body: UNKNOWN } : null));
+    expect(await problems()).toEqual({ aws: [expect.stringContaining("AWS does not know these credentials")] });
+    aws.answer(null);
+
+    const { tablePrefix, parameters } = primaryNames(NAME);
+    const [tables, secrets] = [new DynamoDBClient(), new SSMClient()];
+    await tables.send(new DeleteTableCommand({ TableName: `${tablePrefix}-blobs` }));
+    const name = parameters.tunnelTokens.b;
+    const { Parameter: token } = await secrets.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
+    await secrets.send(new DeleteParameterCommand({ Name: name }));
+    expect(await problems()).toEqual({
+      aws: [`secret ${name} is missing`],
+      tables: [`table ${tablePrefix}-blobs is missing`],
+    });
+    await secrets.send(new PutParameterCommand({ Name: name, Value: token!.Value!, Type: "SecureString" }));
+    tables.destroy();
+    secrets.destroy();
+    expect((await deployHere()).kind).toBe("done");
+    expect(await problems()).toEqual({});
+  });
+
+  test("radical tail hears both machines, and radical record finds the one that leads", async () => {
+    const { servers, worker } = await deployedSources(await options());
+    expect([worker, ...servers.map(({ name }) => name)]).toEqual(["visits-staging", "a", "b"]);
+    const stop = new AbortController();
+    const heard = new Set<string | null>();
+    const onLine = ({ server }: TailLine): void => {
+      heard.add(server);
+      if (heard.size === servers.length) stop.abort();
+    };
+    const question = { lines: 10, level: "info" } as const;
+    const sink = { onLine, onState: () => undefined };
+    await Promise.all(servers.map((server) => tailPrimary(server, question, sink, stop.signal)));
+    expect(heard).toEqual(new Set(["a", "b"]));
+    const deployed = await findDeployed(await options());
+    expect(await leaderOf(deployed.servers)).toMatchObject({ url: relay.url, node: "a" });
+  });
+
   test("--emit-template prints what was deployed, and asks no account", async () => {
     const { code, stdout, stderr } = await radical(
       ["deploy", "--emit-template", "--env", NAME.environment, "--project", project.folder],
@@ -245,10 +305,14 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 
   test("the leader dies: the standby serves, and is administered", async () => {
-    machines.get("a")?.kill("SIGTERM");
-    await once(machines.get("a")!, "exit");
+    await machines.get("a")?.stop();
     expect(await visit("home")).toMatchObject({ status: 200, result: 2 });
     expect((await deployHere()).kind).toBe("done");
+    expect(await problems()).toEqual({
+      standby: [expect.stringContaining("nobody stands by: the LVI server of machine a was not reached by the relay")],
+    });
+    const { servers } = await findDeployed(await options());
+    expect(await leaderOf(servers)).toMatchObject({ node: "b" });
   });
 
   test("no secret is in what it has told", async () => {
@@ -269,7 +333,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       ...(await options()),
       now: () => Date.now() + ahead,
       wait: async (ms) => {
-        if (ms < 30_000) return new Promise((resolve) => setImmediate(resolve));
+        if (ms < 30_000) return sleep(Math.min(ms, 1_000));
         waited.push(ms);
         ahead += ms;
         await readKeys.get("b")?.();
@@ -287,8 +351,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(keys[0]?.id).not.toBe(old?.id);
     primary.close();
     await readKeys.get("b")?.();
-    await expect(pendingIntents({ url: relay.url, key: old! })).rejects.toMatchObject({ code: "primary_refused_key" });
-    expect(await pendingIntents({ url: relay.url, key: keys[0]! })).toBe(0);
+    await expect(pendingIntents({ urls: [relay.url], key: old! })).rejects.toMatchObject({
+      code: "primary_refused_key",
+    });
+    expect(await pendingIntents({ urls: [relay.url], key: keys[0]! })).toBe(0);
     expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
     const again = await deployHere();
     expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
@@ -310,7 +376,12 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
     test("not while intents are pending, unless that is chosen", async () => {
       const pending = [2, 0];
+      let refused = 0;
       const asked = createServer((_request, response) => {
+        if (pending[0] === REFUSED) {
+          refused++;
+          return void response.writeHead(401).end(JSON.stringify({ error: { code: "unauthorized" } }));
+        }
         response.end(JSON.stringify({ modules: [{ pending: pending.shift() ?? 1 }] }));
       }).listen(0, "127.0.0.1");
       await once(asked, "listening");
@@ -325,6 +396,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       const intents = planned.find(({ step }) => step.name === "intents")!;
       await intents.step.apply([]);
       expect(pending).toEqual([]);
+      // No waiting mends that.
+      pending.push(REFUSED);
+      await expect(intents.step.apply([])).rejects.toMatchObject({ code: "pending_unknown" });
+      expect(refused).toBe(1);
       close();
       const chosen = await removal({ originOf, strandPending: true });
       expect(chosen.planned.some(({ changes }) => changes.length > 0)).toBe(true);
@@ -365,6 +440,10 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 });
 
+/** In place of a number of pending intents: the key is not taken. */
+const REFUSED = -1;
+const UNKNOWN =
+  "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>no such token</Message></Error></ErrorResponse>";
 const DENIED =
   "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
 const GONE = {

@@ -15,12 +15,14 @@ import { COMPATIBILITY_DATE } from "../dev/miniflare.ts";
 import { type AdminAddress, hasModule } from "./admin-requests.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import type { Account } from "./edge/credentials.ts";
+import { PrimaryError } from "../operate/ask-primary.ts";
 import { deployFolder, sha256 } from "./edge/worker-files.ts";
 import { workerVersions } from "./edge/worker-versions.ts";
 import type { Wrangler } from "./edge/wrangler.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { NODES, type NodeName, SERVER_HOST, SERVER_PORT, bindingOf, primaryNames } from "./primary/names.ts";
 import {
+  KEYS_READ_WITHIN_MS,
   type NodeTunnel,
   type PrimaryAccess,
   type PrimaryDeployment,
@@ -246,7 +248,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
           await hasModule(known(admin()), NO_MODULE);
           return undefined;
         } catch (error) {
-          if (attempt === LEADS_ATTEMPTS) throw error;
+          if (attempt === LEADS_ATTEMPTS || !mayLeadSoon(error, attempt)) throw error;
           await context.wait(LEADS_WAIT_MS);
         }
       }
@@ -256,7 +258,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   const key = (): DeploymentKey | null => (state === null ? null : signingKey(state, context.nowMs));
   const admin = (): AdminAddress | null => {
     const signing = key();
-    return isReady && relay !== null && signing !== null ? { url: relay, key: signing } : null;
+    return isReady && relay !== null && signing !== null ? { urls: [relay], key: signing } : null;
   };
 
   return {
@@ -277,6 +279,12 @@ export function awsPlaceOf(description: string): Pick<PrimaryAccess, "account" |
 /** Two primaries at AWS are the same one if they have the same tables. */
 export function awsDescription({ account, region }: Pick<PrimaryAccess, "account" | "region">, tables: string): string {
   return `aws ${account} ${region} ${tables}`;
+}
+
+/** A key that was stored a moment ago is refused until the machines have read it; after that it is refused for good. */
+function mayLeadSoon(error: unknown, attempt: number): boolean {
+  if (!(error instanceof PrimaryError)) return false;
+  return error.failure !== "primary_refused_key" || attempt * LEADS_WAIT_MS < KEYS_READ_WITHIN_MS;
 }
 
 function known<T>(value: T | null): T {

@@ -20,6 +20,7 @@ import {
   type PrimarySettings,
   signingKey,
 } from "./primary/primary-deployment.ts";
+import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import type { RollbackOptions } from "./rollback.ts";
@@ -162,7 +163,7 @@ async function checkNothingStranded(
     const place = awsPlaceOf(former);
     if (place === null) {
       const keys = givenKeys(options.environment ?? process.env);
-      return former.split(",").flatMap((url) => keys.map((key) => ({ url, key })));
+      return keys.map((key) => ({ urls: former.split(","), key }));
     }
     const { deployment, access } = await awsOf({ ...options, region: place.region });
     try {
@@ -184,7 +185,7 @@ export async function awsAddresses(
 ): Promise<readonly AdminAddress[]> {
   const state = await deployment.state();
   const key = state === null ? null : signingKey(state, nowMs);
-  return relay === null || key === null ? [] : [{ url: relay, key }];
+  return relay === null || key === null ? [] : [{ urls: [relay], key }];
 }
 
 function since(startedAtMs: number): number {
@@ -201,7 +202,12 @@ export async function awsOf(
   options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment">,
 ): Promise<Aws> {
   const deployment = await (options.primaryDeployment ?? awsDeployment)(settingsOf(options));
-  return { deployment, access: await deployment.checkAccess() };
+  try {
+    return { deployment, access: await deployment.checkAccess() };
+  } catch (error) {
+    deployment.close();
+    throw error;
+  }
 }
 
 export type PrimaryChoice = Pick<
@@ -209,28 +215,42 @@ export type PrimaryChoice = Pick<
   "project" | "target" | "primary" | "region" | "url" | "originOf" | "primaryDeployment" | "environment"
 >;
 
+/** Where a deployment is reached, as its configuration says; null: it names no host, and the account has none. */
+export async function deployedOrigin(
+  { target }: PrimaryChoice,
+  { api, account, user }: OpenEdge,
+): Promise<string | null> {
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  const [first = null] = originsOf({ name: target.name, ...user?.config }, subdomain);
+  return first;
+}
+
+/** Where the relay is reached; null: the account has no name under workers.dev. */
+export function relayOrigin({ originOf, target }: PrimaryChoice, { api, account }: OpenEdge): Promise<string | null> {
+  return (originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
+}
+
 /** A primary that is there, and where the deployment before it is reached. Throws a CommandError if there is none. */
 export async function deployedPrimary(
   options: PrimaryChoice,
-  { api, account, user }: OpenEdge,
+  edge: OpenEdge,
 ): Promise<Pick<RollbackOptions, "primary" | "origin">> {
   const { project, target, environment = process.env } = options;
-  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
-  const config = { name: target.name, ...user?.config };
-  const [first = null] = originsOf(config, subdomain);
-  const origin = options.url ?? project.config.deploy.url ?? first;
+  const origin = options.url ?? project.config.deploy.url ?? (await deployedOrigin(options, edge));
   const urls = options.primary ?? project.config.deploy.primary;
   if (urls !== null) {
     const own = ownPrimary(urls, environment);
     return { primary: { description: own.description, admin: present(own.admin()) }, origin };
   }
   const { deployment, access } = await awsOf(options);
-  const state = await deployment.state();
-  const relay = await (options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
-  const key = state === null ? null : signingKey(state, Date.now());
-  if (state === null || key === null || relay === null)
-    throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
-  return { primary: { description: awsDescription(access, state.tablePrefix), admin: { url: relay, key } }, origin };
+  try {
+    const [admin] = await awsAddresses(deployment, await relayOrigin(options, edge), Date.now());
+    if (admin === undefined)
+      throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
+    return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
+  } finally {
+    deployment.close();
+  }
 }
 
 function present<T>(value: T | null): T {

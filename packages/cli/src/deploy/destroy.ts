@@ -12,6 +12,7 @@ import { type Aws, type PrimaryChoice, awsAddresses, awsOf, workersDevOrigin } f
 import { awsDescription } from "./aws-half.ts";
 import type { OpenEdge } from "./edge/open-edge.ts";
 import { workerVersions } from "./edge/worker-versions.ts";
+import { PrimaryError } from "../operate/ask-primary.ts";
 import { ownOrigins } from "./own-primary.ts";
 import { checkNothingPending } from "./pending-intents.ts";
 import { NODES, primaryNames } from "./primary/names.ts";
@@ -145,7 +146,7 @@ function awsSteps(options: DestroyOptions, aws: Aws, description: string, stays:
             await checkPending();
             return undefined;
           } catch (error) {
-            if (attempt === APPLIED_ATTEMPTS) throw error;
+            if (attempt === APPLIED_ATTEMPTS || isRefused(error)) throw error;
             await wait(APPLIED_WAIT_MS);
           }
         }
@@ -171,6 +172,12 @@ function awsSteps(options: DestroyOptions, aws: Aws, description: string, stays:
       },
     },
   ];
+}
+
+/** What no waiting mends: the primary does not take the key. */
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof CommandError ? error.cause : null;
+  return cause instanceof PrimaryError && cause.failure === "primary_refused_key";
 }
 
 function cloudflareSteps(

@@ -10,13 +10,12 @@ const KEYS_VARIABLE = "RADICAL_KEYS";
 export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = process.env): PrimaryHalf {
   const origins = ownOrigins(urls);
   const key = firstKey(environment);
-  const [first = ""] = origins;
   return {
     steps: [],
     description: origins.join(","),
     way: () => ({ kind: "url", urls: origins.join(",") }),
     key: () => key,
-    admin: () => ({ url: first, key }),
+    admin: () => ({ urls: origins, key }),
   };
 }
 

@@ -27,7 +27,7 @@ test("a primary of one's own is reached over TLS, with the first of its keys", (
   const primary = ownPrimary("https://lvi.example.com/, https://other.example.com", KEYS);
   expect(primary.way()).toEqual({ kind: "url", urls: "https://lvi.example.com,https://other.example.com" });
   expect(primary.key()?.id).toBe("b");
-  expect(primary.admin()?.url).toBe("https://lvi.example.com");
+  expect(primary.admin()?.urls).toEqual(["https://lvi.example.com", "https://other.example.com"]);
 });
 
 test.each([

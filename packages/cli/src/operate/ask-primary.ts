@@ -1,6 +1,7 @@
 /** Administrative requests to the LVI server, and answers that go on. */
 import { CommandError, messageOf } from "../command-error.ts";
 import { signedRequest } from "../dev/signed-request.ts";
+import { NODE_HEADER } from "../deploy/edge/relay-node.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 
 const REQUEST_MS = 30_000;
@@ -17,25 +18,32 @@ export type PrimaryFailure =
 
 export class PrimaryError extends CommandError {
   readonly failure: PrimaryFailure;
+  /** The code of the server's answer; null: it gave none. */
+  readonly answered: string | null;
 
-  constructor(failure: PrimaryFailure, message: string, hint: string) {
+  constructor(failure: PrimaryFailure, message: string, hint: string, answered: string | null = null) {
     super(failure, message, hint);
     this.failure = failure;
+    this.answered = answered;
   }
 }
 
-/** Throws a PrimaryError for every answer but a success. */
+/** `question`: bytes as they are, anything else as JSON. Throws a PrimaryError for every answer but a success. */
 export async function askPrimary(
-  { url, key }: PrimaryAddress,
-  method: "GET" | "POST",
+  { url, key, node }: PrimaryAddress,
+  method: "GET" | "POST" | "PUT",
   path: string,
   question?: unknown,
   signal: AbortSignal = AbortSignal.timeout(REQUEST_MS),
 ): Promise<Response> {
-  const body = new TextEncoder().encode(question === undefined ? "" : JSON.stringify(question));
+  const body =
+    question instanceof Uint8Array
+      ? question
+      : new TextEncoder().encode(question === undefined ? "" : JSON.stringify(question));
   let response: Response;
   try {
-    response = await signedRequest(url, key, method, path, body, signal);
+    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
+    response = await signedRequest(url, key, method, path, body, signal, headers);
   } catch (error) {
     if (signal.aborted && signal.reason instanceof PrimaryError) throw signal.reason;
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
@@ -53,10 +61,16 @@ export async function askPrimary(
       "primary_refused_key",
       words,
       `give both sides the same key "${key.id}", and set the clocks of both`,
+      code,
     );
   if (code === "not_serving" || code === "not_leading")
-    throw new PrimaryError("primary_not_serving", words, "see /readyz and the log of the servers of this storage");
-  throw new PrimaryError("primary_failed", words, "see the log of the LVI server");
+    throw new PrimaryError(
+      "primary_not_serving",
+      words,
+      "see /readyz and the log of the servers of this storage",
+      code,
+    );
+  throw new PrimaryError("primary_failed", words, "see the log of the LVI server", code === "" ? null : code);
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */

@@ -9,6 +9,7 @@ import type { ExecutionResult, ExecutionTask, TaskAccess } from "../core/executi
 import type { Invocation } from "../core/intent.ts";
 import { failpoint } from "../failpoints.ts";
 import { executeTask, type Host, hostOf } from "./execute.ts";
+import { paced } from "./pace.ts";
 
 export interface WorkerTask {
   /** Among those that this worker keeps. */
@@ -59,7 +60,7 @@ function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
     let host = hosts.get(module);
     if (host === undefined) {
       if (content === null) throw new Error("the worker was not sent the module");
-      host = hostOf(compileModule(decodeModuleContent(content)), { deriveAccessSet, recordHandler, runHandler });
+      host = hostOf(paced(compileModule(decodeModuleContent(content))), { deriveAccessSet, recordHandler, runHandler });
       hosts.set(module, host);
     }
     return executeTask(host, task);

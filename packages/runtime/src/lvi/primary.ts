@@ -15,6 +15,9 @@ import {
   SIGNATURE_HEADER,
   TIME_HEADER,
   type TraceContext,
+  UPDATES_MS,
+  UPDATES_PATH,
+  type UpdatesQuestion,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -23,6 +26,7 @@ import {
 } from "@radical/protocol";
 import type { ServerIndex } from "../core/leader.ts";
 import { hex } from "../hex.ts";
+import { type Connection, Connections } from "./connections.ts";
 
 export interface PrimaryKey {
   readonly id: string;
@@ -44,9 +48,6 @@ export type Answered<T> =
   /** Refused before anything was done; the same request would be refused again. */
   | { readonly kind: "rejected"; readonly reason: string };
 
-/** What the request goes over, as far as a Worker can know: `fetch` tells nothing before the response. */
-export type Connection = "open" | "new";
-
 export interface Sending {
   /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
   readonly sent: Promise<Connection>;
@@ -56,8 +57,10 @@ export interface Sending {
 /** Most bytes of a reply: repairs of the largest set fit. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
-/** workerd closes a connection that was idle for five seconds. */
-const IDLE_CONNECTION_MS = 4_000;
+/** Most characters of a line of updates. */
+const MAX_LINE_LENGTH = 1024 * 1024;
+/** For which the server may be late. */
+const UPDATES_GRACE_MS = 2_000;
 
 /** The host that a server behind a binding is addressed by. */
 const BOUND_ORIGIN = "http://primary";
@@ -65,8 +68,7 @@ const BOUND_ORIGIN = "http://primary";
 /** A server of the primary, with what is known of the connections to it. */
 class Server {
   readonly #way: Way;
-  /** Of each connection that should be open and idle: since when. */
-  readonly #idleSinceMs: number[] = [];
+  readonly #connections = new Connections();
 
   constructor(way: Way) {
     this.#way = way;
@@ -81,19 +83,17 @@ class Server {
     }
   }
 
-  /** The platform takes the one that was used last. Behind a binding it keeps them open itself. */
-  takeConnection(): Connection {
-    if (this.#way.kind === "binding") return "open";
-    const sinceMs = this.#idleSinceMs.pop();
-    if (sinceMs !== undefined && performance.now() - sinceMs < IDLE_CONNECTION_MS) return "open";
-    this.#idleSinceMs.length = 0;
-    return "new";
+  get idleConnections(): number {
+    return this.#connections.idle;
   }
 
-  /** A connection that broke has rarely broken alone. */
+  /** Behind a binding the platform keeps connections itself: nothing is known of them, and nothing kept. */
+  takeConnection(): Connection {
+    return this.#way.kind === "binding" ? "open" : this.#connections.take(performance.now());
+  }
+
   leaveConnection(isWhole: boolean): void {
-    if (isWhole) this.#idleSinceMs.push(performance.now());
-    else this.#idleSinceMs.length = 0;
+    if (this.#way.kind !== "binding") this.#connections.leave(performance.now(), isWhole);
   }
 }
 
@@ -108,6 +108,11 @@ export class Primary {
   constructor(ways: readonly Way[], key: PrimaryKey) {
     this.#servers = ways.map((way) => new Server(way));
     this.#key = key;
+  }
+
+  /** Those that should be open, to all servers. */
+  get idleConnections(): number {
+    return this.#servers.reduce((sum, { idleConnections }) => sum + idleConnections, 0);
   }
 
   /** `trace`: whose lines of log the primary's belong to. */
@@ -131,6 +136,31 @@ export class Primary {
     const body = encodeFollowup(followup);
     const of = { timeoutMs, trace };
     return this.#post(this.#servers[server]!, FOLLOWUP_PATH, body, of, decodeFollowupReply, () => undefined);
+  }
+
+  /** Takes lines of updates as they come. Resolves to whether the server has ended them; never rejects. */
+  async listen(server: ServerIndex, question: UpdatesQuestion, take: (line: string) => void): Promise<boolean> {
+    const asked = this.#servers[server]!;
+    let isWhole = false;
+    try {
+      const body = new TextEncoder().encode(JSON.stringify(question));
+      const headers = { ...(await this.#signed(UPDATES_PATH, body)), "content-type": "application/json" };
+      const signal = AbortSignal.timeout(UPDATES_MS + UPDATES_GRACE_MS);
+      const responding = asked.fetch(UPDATES_PATH, { method: "POST", headers, body, redirect: "manual", signal });
+      asked.takeConnection();
+      const response = await responding;
+      if (response.status === 200 && response.body !== null) {
+        await takeLines(response.body as ReadableStream<Uint8Array>, take);
+        return (isWhole = true);
+      }
+      await response.text();
+      isWhole = true;
+      return false;
+    } catch {
+      return false;
+    } finally {
+      if (isWhole) asked.leaveConnection(true);
+    }
   }
 
   async #post<T>(
@@ -197,6 +227,18 @@ const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */
 const REJECTIONS: readonly number[] = [400, 401, 413];
+
+/** Without the empty ones, which only show that the connection is alive. */
+async function takeLines(body: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let begun = "";
+  for await (const chunk of body) {
+    const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
+    begun = lines.pop() ?? "";
+    if (begun.length > MAX_LINE_LENGTH) throw new Error("a line of updates that does not end");
+    for (const line of lines) if (line !== "") take(line);
+  }
+}
 
 async function readBounded(response: Response): Promise<Uint8Array> {
   const declared = Number(response.headers.get("content-length") ?? 0);

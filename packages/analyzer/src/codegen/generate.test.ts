@@ -200,7 +200,17 @@ describe("handlers of every parameter and result type", () => {
 
   test("a stored value that is cut off, or goes on, is refused, also where it is skipped", () => {
     const writer = new CborWriter().map(7);
-    writer.text("t").text("text").text("n").integer(-5000).text("f").float(0.5).text("b").boolean(true).text("z").null();
+    writer
+      .text("t")
+      .text("text")
+      .text("n")
+      .integer(-5000)
+      .text("f")
+      .float(0.5)
+      .text("b")
+      .boolean(true)
+      .text("z")
+      .null();
     writer.text("l").array(3).array(1).text("a").array(0).text("x".repeat(300));
     const bytes = writer.text("m").map(1).text("k").integer(70_000).finish();
     const reading = build({

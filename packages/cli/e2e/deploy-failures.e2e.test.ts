@@ -1,7 +1,7 @@
 /**
  * Every call that the edge half of a deployment makes is recorded from a good run and then fails, one after the other, in each way
  * that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one after that finds nothing
- * to do. What wrangler asks is asked in this process, but for one call of each kind.
+ * to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one call of each kind.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -190,7 +190,7 @@ const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** What may go wrong with each call of a run. */
 function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[] {
-  const lines = requests.map((line) => `^${line.split(new RegExp(ID)).map(RegExp.escape).join(ID)}$`);
+  const lines = requests.map((line) => `^${line.split(new RegExp(ID)).map(escaped).join(ID)}$`);
   return lines.flatMap((line, index) => {
     const skip = lines.slice(0, index).filter((other) => other === line).length;
     const at = new RegExp(line);
@@ -206,6 +206,10 @@ function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[
     if (requests[index]?.startsWith("GET ") === true) return [fault(500, 3), fault(403), fault("hang-up", 1, true)];
     return [fault(500), fault(403), fault("hang-up"), fault("after")];
   });
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 const asked = (): Readonly<Record<Fault["of"], Asked | FakeCloudflare>> => ({ cloudflare, primary, edge });
@@ -327,5 +331,57 @@ describe("each call of a deployment fails once", () => {
     expect((await plan(next, wrangler)).flatMap(({ changes }) => changes)).toEqual([]);
     expect(cloudflare.unknown).toEqual([]);
     back();
+  });
+});
+
+/** By hand, in the dashboard or with another tool. */
+function byHand(method: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${cloudflare.url}/accounts/${account}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${cloudflare.token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+describe("what was changed by hand is repaired, and then nothing is left to do", () => {
+  const what = wanted("e", "kv", "0 3 * * *");
+  const script = `/workers/scripts/${WORKER}`;
+
+  test.each<[what: string, change: () => unknown, planned: readonly string[]]>([
+    ["the KV namespace", () => cloudflare.namespaces.clear(), ["KV namespace", "Worker", "version"]],
+    // A version that has it is there.
+    ["the key", () => byHand("DELETE", `${script}/secrets/RADICAL_KEY`), ["version"]],
+    ["the name under workers.dev", () => byHand("POST", `${script}/subdomain`, { enabled: false }), ["routes"]],
+    ["the schedules", () => byHand("PUT", `${script}/schedules`, []), ["routes"]],
+    ["the module at the primary", () => modules.clear(), ["module"]],
+    [
+      "which version serves",
+      () => {
+        const [last, before] = cloudflare.workers.get(WORKER)!.versions.toReversed();
+        const versions = [
+          { version_id: last!.id, percentage: 60 },
+          { version_id: before!.id, percentage: 40 },
+        ];
+        return byHand("POST", `${script}/deployments`, { versions, annotations: {} });
+      },
+      ["version"],
+    ],
+    ["the whole Worker", () => byHand("DELETE", script), ["Worker"]],
+  ])("%s", async (_what, change, planned) => {
+    const wrangler = wranglerCalls(cloudflare, account);
+    expect(await deploy(what)).toMatchObject({ kind: "done" });
+    expect((await plan(what, wrangler)).flatMap(({ changes }) => changes)).toEqual([]);
+    await change();
+    const changes = (await plan(what, wrangler)).flatMap((one) => one.changes);
+    expect(changes.map((one) => planned.find((name) => one.what.startsWith(name)))).toEqual(planned);
+    expect(await deploy(what)).toMatchObject({ kind: "done" });
+    expect((await plan(what, wrangler)).flatMap((one) => one.changes)).toEqual([]);
+    const worker = cloudflare.workers.get(WORKER)!;
+    expect(worker).toMatchObject({ isOnWorkersDev: true, schedules: [{ cron: "0 3 * * *" }] });
+    expect(cloudflare.version(serving()!)?.bindings).toContainEqual({
+      name: "RADICAL_KEY",
+      type: "secret_text",
+      text: "5e".repeat(32),
+    });
   });
 });

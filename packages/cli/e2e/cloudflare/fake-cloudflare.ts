@@ -68,8 +68,8 @@ export interface Failure {
   readonly at: RegExp;
   /** How many such calls go well before. Default: none. */
   skip?: number;
-  /** A status, or that nothing is answered; `after`: it is done, and then the connection breaks. */
-  readonly how: number | "hang-up" | "after";
+  /** A status, or that the connection breaks; `after`: it is done, and then the connection breaks; `silence`: it waits for ever. */
+  readonly how: number | "hang-up" | "after" | "silence";
   /** How often. Default: always. */
   times?: number;
 }
@@ -423,6 +423,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       const line = `${request.method ?? ""} ${path.replace("/client/v4", "")}`;
       requests.push(line);
       const failure = failureOf(failures, line);
+      if (failure?.how === "silence") return;
       if (failure?.how === "hang-up") return void request.socket.destroy();
       const send = (status: number, envelope: unknown): void => {
         if (failure?.how === "after") return void request.socket.destroy();

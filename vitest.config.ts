@@ -43,7 +43,7 @@ export default defineConfig({
           name: "unit",
           // By default one core is left alone, also of two.
           maxWorkers: Math.max(2, availableParallelism() - 1),
-          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs}/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
           execArgv,
           testTimeout: 20_000,

@@ -2,7 +2,9 @@
 import { cliPart } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configPart } from "./config-part.ts";
+import { costsPart } from "../evaluation/costs-part.ts";
 import { errorsPart } from "./errors-part.ts";
+import { evaluationPart } from "../evaluation/evaluation-part.ts";
 import type { Source } from "./generated.ts";
 import { languagePart } from "./language-part.ts";
 import { limitsPart } from "./limits-part.ts";
@@ -11,7 +13,9 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   cli: cliPart,
   code: codePart,
   config: configPart,
+  costs: costsPart,
   errors: errorsPart,
+  evaluation: evaluationPart,
   language: languagePart,
   limits: limitsPart,
 };

@@ -29,6 +29,7 @@ import {
   STATUS_PATH,
   TIME_HEADER,
   unitId,
+  UPDATES_PATH,
   type Write,
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
@@ -286,7 +287,7 @@ describe("administration", () => {
 
   test("samples: as executions end; another sampling ends the one before", async () => {
     await client.lvi(client.requestOf("increment", "sampled", null));
-    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"] });
+    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"], values: true });
     const next = async (): Promise<unknown> => {
       const line = await lines.next();
       return line === "alive" ? lines.next() : line;
@@ -305,21 +306,46 @@ describe("administration", () => {
       timeMs: request.environment.timeMs,
       seed: Buffer.from(request.environment.seed).toString("base64"),
       caller: null,
+      commit: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) as string,
+      versions: [["counters/sampled", expect.any(String) as string]],
       values: [["counters/sampled", "AQ=="]],
       ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
     });
-    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [] });
+    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false });
     expect(await next()).toEqual({ kind: "ended", reason: "another sampling has begun" });
     others.end();
+  });
+
+  test("updates: what is applied of what a location has read, to its last listener of a name", async () => {
+    const question = { location: "test", listener: "isolate" };
+    const before = await follow(UPDATES_PATH, question);
+    const lines = await follow(UPDATES_PATH, question);
+    while ((await before.next()) === "alive");
+    await client.lvi(client.requestOf("increment", "told", incrementUnits("told", ABSENT)));
+    const request = client.requestOf("increment", "told", null);
+    await client.lvi(request);
+    const values: unknown[] = [];
+    while (values.length < 2) {
+      const line = await lines.next();
+      if (line !== "alive") values.push(line);
+    }
+    expect(values).toMatchObject([
+      [["counters/told", expect.any(String), expect.any(String), "AQ=="]],
+      [["counters/told", expect.any(String), expect.any(String), "Ag=="]],
+    ]);
+    lines.end();
   });
 
   test("questions that are none, and those who may not ask", async () => {
     for (const [path, question] of [
       [LOG_PATH, { lines: -1, follow: true, level: "info" }],
       [LOG_PATH, { lines: 1, follow: true, level: "loud" }],
-      [SAMPLES_PATH, { every: 0, handlers: [] }],
-      [SAMPLES_PATH, { every: 1, handlers: [1] }],
+      [SAMPLES_PATH, { every: 0, handlers: [], values: true }],
+      [SAMPLES_PATH, { every: 1, handlers: [1], values: true }],
+      [SAMPLES_PATH, { every: 1, handlers: [] }],
       [SAMPLES_PATH, []],
+      [UPDATES_PATH, { location: "test" }],
+      [UPDATES_PATH, { location: "", listener: "isolate" }],
     ] as const) {
       const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
       expect(await errorOf(response)).toEqual([400, "malformed_message"]);

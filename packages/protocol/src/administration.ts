@@ -2,7 +2,7 @@
  * What an operator's commands ask the LVI server, and what it answers: JSON over requests that are signed like those of
  * locations. Answers that go on are lines of JSON; an empty line only says that the connection is alive.
  */
-import type { ModuleHash } from "./ids.ts";
+import type { CommitId, ModuleHash } from "./ids.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
 export const STATUS_PATH = "/v1/status";
@@ -66,6 +66,8 @@ export interface SampleQuestion {
   readonly every: number;
   /** Only executions of these handlers; empty: of all. */
   readonly handlers: readonly string[];
+  /** Whether what they read is wanted; else only its versions, which are known of every execution. */
+  readonly values: boolean;
 }
 
 /** How an execution came to its end. */
@@ -92,8 +94,12 @@ export type SampleLine =
       readonly timeMs: number;
       readonly seed: string;
       readonly caller: string | null;
-      /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. */
-      readonly values: readonly (readonly [unit: string, value: string | null])[];
+      /** Commit id of its writes; null: it has none. */
+      readonly commit: CommitId | null;
+      /** Commit ids of what it ran on, null for what is absent: of all that it reads, perhaps more. */
+      readonly versions: readonly (readonly [unit: string, commit: CommitId | null])[];
+      /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. Null: not wanted. */
+      readonly values: readonly (readonly [unit: string, value: string | null])[] | null;
       /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows. */
       readonly ended: {
         readonly outcome: string;

@@ -14,6 +14,7 @@ import {
   type ModuleContent,
   type ModuleHash,
 } from "@radical/protocol";
+import type { Pace } from "./pace.ts";
 import { compileWasm, type CompiledModule, exportsOf, importsOf } from "./web-assembly.ts";
 
 /** One build of an application's handlers, compiled. */
@@ -24,6 +25,8 @@ export interface HandlerModule {
   /** The read/write-set functions: a `WebAssembly.Module`. */
   readonly rw: CompiledModule;
   readonly limits: Limits;
+  /** Only benchmarks have one. */
+  readonly pace?: Pace | undefined;
 }
 
 /** SHA-256 over everything that decides what an execution does. */

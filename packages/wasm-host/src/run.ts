@@ -184,8 +184,10 @@ export function runHandler(
 }
 
 function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: Execution<Stop>): Ending<Stop> {
+  const ended = module.pace?.(handler);
   const ending = execution.run(module.f);
   if (ending === null) throw new Error(`the module has no handler ${handler}`);
+  if (ending.kind === "ended") ended?.();
   return ending;
 }
 

@@ -70,6 +70,7 @@ export interface BenchmarkResult {
   readonly validations: readonly ValidationRow[];
   readonly coldStarts: readonly ColdStartRow[];
   readonly replications: readonly ReplicationRow[];
+  readonly operations: readonly OperationRow[];
   /** All passed, or the command has failed. */
   readonly checks: readonly CheckRow[];
 }
@@ -294,6 +295,39 @@ export interface ReplicationRow {
   readonly paperAddsMs: number;
   /** Storage operations while it was hot, in the mean of the requests. */
   readonly storageOperations: number;
+}
+
+/**
+ * What one request took of all that a bill counts, in the mean of a run's requests. Null: not counted. What that costs is
+ * worked out in `scripts/evaluation/cost.ts`.
+ */
+export interface OperationRow {
+  readonly run: number;
+  readonly application: string;
+  readonly system: System;
+  /** Over which the means are. */
+  readonly requests: number;
+  /** Units that the execution that counts read and wrote. */
+  readonly unitsRead: number;
+  readonly unitsWritten: number;
+  /** Of the requests, those that wrote something. */
+  readonly writingShare: number;
+  /** Items that were looked up in the primary storage. */
+  readonly storageReads: number | null;
+  /** That the primary got. 0 for systems other than `radical`, as the caches are. */
+  readonly lviRequests: number;
+  readonly followups: number;
+  /** Calls of the location's cache behind its memory (a Durable Object), to read or to write; and its rows. */
+  readonly cacheCalls: number | null;
+  readonly cacheRowsRead: number | null;
+  readonly cacheRowsWritten: number | null;
+  /** Of processor: of the locations' processes, and of the primary's; calibrated work of the profile included. */
+  readonly locationCpuMs: number | null;
+  readonly primaryCpuMs: number | null;
+  /** Of the values that were read; of the primary's replies to locations; of the answer to the client. */
+  readonly storageBytes: number | null;
+  readonly primaryBytes: number | null;
+  readonly answerBytes: number | null;
 }
 
 export interface CheckRow {

@@ -66,7 +66,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
     primary,
     "POST",
     SAMPLES_PATH,
-    { every, handlers },
+    { every, handlers, values: true },
     AbortSignal.any([signal, stop.signal]),
   );
   options.onStarted?.();
@@ -119,7 +119,7 @@ function recordOf(
     caller: redaction.caller(sample.caller),
   };
   const values = new Map(
-    sample.values.map(([name, value]) => {
+    sample.values!.map(([name, value]) => {
       const unit = name as UnitId;
       return [unit, value === null ? null : redaction.value(unit, bytesOf(value))];
     }),

@@ -372,8 +372,11 @@ class Story {
       case "sample-left-out":
         return effect.kind;
       case "sampled": {
-        const { executionId, path, invocation, snapshot, ended } = effect.sample;
-        const values = Array.from(snapshot, ([name, { value }]) => `${shown(name)}=${decode(value)}`);
+        const { executionId, path, invocation, commitId: commit, versions, values: known, ended } = effect.sample;
+        const values = Array.from(versions, ([name, { commitId: of }]) =>
+          known === null ? `${shown(name)}@${showCommit(of)}` : `${shown(name)}=${decode(known.get(name)!)}`,
+        );
+        if (known === null && commit !== null) values.push(`as ${showCommit(commit)}`);
         const writes = ended?.writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`) ?? ["?"];
         return ["sample", nameOf(executionId), invocation.handler, path, ...values, "→", ...writes].join(" ");
       }
@@ -416,7 +419,7 @@ function withPendingWrite(options: Partial<CoreOptions> = {}): Story {
 }
 
 describe("samples", () => {
-  const SAMPLING = { every: 1, handlers: null };
+  const SAMPLING = { every: 1, handlers: null, values: true };
   const samples = (story: Story): readonly string[] => story.said.filter((line) => line.startsWith("sample"));
 
   test("nothing is sampled unless it is asked for, nor after it is not any more", () => {
@@ -464,12 +467,22 @@ describe("samples", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1");
     story.loaded();
-    story.tell({ kind: "sampling", sampling: { every: 2, handlers: new Set(["f"]) } });
+    story.tell({ kind: "sampling", sampling: { every: 2, handlers: new Set(["f"]), values: true } });
     for (const name of ["B", "C", "D", "E"]) {
       story.request(name, "x=1");
       story.request(`${name}R`, "x=1", { handler: "recorded" });
     }
     expect(samples(story)).toEqual(["sample C f valid x=1 → ?", "sample E f valid x=1 → ?"]);
+  });
+
+  test("versions alone: of every execution, also of who reads its location's write that is not applied", () => {
+    const story = withPendingWrite();
+    story.tell({ kind: "sampling", sampling: { ...SAMPLING, values: false } });
+    story.request("B", "x=2@2.1");
+    expect(samples(story)).toEqual(["sample B f valid x@2.1 → ?"]);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(samples(story)).toEqual(["sample A f followup x@1.1 as 2.1 → x:=2"]);
   });
 
   test("who reads its location's write that is not applied is left out; who failed is no sample", () => {

@@ -926,7 +926,7 @@ export class LviCore {
   #answer(execution: Execution): void {
     const { cause } = execution.near!;
     const { outcome, writes } = execution.near!.result!;
-    const sampled = this.#sample(execution, "near-storage", () => execution.near!.snapshot, { outcome, writes });
+    const sampled = this.#sample(execution, "near-storage", null, () => ranOn(execution.near!), { outcome, writes });
     if (sampled !== null) this.#effects.push(sampled);
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
@@ -984,8 +984,8 @@ export class LviCore {
     };
     const { near, intent } = execution;
     // Under its locks its reads are still what it ran on.
-    const snapshotOf = (): Sample["snapshot"] | null => near?.snapshot ?? this.#valuesOf(intent!.units);
-    const sampled = path === null ? null : this.#sample(execution, path, snapshotOf, { outcome, writes });
+    const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
+    const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
     execution.phase = { kind: "completing", completion, sampled };
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
@@ -1060,7 +1060,7 @@ export class LviCore {
 
   /** Of a read-only execution, in the step that validates it. Its result only its location knows. */
   #sampleValid(execution: Sampled & Pick<Execution, "declared">): void {
-    const sampled = this.#sample(execution, "valid", () => this.#valuesOf(execution.declared!), null);
+    const sampled = this.#sample(execution, "valid", null, () => this.#validated(execution.declared!), null);
     if (sampled !== null) this.#effects.push(sampled);
   }
 
@@ -1068,28 +1068,45 @@ export class LviCore {
   #sample(
     { id, location, invocation }: Sampled,
     path: SamplePath,
-    snapshotOf: () => Sample["snapshot"] | null,
+    commit: CommitId | null,
+    readOf: () => SampledReads,
     ended: Sample["ended"],
   ): Effect | null {
     const { module, handler, args, environment } = invocation;
     if (this.#sampler?.takes(handler) !== true) return null;
-    const snapshot = snapshotOf();
-    if (snapshot === null) return { kind: "sample-left-out" };
+    const read = readOf();
+    const values = this.#sampler.wantsValues ? read.values() : null;
+    if (values === null && this.#sampler.wantsValues) return { kind: "sample-left-out" };
     // The invocation may be a whole request.
     const invoked = { module, handler, args, environment };
-    return { kind: "sampled", sample: { executionId: id, path, location, invocation: invoked, snapshot, ended } };
+    const writer = ended === null || ended.writes.length === 0 ? null : commit;
+    const sample: Sample = {
+      executionId: id,
+      path,
+      location,
+      invocation: invoked,
+      commitId: writer,
+      versions: read.versions(),
+      values,
+      ended,
+    };
+    return { kind: "sampled", sample };
+  }
+
+  #validated(units: readonly (AccessedUnit | IntentUnit)[]): SampledReads {
+    return { versions: () => versionsOf(units), values: () => this.#valuesOf(units) };
   }
 
   /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */
-  #valuesOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["snapshot"] | null {
-    const snapshot = new Map<UnitId, Entry>();
+  #valuesOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["values"] {
+    const values = new Map<UnitId, Uint8Array | null>();
     for (const accessed of units) {
       if (accessed.mode === "write") continue;
       const { unit, version } = accessed;
       if (version === null || !this.#versions.isCurrent(unit, version)) return null;
-      snapshot.set(unit, this.#versions.get(unit)!);
+      values.set(unit, this.#versions.get(unit)!.value);
     }
-    return snapshot;
+    return values;
   }
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1416,6 +1433,31 @@ export class LviCore {
 
 /** What a sample tells of an execution. */
 type Sampled = Pick<Execution, "id" | "location" | "invocation">;
+
+/** What an execution has read, looked up when a sample is taken of it. */
+interface SampledReads {
+  readonly versions: () => Sample["versions"];
+  /** Null: memory does not hold them. */
+  readonly values: () => Sample["values"];
+}
+
+/** Of what was captured its last run has read a part, and that alone was still so in the end. */
+function ranOn({ snapshot, result }: NonNullable<Execution["near"]>): SampledReads {
+  const read = result!.reads.map((unit) => [unit, snapshot.get(unit)!] as const);
+  return {
+    versions: () => new Map(read.map(([unit, { version }]) => [unit, version])),
+    values: () => new Map(read.map(([unit, { value }]) => [unit, value])),
+  };
+}
+
+/** Versions as they were declared, and found to be the primary's. */
+function versionsOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["versions"] {
+  return new Map(
+    units.flatMap((accessed) =>
+      accessed.mode === "write" || accessed.version === null ? [] : [[accessed.unit, accessed.version]],
+    ),
+  );
+}
 
 const RETRY_AFTER_MS = 1_000;
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";

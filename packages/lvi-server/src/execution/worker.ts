@@ -5,6 +5,7 @@ import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radi
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 import { failpoint } from "../failpoints.ts";
 import { executeTask, type Host, hostOf } from "./execute.ts";
+import { paced } from "./pace.ts";
 
 export interface WorkerTask {
   readonly task: ExecutionTask;
@@ -34,7 +35,7 @@ function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
     let host = hosts.get(module);
     if (host === undefined) {
       if (content === null) throw new Error("the worker was not sent the module");
-      host = hostOf(compileModule(decodeModuleContent(content)), { deriveAccessSet, recordHandler, runHandler });
+      host = hostOf(paced(compileModule(decodeModuleContent(content))), { deriveAccessSet, recordHandler, runHandler });
       hosts.set(module, host);
     }
     return executeTask(host, task);

@@ -12,6 +12,7 @@ import {
 import type { Sample } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
+import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
 
 const MAX_EVERY = 1_000_000_000;
@@ -33,7 +34,7 @@ export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number
   if (follow && stop === null)
     throw new RadicalError("primary_busy", "too many follow the log already", "end another radical tail");
   return (response) => {
-    stream = new LineStream(response, heartbeatMs, () => stop?.());
+    stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
     for (const line of kept) tell(line);
     if (!follow) stream.end();
   };
@@ -45,13 +46,13 @@ export function samplesAnswer(
   body: Uint8Array,
   heartbeatMs: number,
 ): (response: ServerResponse) => void {
-  const { every, handlers } = readSampleQuestion(jsonOf(body));
+  const { every, handlers, values } = readSampleQuestion(jsonOf(body));
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
-    const stream = new LineStream(response, heartbeatMs, () => stop());
+    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop() });
     const stop = engine.sample(
-      { every, handlers: handlers.length === 0 ? null : new Set(handlers) },
+      { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
       {
         take: (sample) => {
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
@@ -64,7 +65,7 @@ export function samplesAnswer(
   };
 }
 
-function lineOf({ executionId, path, location, invocation, snapshot, ended }: Sample): SampleLine {
+function lineOf({ executionId, path, location, invocation, commitId, versions, values, ended }: Sample): SampleLine {
   const { module, handler, args, environment } = invocation;
   const { timeMs, seed, caller } = environment;
   return {
@@ -78,7 +79,12 @@ function lineOf({ executionId, path, location, invocation, snapshot, ended }: Sa
     timeMs,
     seed: base64(seed),
     caller,
-    values: Array.from(snapshot, ([unit, { value }]) => [unit, value === null ? null : base64(value)] as const),
+    commit: commitId,
+    versions: Array.from(versions, ([unit, { commitId: of, hash }]) => [unit, hash === null ? null : of] as const),
+    values:
+      values === null
+        ? null
+        : Array.from(values, ([unit, value]) => [unit, value === null ? null : base64(value)] as const),
     ended:
       ended === null
         ? null
@@ -93,17 +99,6 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-function jsonOf(body: Uint8Array): Readonly<Record<string, unknown>> {
-  let json: unknown;
-  try {
-    json = JSON.parse(Buffer.from(body).toString());
-  } catch {
-    throw new MalformedError("the body is no JSON");
-  }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw new MalformedError("no JSON object");
-  return json as Readonly<Record<string, unknown>>;
-}
-
 function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unknown>>): LogQuestion {
   if (!isNumberIn(lines, 0, Number.MAX_SAFE_INTEGER)) throw new MalformedError("lines is no number of lines");
   if (typeof follow !== "boolean") throw new MalformedError("follow is neither true nor false");
@@ -112,11 +107,12 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({ every, handlers }: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({ every, handlers, values }: Readonly<Record<string, unknown>>): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is no number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
-  return { every, handlers: handlers as readonly string[] };
+  if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");
+  return { every, handlers: handlers as readonly string[], values };
 }
 
 function isNumberIn(value: unknown, least: number, most: number): value is number {

@@ -222,53 +222,68 @@ async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promis
   expect(await deploy(after)).toMatchObject({ kind: "done" });
   const faults = marks.flatMap(([of, mark]) => faultsOf(of, asked()[of].requests.slice(mark)));
   const versions = cloudflare.workers.get(WORKER)!.versions.length;
-
-  for (const { words, of, failure, isMended } of faults) {
+  for (const fault of faults) {
     back();
-    const since = cloudflare.requests.length;
-    asked()[of].failures.push({ ...failure });
-    const ended = await deploy(after);
-    asked()[of].failures.length = 0;
-    if (isMended) {
-      expect(ended, words).toMatchObject({ kind: "done" });
-      continue;
+    try {
+      await tryFault(fault, { after, before, versions, maySay });
+    } catch (error) {
+      throw new Error(fault.words, { cause: error });
     }
-    // What is told, and whether it is true.
-    switch (ended.kind) {
-      case "refused":
-        expect(ended.error.hint, words).not.toBe("");
-        expect(
-          cloudflare.requests.slice(since).filter((line) => !line.startsWith("GET ")),
-          words,
-        ).toEqual([]);
-        break;
-      case "failed":
-        expect(ended.error.code, words).not.toBe("internal_error");
-        if (ended.failed.ifFailed === STILL_SERVES) expect(serving(), words).toBe(before);
-        else expect(maySay(ended.failed.ifFailed), `${words}: ${ended.failed.ifFailed}`).toBe(true);
-        if (ended.failed.ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
-        break;
-      default:
-        throw new Error(`${words}: ${ended.kind}`);
-    }
-    expect(serving() === null || cloudflare.version(serving()!) !== undefined, words).toBe(true);
-
-    expect(await deploy(after), words).toMatchObject({ kind: "done" });
-    const worker = cloudflare.workers.get(WORKER)!;
-    expect(worker.deployments[0]?.versions, words).toEqual([{ version_id: serving(), percentage: 100 }]);
-    expect(recordOf(serving()!)?.module, words).toBe(after.app.manifest.module);
-    expect(worker.isOnWorkersDev, words).toBe(true);
-    expect(worker.schedules, words).toEqual(after.config.triggers?.crons?.map((cron) => ({ cron })));
-    expect(worker.versions.length, words).toBe(versions);
-    expect(cloudflare.namespaces.size, words).toBeLessThanOrEqual(1);
-    const again = await plan(after, wranglerCalls(cloudflare, account));
-    expect(
-      again.flatMap(({ changes }) => changes),
-      words,
-    ).toEqual([]);
   }
   expect(cloudflare.unknown).toEqual([]);
   return faults.length;
+}
+
+interface Expected {
+  readonly after: Wanted;
+  /** Version that serves before. */
+  readonly before: string | null;
+  /** How many there are in the end. */
+  readonly versions: number;
+  /** Whether something else may serve when this is told of the state. */
+  readonly maySay: (words: string) => boolean;
+}
+
+async function tryFault(
+  { of, failure, isMended }: Fault,
+  { after, before, versions, maySay }: Expected,
+): Promise<void> {
+  const since = cloudflare.requests.length;
+  asked()[of].failures.push({ ...failure });
+  const ended = await deploy(after);
+  asked()[of].failures.length = 0;
+  if (isMended) {
+    expect(ended).toMatchObject({ kind: "done" });
+    return;
+  }
+  // What is told, and whether it is true.
+  switch (ended.kind) {
+    case "refused":
+      expect(ended.error.hint).not.toBe("");
+      expect(cloudflare.requests.slice(since).filter((line) => !line.startsWith("GET "))).toEqual([]);
+      break;
+    case "failed": {
+      const { ifFailed } = ended.failed;
+      expect(ended.error.code).not.toBe("internal_error");
+      if (ifFailed === STILL_SERVES) expect(serving()).toBe(before);
+      else expect({ ifFailed, maySay: maySay(ifFailed) }).toEqual({ ifFailed, maySay: true });
+      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+      break;
+    }
+    default:
+      throw new Error(ended.kind);
+  }
+
+  expect(await deploy(after)).toMatchObject({ kind: "done" });
+  const worker = cloudflare.workers.get(WORKER)!;
+  expect(worker.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
+  expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+  expect(worker.isOnWorkersDev).toBe(true);
+  expect(worker.schedules).toEqual(after.config.triggers?.crons?.map((cron) => ({ cron })));
+  expect(worker.versions).toHaveLength(versions);
+  expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
+  const again = await plan(after, wranglerCalls(cloudflare, account));
+  expect(again.flatMap(({ changes }) => changes)).toEqual([]);
 }
 
 // They build upon each other, as the deployments of an application do.

@@ -1,6 +1,6 @@
 /** The command `radical` at a terminal, where somebody types: a pseudo-terminal, made by Python's module for it. */
 import { execFile } from "node:child_process";
-import { stripVTControlCharacters } from "node:util";
+import { promisify, stripVTControlCharacters } from "node:util";
 import { MAIN } from "./radical-process.ts";
 
 /** Once its output has this text behind what was waited for before, these keys are typed. */
@@ -28,10 +28,9 @@ export async function radicalAtTerminal(
       ([, value]) => value !== undefined,
     ),
   );
-  const stdout = await new Promise<string>((resolve, reject) => {
-    const child = execFile("python3", ["-c", PROGRAM], (error, out) => (error === null ? resolve(out) : reject(error)));
-    child.stdin?.end(JSON.stringify({ argv, env, typed: typed.map(({ at, keys }) => [at, keys]) }));
-  });
+  const python = promisify(execFile)("python3", ["-c", PROGRAM]);
+  python.child.stdin?.end(JSON.stringify({ argv, env, typed: typed.map(({ at, keys }) => [at, keys]) }));
+  const { stdout } = await python;
   const { code, shown } = JSON.parse(stdout) as FinishedAtTerminal;
   return { code, shown: stripVTControlCharacters(shown).replaceAll("\r\n", "\n") };
 }

@@ -12,6 +12,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
@@ -27,6 +29,12 @@ import {
   type PrimarySettings,
 } from "../src/deploy/primary/primary-deployment.ts";
 import { fetchArtefact, nodeEnvironment } from "../src/deploy/primary/user-data.ts";
+import { findDeployed, leaderOf } from "../src/operate/deployed.ts";
+import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
+import { examine } from "../src/operate/doctor/doctor.ts";
+import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
+import { tailPrimary } from "../src/operate/tail/sources.ts";
+import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { planRotation } from "../src/deploy/rotate-keys.ts";
 import { type StepsOutcome, applySteps } from "../src/deploy/steps.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
@@ -113,6 +121,16 @@ async function options() {
       Promise.resolve(machinesOf(new AwsPrimary(settings, { pollMs: 5 }))),
   };
 }
+
+/** What `radical doctor --env staging` finds, but for the port of `radical dev`. */
+async function problems(): Promise<Readonly<Record<string, readonly string[]>>> {
+  const choice = { ...(await options()), url: edge.url };
+  const { findings } = await examine(choice.project, await lookAtDeployment(choice), process.version);
+  looked = findings.map(({ check }) => check);
+  const found = findings.filter(({ check, problems: all }) => check !== "dev_port" && all.length > 0);
+  return Object.fromEntries(found.map(({ check, problems: all }) => [check, all.map(({ message }) => message)]));
+}
+let looked: readonly string[] = [];
 
 async function deployHere(): Promise<DeployOutcome> {
   const outcome = await deploy({
@@ -218,6 +236,60 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(cloudflare.requests.slice(mark).filter((line) => !line.startsWith("GET "))).toEqual([]);
   });
 
+  test("radical doctor finds all of it: the leader, the standby behind the relay, tables, what is deployed", async () => {
+    expect(await problems()).toEqual({});
+    expect(looked).toEqual([
+      "node",
+      "dev_port",
+      "cloudflare",
+      "worker",
+      "aws",
+      "tables",
+      "primary",
+      "standby",
+      "locations",
+      "modules",
+      "clock",
+    ]);
+
+    aws.answer((call) => Promise.resolve(call === "GetCallerIdentity" ? { status: 403, body: UNKNOWN } : null));
+    expect(await problems()).toEqual({ aws: [expect.stringContaining("AWS does not know these credentials")] });
+    aws.answer(null);
+
+    const { tablePrefix, parameters } = primaryNames(NAME);
+    const [tables, secrets] = [new DynamoDBClient(), new SSMClient()];
+    await tables.send(new DeleteTableCommand({ TableName: `${tablePrefix}-blobs` }));
+    const name = parameters.tunnelTokens.b;
+    const { Parameter: token } = await secrets.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
+    await secrets.send(new DeleteParameterCommand({ Name: name }));
+    expect(await problems()).toEqual({
+      aws: [`secret ${name} is missing`],
+      tables: [`table ${tablePrefix}-blobs is missing`],
+    });
+    await secrets.send(new PutParameterCommand({ Name: name, Value: token!.Value!, Type: "SecureString" }));
+    tables.destroy();
+    secrets.destroy();
+    expect((await deployHere()).kind).toBe("done");
+    expect(await problems()).toEqual({});
+  });
+
+  test("radical tail hears both machines, and radical record finds the one that leads", async () => {
+    const { servers, worker } = await deployedSources(await options());
+    expect([worker, ...servers.map(({ name }) => name)]).toEqual(["visits-staging", "a", "b"]);
+    const stop = new AbortController();
+    const heard = new Set<string | null>();
+    const onLine = ({ server }: TailLine): void => {
+      heard.add(server);
+      if (heard.size === servers.length) stop.abort();
+    };
+    const question = { lines: 10, level: "info" } as const;
+    const sink = { onLine, onState: () => undefined };
+    await Promise.all(servers.map((server) => tailPrimary(server, question, sink, stop.signal)));
+    expect(heard).toEqual(new Set(["a", "b"]));
+    const deployed = await findDeployed(await options());
+    expect(await leaderOf(deployed.servers)).toMatchObject({ url: relay.url, node: "a" });
+  });
+
   test("--emit-template prints what was deployed, and asks no account", async () => {
     const { code, stdout, stderr } = await radical(
       ["deploy", "--emit-template", "--env", NAME.environment, "--project", project.folder],
@@ -236,6 +308,11 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     await machines.get("a")?.stop();
     expect(await visit("home")).toMatchObject({ status: 200, result: 2 });
     expect((await deployHere()).kind).toBe("done");
+    expect(await problems()).toEqual({
+      standby: [expect.stringContaining("nobody stands by: the LVI server of machine a was not reached by the relay")],
+    });
+    const { servers } = await findDeployed(await options());
+    expect(await leaderOf(servers)).toMatchObject({ node: "b" });
   });
 
   test("no secret is in what it has told", async () => {
@@ -365,6 +442,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
 /** In place of a number of pending intents: the key is not taken. */
 const REFUSED = -1;
+const UNKNOWN =
+  "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>no such token</Message></Error></ErrorResponse>";
 const DENIED =
   "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
 const GONE = {

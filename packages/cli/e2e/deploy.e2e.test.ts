@@ -5,12 +5,14 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { hasModule } from "../src/deploy/admin-requests.ts";
 import {
   type DeployOptions,
   type DeployOutcome,
+  type PrimaryChoice,
   deploy,
   deployedPrimary,
   targetOfProject,
@@ -25,8 +27,11 @@ import type { Change } from "../src/deploy/steps.ts";
 import { type DelayProxy, NO_LINK_FAULTS, startDelayProxy } from "../src/dev/delay-proxy.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
 import { deleteSecret, listSecrets, setSecret } from "../src/deploy/worker-secrets.ts";
-import { lookAtCloudflare } from "../src/operate/doctor/deployment.ts";
-import { examine } from "../src/operate/doctor/doctor.ts";
+import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
+import { type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
+import type { Finding } from "../src/operate/doctor/finding.ts";
+import type { TailLine } from "../src/operate/tail/tail-line.ts";
+import { recordOfLine } from "../src/replay/record-line.ts";
 import {
   type FakeBinding,
   type FakeCloudflare,
@@ -401,22 +406,118 @@ describe("a deployment with another primary", () => {
   });
 });
 
+describe("radical tail and radical record of a deployment", () => {
+  test("tail: a line of each half, the Worker's by the real wrangler; Ctrl-C ends both", async () => {
+    const child = spawnRadical(["tail", "--env", "production", "--json", "--project", project.folder], {
+      env: environment,
+    });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const [lines, notes]: [TailLine[], string[]] = [[], []];
+    createInterface(child.stdout!).on("line", (line) => lines.push(JSON.parse(line) as TailLine));
+    createInterface(child.stderr!).on("line", (line) => notes.push(line));
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 100_000 }).toBeTruthy();
+    await has(() => notes.includes("primary: connected"));
+    await has(() => cloudflare.requests.at(-1) === `POST /workers/scripts/${WORKER}/tails`);
+    await visit("tailed");
+    await has(() => lines.some(({ half, handler }) => half === "edge" && handler === "visit"));
+    await has(() => lines.some(({ half }) => half === "primary"));
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    await has(() => /^DELETE .*\/tails\//.test(cloudflare.requests.at(-1) ?? ""));
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  test("record: of the server that leads; an environment that is not deployed is told", async () => {
+    const child = spawnRadical(
+      ["record", "--env", "production", "--count", "1", "--output", "-", "--project", project.folder],
+      { env: environment },
+    );
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    let stdout = "";
+    child.stdout!.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    const started = new Promise<void>((resolve) => {
+      createInterface(child.stderr!).on("line", (line) => {
+        if (line.startsWith("recording ")) resolve();
+      });
+    });
+    await Promise.race([started, closed]);
+    // A record is told when the primary has what its run wrote.
+    await visit("recorded");
+    expect(await closed).toBe(0);
+    expect(recordOfLine(stdout.trim())).toMatchObject({ handler: "visit", path: "followup" });
+
+    const staging = await run("tail", "--env", "staging");
+    expect([staging.code, staging.stderr]).toEqual([1, expect.stringContaining("there is no Worker visits-staging")]);
+  });
+});
+
 describe("radical doctor of a deployment", () => {
-  const problems = async (environmentName: string, more: NodeJS.ProcessEnv = {}): Promise<unknown> => {
+  const problems = async (
+    environmentName: string,
+    more: NodeJS.ProcessEnv = {},
+    choice: Partial<PrimaryChoice> = {},
+  ): Promise<unknown> => {
     const loaded = await loadProject(project.folder);
-    const target = targetOfProject(loaded, environmentName);
-    const cloud = await lookAtCloudflare(loaded, target, { ...process.env, ...environment, ...more });
-    const { host, port } = server.address();
-    const primary = [{ url: `http://${host}:${port}`, key: KEY }];
     const { findings } = await examine(
       loaded,
-      { ...cloud, primary, sites: [{ url: edge.url, location: null }] },
+      await lookAtDeployment({
+        project: loaded,
+        target: targetOfProject(loaded, environmentName),
+        primary: null,
+        region: null,
+        url: edge.url,
+        environment: { ...process.env, ...environment, ...more },
+        ...choice,
+      }),
       process.version,
     );
     return findings
       .filter(({ check, problems: found }) => check !== "dev_port" && found.length > 0)
       .map(({ check, problems: found }) => [check, ...found.map(({ message }) => message)]);
   };
+
+  test("the command finds all of it by the name of the environment", async () => {
+    const { code, stdout } = await run("doctor", "--env", "production", "--json");
+    const { checks, roundTrips } = JSON.parse(stdout) as Diagnosis & { readonly checks: readonly Finding[] };
+    expect(checks.filter(({ check, problems: found }) => check !== "dev_port" && found.length > 0)).toEqual([]);
+    expect(checks.map(({ check }) => check)).toEqual([
+      "node",
+      "dev_port",
+      "cloudflare",
+      "worker",
+      "primary",
+      "locations",
+      "modules",
+      "clock",
+    ]);
+    expect(roundTrips).toHaveLength(1);
+    // The port of radical dev may be somebody else's on this machine.
+    expect([0, 1]).toContain(code);
+  });
+
+  test("versions that serve: one of another primary, one whose module the server lacks, one of somebody else", async () => {
+    const elsewhere = await startServer(join(state, "without-modules"));
+    const primary = `http://127.0.0.1:${elsewhere.address().port}`;
+    const [version] = Object.keys(serving());
+    try {
+      expect(await problems("production", {}, { primary })).toEqual([
+        [
+          "worker",
+          expect.stringContaining(`version ${version} of the Worker ${WORKER} was made for another primary: `),
+        ],
+        ["modules", expect.stringMatching(/^the location \S+ runs module [0-9a-f]{12}, which the LVI server does not/)],
+      ]);
+    } finally {
+      await elsewhere.stop();
+    }
+    const { bindings } = cloudflare.version(version!)!;
+    const record = bindings.findIndex(({ name }) => name === "RADICAL_DEPLOYMENT");
+    const [taken] = (bindings as FakeBinding[]).splice(record, 1);
+    expect(await problems("production")).toEqual([
+      ["worker", `version ${version} of the Worker ${WORKER} was not made by radical deploy`],
+    ]);
+    (bindings as FakeBinding[]).splice(record, 0, taken!);
+  });
 
   test("all is well; a wrong token, an environment that is not deployed", async () => {
     expect(await problems("production")).toEqual([]);
@@ -437,7 +538,7 @@ describe("radical doctor of a deployment", () => {
   test("the server is killed: it is told, and that the location does not reach it", async () => {
     await server.stop();
     expect(await problems("production")).toMatchObject([
-      ["primary", expect.stringContaining("the LVI server was not reached")],
+      ["primary", expect.stringMatching(/^the LVI server at \S+ was not reached/)],
       ["locations", expect.stringContaining("the primary did not answer")],
     ]);
   });

@@ -99,8 +99,9 @@ test("a save is served in place; one with an error is told with a code frame whi
   await expect.poll(() => greet(url), SOON).toBe("good morning ada");
 
   await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
+  // The last one: a slow machine may build the file while it is being written.
   await expect
-    .poll(() => events.find(({ event }) => event === "build_failed"), SOON)
+    .poll(() => events.findLast(({ event }) => event === "build_failed"), SOON)
     .toMatchObject({
       serving: true,
       errors: 1,
@@ -414,7 +415,7 @@ describe("while it runs: faults and data", () => {
       stdout: '{"written":1,"tables":["counters"]}\n',
     });
     count = 100;
-    expect(await read("A")).toMatchObject({ path: "near-storage", result: count });
+    expect(await read("A")).toMatchObject({ result: count });
     await increment("B");
     // Answered, and perhaps not applied yet.
     expect(await data("get", "counters", "one")).toMatchObject({ code: 0, stdout: '{"count":101}\n' });
@@ -445,7 +446,7 @@ describe("while it runs: faults and data", () => {
     await read("A");
     count += 900;
     expect(await put(`${id}:${secret}`)).toMatchObject({ code: 0 });
-    expect(await read("A")).toMatchObject({ path: "near-storage", result: count });
+    expect(await read("A")).toMatchObject({ result: count });
     const stranger = await put(`${id}:${"00".repeat(32)}`);
     expect(stranger).toMatchObject({ code: 1 });
     expect(stranger.stderr).toContain("401");

@@ -3,6 +3,7 @@
  * that can lose or hold any single request or reply. Everything else is real.
  */
 import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
+import { UPDATES_PATH } from "@radical/protocol";
 import type { DevOptions } from "../src/dev/start-dev.ts";
 
 export interface LinkRequest {
@@ -92,6 +93,11 @@ export function createFaultLink(): FaultLink {
     },
   };
   return faults;
+}
+
+/** No location is told what others have written: its cache stays as stale as it is. */
+export function withoutUpdates({ path }: LinkRequest): Fate {
+  return path === UPDATES_PATH ? "lose-request" : "pass";
 }
 
 async function bodyOf(incoming: IncomingMessage): Promise<Uint8Array> {

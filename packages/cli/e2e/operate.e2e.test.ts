@@ -147,7 +147,7 @@ describe("radical doctor", () => {
     (
       await examine(
         await loadProject(project.folder),
-        { primary: [], sites: [], findings: [], clocks: [], ...more },
+        { primary: [], sites: [], served: [], findings: [], clocks: [], ...more },
         process.version,
       )
     ).findings;
@@ -233,7 +233,7 @@ describe("radical doctor", () => {
       });
       const alone = `http://127.0.0.1:${port}`;
       expect(await problems({ primary: [{ url: alone, key }] })).toEqual({
-        primary: [`no LVI server leads: ${alone} is standby`],
+        primary: [`no LVI server leads: the LVI server at ${alone} is standby`],
       });
       // A module that the locations run and this server does not have.
       const sites = [{ url: dev.url, location: "near" }];
@@ -247,7 +247,7 @@ describe("radical doctor", () => {
       const other = await second;
       const { standby } = await problems({ primary });
       expect(standby).toEqual([
-        expect.stringMatching(`^${first.url} does not stand by: the LVI server was not reached`),
+        expect.stringMatching(`^nobody stands by: the LVI server at ${first.url} was not reached`),
       ]);
       await other.close(0);
       expect(await problems({ primary })).toMatchObject({
@@ -260,8 +260,9 @@ describe("radical doctor", () => {
   test("clocks: of a server that names another time, also if it refuses this machine's requests for that", async () => {
     let [aheadMs, status] = [90_000, 200];
     const server = createHttpServer((_, response) => {
-      const body = JSON.stringify({ state: "serving", epoch: 1, timeMs: 0, pending: 0, modules: [] });
-      response.writeHead(status, { date: new Date(Date.now() + aheadMs).toUTCString() }).end(body);
+      const timeMs = Date.now() + aheadMs;
+      const body = JSON.stringify({ state: "serving", epoch: 1, timeMs, pending: 0, modules: [] });
+      response.writeHead(status, { date: new Date(timeMs).toUTCString() }).end(body);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,6 +1,7 @@
 /** How the sets of handlers are found, with real processes: record mode, given sets, near storage by choice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
+import { createFaultLink, withoutUpdates } from "./fault-link.ts";
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const FUEL = 20_000_000;
@@ -90,7 +91,9 @@ let app: TestApp;
 
 beforeAll(async () => {
   project = await createProject({ "radical.config.ts": CONFIG, "handlers/plans.ts": HANDLERS });
-  app = await startTestApp({ project: project.folder });
+  const faults = createFaultLink();
+  faults.decide = withoutUpdates;
+  app = await startTestApp({ project: project.folder, link: faults.link });
 });
 afterAll(async () => {
   await app.stop();

@@ -29,6 +29,7 @@ import {
   STATUS_PATH,
   TIME_HEADER,
   unitId,
+  UPDATES_PATH,
   type Write,
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
@@ -315,6 +316,26 @@ describe("administration", () => {
     others.end();
   });
 
+  test("updates: what is applied of what a location has read, to its last listener of a name", async () => {
+    const question = { location: "test", listener: "isolate" };
+    const before = await follow(UPDATES_PATH, question);
+    const lines = await follow(UPDATES_PATH, question);
+    while ((await before.next()) === "alive");
+    await client.lvi(client.requestOf("increment", "told", incrementUnits("told", ABSENT)));
+    const request = client.requestOf("increment", "told", null);
+    await client.lvi(request);
+    const values: unknown[] = [];
+    while (values.length < 2) {
+      const line = await lines.next();
+      if (line !== "alive") values.push(line);
+    }
+    expect(values).toMatchObject([
+      [["counters/told", expect.any(String), expect.any(String), "AQ=="]],
+      [["counters/told", expect.any(String), expect.any(String), "Ag=="]],
+    ]);
+    lines.end();
+  });
+
   test("questions that are none, and those who may not ask", async () => {
     for (const [path, question] of [
       [LOG_PATH, { lines: -1, follow: true, level: "info" }],
@@ -323,6 +344,8 @@ describe("administration", () => {
       [SAMPLES_PATH, { every: 1, handlers: [1], values: true }],
       [SAMPLES_PATH, { every: 1, handlers: [] }],
       [SAMPLES_PATH, []],
+      [UPDATES_PATH, { location: "test" }],
+      [UPDATES_PATH, { location: "", listener: "isolate" }],
     ] as const) {
       const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
       expect(await errorOf(response)).toEqual([400, "malformed_message"]);

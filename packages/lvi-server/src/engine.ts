@@ -12,6 +12,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import { Updates } from "./updates.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -58,6 +59,7 @@ export interface Asker<T> {
 
 export class Engine {
   readonly #options: EngineOptions;
+  readonly updates: Updates;
   readonly #waiters = new Map<CallerId, Asker<never>>();
   readonly #collector: NodeJS.Timeout;
   #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | null = null;
@@ -74,6 +76,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#times = options.log.writes("debug") ? new RequestTimes() : null;
+    this.updates = new Updates((isSent, units) => options.metrics.updated(isSent, units));
     this.#collector = setInterval(() => this.#step({ kind: "collect" }), options.collectIntervalMs);
     this.#collector.unref();
     // Not only after the interval: a server may be started again more often than that.
@@ -88,6 +91,7 @@ export class Engine {
   request(request: LviRequest, asker: Asker<LviReply>): void {
     if (this.#halted !== null) return asker.failed(this.#halted);
     const caller = this.#wait(this.#times === null ? asker : this.#timed(this.#times, request, asker));
+    if (request.units !== null) this.updates.read(request.location, request.units);
     this.#step({ kind: "lvi-request", caller, request });
   }
 
@@ -173,6 +177,7 @@ export class Engine {
   /** Refuses new executions; resolves when all callers have their answers, or after the time. */
   async drain(limitMs: number): Promise<void> {
     this.#step({ kind: "drain" });
+    this.updates.close();
     if (this.#waiters.size === 0) return;
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, limitMs);
@@ -234,15 +239,11 @@ export class Engine {
           result,
         }));
       case "complete":
-        return this.#operate(
-          effect.operation,
-          storage.complete(epoch, effect.expects, effect.completion),
-          (result) => ({
-            kind: "completed",
-            operation: effect.operation,
-            result,
-          }),
-        );
+        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => {
+          const { commitId, writes } = effect.completion;
+          if (result.kind === "applied") this.updates.applied(commitId, writes);
+          return { kind: "completed", operation: effect.operation, result };
+        });
       case "renew-lease":
         return this.#operate(effect.operation, storage.renewLease(epoch, effect.termMs), (isHeld) => ({
           kind: "lease-renewed",
@@ -349,6 +350,7 @@ export class Engine {
     clearInterval(this.#collector);
     if (this.#timer !== null) clearTimeout(this.#timer.timeout);
     this.#endSampling(reason);
+    this.updates.close();
     for (const { failed } of this.#waiters.values()) failed(this.#halted);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();

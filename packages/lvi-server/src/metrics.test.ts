@@ -20,6 +20,7 @@ function metricsOf(): Metrics {
     load: () => LOAD,
     workers: () => ({ workers: 2, busy: 3, aside: 1, queued: 4 }),
     epoch: () => 3,
+    listeners: () => 6,
   });
 }
 

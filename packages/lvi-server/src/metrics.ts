@@ -29,6 +29,8 @@ export interface Gauges {
   workers(): WorkerLoad | null;
   /** Of the lease; 0 without one. */
   epoch(): number;
+  /** Who listens for updates. */
+  listeners(): number;
 }
 
 export class Metrics {
@@ -48,6 +50,10 @@ export class Metrics {
   readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.");
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
+  readonly #updates = this.#counter(
+    "radical_updates_total",
+    "Units that locations were told of, and that were left out.",
+  );
   readonly #storage = this.#histogram("radical_storage_operation_seconds", "Operations of primary storage.");
   readonly #storageFailures = this.#counter("radical_storage_failures_total", "Those that failed.");
   readonly #runs = this.#histogram("radical_run_seconds", "Runs in worker threads, without their wait for one.");
@@ -80,6 +86,7 @@ export class Metrics {
     this.#gauge("radical_serving", "1 if this server has the lease and serves.", () =>
       gauges.load() === null ? 0 : 1,
     );
+    this.#gauge("radical_update_listeners", "Isolates of locations that listen for updates.", () => gauges.listeners());
     this.#gauge("radical_epoch", "Epoch of the lease; 0 without one.", () => gauges.epoch());
     collectDefaultMetrics({ register: this.#registry });
   }
@@ -150,6 +157,10 @@ export class Metrics {
 
   followed(result: FollowupResult): void {
     this.#followups.child({ result }).count++;
+  }
+
+  updated(isSent: boolean, units: number): void {
+    this.#updates.child({ result: isSent ? "sent" : "left_out" }).count += units;
   }
 
   operated(operation: string, tookMs: number, failure: "none" | "unknown" | null): void {

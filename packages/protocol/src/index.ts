@@ -18,5 +18,6 @@ export * from "./outcome.ts";
 export * from "./radical-error.ts";
 export * from "./signature.ts";
 export * from "./trace-context.ts";
+export * from "./updates.ts";
 export * from "./value-type.ts";
 export * from "./version.ts";

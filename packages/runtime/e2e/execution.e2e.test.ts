@@ -168,6 +168,41 @@ describe("the path of an execution", () => {
     await expect.poll(async () => (await call(location, "read", { key: "hot" })).reason).toBe("valid");
   });
 
+  test("what others have written of what was read is in memory before it is asked for", async () => {
+    primary.put(note("told"), stored("a"));
+    const location = await start();
+    await call(location, "read", { key: "told" });
+    const { question } = await primary.happened("listening");
+    expect(question.location).toBe("VA");
+
+    const { version } = primary.entry(note("told"));
+    const applied = primary.put(note("told"), stored("b"));
+    const { hash } = primary.entry(note("told")).version;
+    const text = Buffer.from(stored("b")).toString("base64");
+    primary.update(
+      // What is no update, one of a unit that is not held, one with another content, one that is old.
+      "[",
+      "{}",
+      "[[1]]",
+      [[note("other"), applied, hash, text]],
+      [[note("told"), commitId(9, 9), hash, Buffer.from("garbled").toString("base64")]],
+      [[note("told"), version.commitId, null, null]],
+      [[note("told"), applied, hash, text]],
+    );
+    const units = [{ unit: note("told"), mode: "read", version: { commitId: applied, hash } }];
+    await expect
+      .poll(async () => {
+        await call(location, "read", { key: "told" });
+        return lastUnits();
+      })
+      .toEqual(units);
+    expect(await call(location, "read", { key: "told" })).toMatchObject({ result: "b", reason: "valid" });
+    await call(location, "read", { key: "other" });
+    expect(lastUnits()).toMatchObject([{ unit: note("other"), version: GUESS }]);
+    // It listens once.
+    expect(primary.events.filter(({ kind }) => kind === "listening")).toHaveLength(1);
+  });
+
   test("absent items are cached and validated", async () => {
     const location = await start();
     expect(await call(location, "read", { key: "absent" })).toMatchObject({ result: null, reason: "doubted" });

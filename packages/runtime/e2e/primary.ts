@@ -19,6 +19,7 @@ import {
   type Followup,
   type FollowupResult,
   KEY_HEADER,
+  LINES_TYPE,
   LVI_PATH,
   type LviAnswer,
   type LviReply,
@@ -28,6 +29,9 @@ import {
   SIGNATURE_HEADER,
   TIME_HEADER,
   type UnitId,
+  type UpdateLine,
+  UPDATES_PATH,
+  type UpdatesQuestion,
   type Write,
   commitId,
   decodeFollowup,
@@ -52,7 +56,8 @@ export type PrimaryEvent =
       readonly followup: Followup;
       readonly result: FollowupResult;
       readonly headers: IncomingHttpHeaders;
-    };
+    }
+  | { readonly kind: "listening"; readonly question: UpdatesQuestion };
 
 /** Returns what to answer instead of the primary's own reply: undefined for that, null for none at all. */
 export type Interceptor = (request: LviRequest, ownReply: () => LviReply) => Promise<LviReply | null | undefined>;
@@ -80,6 +85,7 @@ export class TestPrimary {
   readonly #module: HandlerModule;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #listening = new Set<ServerResponse>();
   readonly #pending = new Map<string, Pending>();
   readonly #stored = new Map<string, Completed>();
   #sequence = 0;
@@ -123,6 +129,7 @@ export class TestPrimary {
   /** Forgets what happened, keeps the items. */
   reset(): void {
     this.#events.clear();
+    for (const response of this.#listening) response.end();
     this.intercept = null;
     this.acceptFollowup = async () => true;
   }
@@ -158,6 +165,7 @@ export class TestPrimary {
         .end(`{"error":{"code":"unauthorized","message":"bad signature"}}`);
       return;
     }
+    if (path === UPDATES_PATH) return this.#onUpdates(body, response);
     const answer =
       path === LVI_PATH
         ? await this.#onLvi(body, request.headers)
@@ -166,6 +174,20 @@ export class TestPrimary {
           : null;
     if (answer === null) response.destroy();
     else response.writeHead(200, { "content-type": "application/cbor" }).end(answer);
+  }
+
+  #onUpdates(body: Uint8Array, response: ServerResponse): void {
+    const question = JSON.parse(Buffer.from(body).toString()) as UpdatesQuestion;
+    response.writeHead(200, { "content-type": LINES_TYPE }).flushHeaders();
+    this.#listening.add(response);
+    response.on("close", () => this.#listening.delete(response));
+    this.#events.push({ kind: "listening", question });
+  }
+
+  /** Tells everybody who listens. */
+  update(...lines: readonly (UpdateLine | string)[]): void {
+    const text = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
+    for (const response of this.#listening) response.write(text);
   }
 
   #isSigned(request: IncomingMessage, path: string, body: Uint8Array): boolean {

@@ -12,7 +12,7 @@ import {
   traceContextOf,
 } from "@radical/protocol";
 import type { CompiledModule, HandlerModule, Pace } from "@radical/wasm-host";
-import { type RequestCache, openCache } from "./cache/open-cache.ts";
+import { type LocationCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place, placeOf, type Whereabouts } from "./cache/place.ts";
 import type { Answer } from "./core/effects.ts";
 import { Execution } from "./core/execution.ts";
@@ -31,8 +31,9 @@ import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
 import { withMetrics } from "./metrics.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
-import { SpeculationLane } from "./speculation-lane.ts";
+import { SpeculationLane, turns, TURNS_AFTER_ANSWER } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
+import { Updates } from "./updates.ts";
 
 export interface WorkerParts {
   readonly manifest: Manifest;
@@ -84,11 +85,13 @@ export interface Radical<Bindings> {
 /** What the requests of an isolate share. None of it belongs to a request. */
 interface Isolate {
   readonly settings: Settings;
-  readonly cache: RequestCache;
+  readonly cache: LocationCache;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
   readonly experience: Experience;
   readonly leader: Leader;
+  /** Null: there is nothing to keep fresh. */
+  readonly updates: Updates | null;
   /** Of the last request that had one: for calls that no request is known of. */
   place: Place;
   /** For crash tests. */
@@ -108,13 +111,18 @@ export function bindRadical({
 
   const openIsolate = (env: Env): Isolate => {
     const settings = readSettings(env);
+    const cache = openCache(manifest.cache, manifest.application, env);
+    const primary = new Primary(settings.ways, settings.key);
+    const leader = new Leader(settings.ways.length);
+    const caches = !settings.nearStorageOnly && manifest.cache.memoryBytes > 0;
     return {
       settings,
-      cache: openCache(manifest.cache, manifest.application, env),
-      primary: new Primary(settings.ways, settings.key),
+      cache,
+      primary,
       lane: new SpeculationLane(),
       experience: new Experience(),
-      leader: new Leader(settings.ways.length),
+      leader,
+      updates: caches ? new Updates({ primary, leader, memory: cache.memory, now }) : null,
       place: settings.location === null ? NO_PLACE : { location: settings.location, hint: null },
       failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
     };
@@ -254,7 +262,7 @@ class Exchange {
   /** Replies as soon as the execution is answered; settles when nothing is left to do. */
   async execute(input: CallInput, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
     const { handler, declaration, args, identity, caller } = input;
-    const { settings, cache, primary, lane, experience, leader, failpoint } = isolate;
+    const { settings, cache, primary, lane, experience, leader, updates, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = new Execution(
       {
@@ -275,7 +283,7 @@ class Exchange {
     const run = drive(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
-      cache: cache(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
+      cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,
       lane,
@@ -284,13 +292,21 @@ class Exchange {
       now,
       warn: (event, message) => this.#warn("warn", event, message),
     });
+    let caches = false;
     try {
       const answer = await run.answered;
       reply(this.#reply(replyOf(answer), answer));
+      caches = answer.kind === "outcome" && declaration.plan !== "near-storage";
     } catch (error) {
       reply(this.fail(error));
     }
-    await run.finished;
+    await Promise.all([run.finished, caches ? this.#listen(updates) : null]);
+  }
+
+  /** The request has what it wanted: it listens for those to come, once its answer has left. */
+  async #listen(updates: Updates | null): Promise<void> {
+    await turns(TURNS_AFTER_ANSWER);
+    await updates?.listen(this.place.location);
   }
 
   /** The reply to bad input, or to a fault of ours. */

@@ -117,14 +117,19 @@ export class Writer {
 
 /** Reads values one after the other. Traps if the next one is not of the kind that is read. */
 export class Reader {
-  private at: usize;
-  private readonly stop: usize;
+  private at: usize = 0;
+  private stop: usize = 0;
   private keyStart: usize = 0;
   private keyLength: i32 = 0;
+  private buffer: ArrayBuffer = new ArrayBuffer(256);
 
-  constructor(private readonly buffer: ArrayBuffer) {
-    this.at = changetype<usize>(buffer);
-    this.stop = this.at + buffer.byteLength;
+  /** Makes room for values of `length` bytes, and returns the address where they are expected. */
+  expect(length: i32): usize {
+    const size = this.buffer.byteLength;
+    if (length > size) this.buffer = new ArrayBuffer(max(length, size << 1));
+    this.at = changetype<usize>(this.buffer);
+    this.stop = this.at + length;
+    return this.at;
   }
 
   /** Traps unless everything was read. */
@@ -305,6 +310,22 @@ export class Reader {
   }
 }
 
+/** A reader that has come to its end. An instance is small, and in that of a read/write-set function nothing is freed. */
+let idle: Reader | null = null;
+
+/** Reads the item that the host holds for `take`. */
+export function takeValue<T>(length: i32): T {
+  const used = idle;
+  const reader = used == null ? new Reader() : used;
+  // Decoding may read another item: initializers of fields are the developer's.
+  idle = null;
+  host.take(reader.expect(length));
+  const value = decodeValue<T>(reader);
+  reader.end();
+  idle = reader;
+  return value;
+}
+
 /** Writes a value by its static type. */
 export function encodeValue<T>(writer: Writer, value: T): void {
   if (isBoolean<T>()) {
@@ -375,9 +396,9 @@ export function setField<T>(object: usize, offset: usize, value: T): void {
 
 /** The arguments of this execution. */
 export function readArguments(): Reader {
-  const bytes = new ArrayBuffer(host.args_size());
-  host.args_read(changetype<usize>(bytes));
-  return new Reader(bytes);
+  const reader = new Reader();
+  host.args_read(reader.expect(host.args_size()));
+  return reader;
 }
 
 /** Hands over the result of this execution. */

@@ -4,7 +4,7 @@
  * A handler is an exported function of a file in `handlers/`. One call of it is one strictly serializable
  * transaction over everything it reads and writes through tables.
  */
-import { Reader, Writer, decodeValue, encodeValue } from "./codec";
+import { Writer, encodeValue, takeValue } from "./codec";
 import { randomAt, uuidAt } from "./draws";
 import * as host from "./host";
 
@@ -25,13 +25,7 @@ export class Table<T> {
   /** The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. */
   get(key: string): T | null {
     const length = host.get(this.name, key);
-    if (length < 0) return null;
-    const bytes = new ArrayBuffer(length);
-    host.take(changetype<usize>(bytes));
-    const reader = new Reader(bytes);
-    const value = decodeValue<T>(reader);
-    reader.end();
-    return value;
+    return length < 0 ? null : takeValue<T>(length);
   }
 
   /** Stores `value` under `key`, in place of what was there. */

@@ -13,10 +13,9 @@ import {
   comments,
   fronts,
   members,
-  stories,
   votes,
 } from "./lib/records";
-import { findStory } from "./lib/stories";
+import { findStory, putStory } from "./lib/stories";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -59,7 +58,7 @@ export function post(token: string, title: string, url: string = "", text: strin
   story.url = url;
   story.text = text;
   story.at = now();
-  stories.put(story.id, story);
+  putStory(story.id, story);
 
   let front = fronts.get(FRONT);
   if (front == null) front = new Front();
@@ -98,7 +97,7 @@ export function comment(token: string, story: string, text: string, parent: stri
   }
   comments.put(made.id, made);
   commented.comments += 1;
-  stories.put(story, commented);
+  putStory(story, commented);
   return made.id;
 }
 
@@ -117,7 +116,7 @@ export function interact(token: string, story: string, vote: string, comment: st
     const before = castVote(story, me, value);
     voted.ups += count(value, 1) - count(before, 1);
     voted.downs += count(value, -1) - count(before, -1);
-    stories.put(story, voted);
+    putStory(story, voted);
     reward(voted.author, me, value - before);
     return voted.ups - voted.downs;
   }

@@ -1,36 +1,26 @@
 /** What everybody may read. */
-import { abort, now } from "@radical/sdk";
+import { abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { renderText } from "./lib/markup";
-import { heat } from "./lib/ranking";
 import { FRONT, Member, Story, StoryPage, StoryView, fronts, members, stories } from "./lib/records";
 import { addComments, findStory, viewStory } from "./lib/stories";
 
 const PAGE_LENGTH = 20;
 
-class Ranked {
-  constructor(
-    public story: Story,
-    public heat: f64,
-  ) {}
-}
-
 /** A page of the newest stories, the hottest first; pages are counted from 0. */
 export function homepage(page: i32 = 0): StoryView[] {
   const front = fronts.get(FRONT);
-  const ranking: Ranked[] = [];
+  const ranking: Story[] = [];
   if (front != null) {
     for (let i = 0; i < front.stories.length; i++) {
       const story = stories.get(front.stories[i]);
-      if (story == null) continue;
-      const age = <f64>(now() - story.at);
-      ranking.push(new Ranked(story, heat(story.ups - story.downs, story.comments, age)));
+      if (story != null) ranking.push(story);
     }
   }
   ranking.sort((a, b) => (b.heat > a.heat ? 1 : b.heat < a.heat ? -1 : 0));
   const views: StoryView[] = [];
   const first = max(0, min(page, 100)) * PAGE_LENGTH;
-  for (let i = first; i < ranking.length && i < first + PAGE_LENGTH; i++) views.push(viewStory(ranking[i].story));
+  for (let i = first; i < ranking.length && i < first + PAGE_LENGTH; i++) views.push(viewStory(ranking[i]));
   return views;
 }
 

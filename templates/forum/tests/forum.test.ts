@@ -125,6 +125,24 @@ test("a new story with a vote is above the old ones, and markup is text", async 
   expect((await app.result<{ html: string }>("view", { story })).html).toContain("&lt;script&gt;");
 });
 
+test("votes and comments lift a story, and age lets it sink", async () => {
+  const token = await join("ranker");
+  const titles = async (): Promise<string[]> => {
+    const front = await app.result<Story[]>("homepage", {}, { location: "far" });
+    return front.flatMap(({ id, title }) => (id.startsWith("2000") ? [title.slice(0, 12)] : []));
+  };
+  // Votes in favour, minutes and comments of the seed: 21, 7, 7, 8, 5 votes, posted at 6, 8, 2, 4 and 0 o'clock.
+  const seeded = ["Notes on the", "Show: a comp", "Ask: what wo", "On the cruel", "Nanoseconds,"];
+  expect(await titles()).toEqual(seeded);
+  const story = "20000000-0000-4000-8000-000000000002";
+  await app.result("interact", { token, story, vote: "up" });
+  expect(await titles()).toEqual(["Notes on the", "Show: a comp", "On the cruel", "Ask: what wo", "Nanoseconds,"]);
+  await app.result("interact", { token, story, vote: "none" });
+  expect(await titles()).toEqual(seeded);
+  await app.result("comment", { token, story, text: "It is." });
+  expect(await titles()).toEqual(["Notes on the", "Show: a comp", "On the cruel", "Ask: what wo", "Nanoseconds,"]);
+});
+
 test.each([
   [{ title: "x" }, "bad_title"],
   [{ title: "Nothing in it" }, "empty_story"],

@@ -15,7 +15,7 @@ import {
   nights,
   reviewBooks,
 } from "./lib/records";
-import { checkLength, findHotel, freeRooms, nightKey } from "./lib/rooms";
+import { checkLength, findHotel, freeRooms, nightKey, nightsOf } from "./lib/rooms";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -44,7 +44,7 @@ export function book(token: string, hotel: string, arrival: string, count: i32):
     abort(400, "past", "The day of arrival is over.");
   }
   const place = findHotel(hotel);
-  const rooms = freeRooms(place, day, count);
+  const rooms = freeRooms(place, nightsOf(hotel, day, count));
   if (rooms.length == 0) {
     abort(409, "booked_out", `${place.name} has no room that is free in all of these nights.`);
   }

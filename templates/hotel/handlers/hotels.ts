@@ -13,31 +13,29 @@ import {
   hotels,
   reviewBooks,
 } from "./lib/records";
-import { checkLength, findHotel, freeRooms } from "./lib/rooms";
+import { checkLength, findHotel, freeRooms, nightsOf } from "./lib/rooms";
 
-/** The hotels within 11 km of a place that have a room for `count` nights from the day of `arrival`: the best first. */
+/**
+ * Of the `limit` hotels nearest to a place, those within 11 km that have a room for `count` nights from the day of
+ * `arrival`: the best first.
+ */
 export function search(latitude: f64, longitude: f64, arrival: string, count: i32, limit: i32 = 10): HotelView[] {
   checkPlace(latitude, longitude);
   checkLength(count);
   const day = dayNumber(arrival);
+  const near = hotelsNear(latitude, longitude, max(0, min(limit, 50)));
   const found: HotelView[] = [];
-  const keys = cellsAround(latitude, longitude);
-  for (let i = 0; i < keys.length; i++) {
-    const cell = cells.get(keys[i]);
-    if (cell == null) continue;
-    for (let j = 0; j < cell.hotels.length; j++) {
-      const hotel = hotels.get(cell.hotels[j]);
-      if (hotel == null) continue;
-      const rooms = freeRooms(hotel, day, count);
-      const km = distanceKm(latitude, longitude, hotel.latitude, hotel.longitude);
-      if (rooms.length == 0 || km > MAX_KM) continue;
-      const view = viewHotel(hotel, km);
-      view.freeRooms = rooms.length;
-      found.push(view);
-    }
+  for (let i = 0; i < near.length; i++) {
+    const hotel = hotels.get(near[i].hotel);
+    const taken = nightsOf(near[i].hotel, day, count);
+    if (hotel == null) continue;
+    const rooms = freeRooms(hotel, taken);
+    if (rooms.length == 0) continue;
+    const view = viewHotel(hotel, near[i].km);
+    view.freeRooms = rooms.length;
+    found.push(view);
   }
-  found.sort((a, b) => compare(merit(b), merit(a)));
-  return found.slice(0, max(0, min(limit, 50)));
+  return found.sort((a, b) => compare(merit(b), merit(a)));
 }
 
 /** Hotels of a city: the `cheapest`, the `best` or the `nearest` to a place first. */
@@ -97,6 +95,30 @@ export function attractions(hotel: string, kind: string = "", limit: i32 = 10): 
   }
   found.sort((a, b) => compare(a.km, b.km));
   return found.slice(0, max(0, min(limit, 50)));
+}
+
+class Near {
+  constructor(
+    public hotel: string,
+    public km: f64,
+  ) {}
+}
+
+/** The hotels nearest to a place, at most `count`. */
+function hotelsNear(latitude: f64, longitude: f64, count: i32): Near[] {
+  const found: Near[] = [];
+  const keys = cellsAround(latitude, longitude);
+  for (let i = 0; i < keys.length; i++) {
+    const cell = cells.get(keys[i]);
+    if (cell == null) continue;
+    for (let j = 0; j < cell.hotels.length; j++) {
+      const pin = cell.hotels[j];
+      const km = distanceKm(latitude, longitude, pin.latitude, pin.longitude);
+      if (km <= MAX_KM) found.push(new Near(pin.hotel, km));
+    }
+  }
+  found.sort((a, b) => compare(a.km, b.km));
+  return found.slice(0, count);
 }
 
 function checkPlace(latitude: f64, longitude: f64): void {

@@ -43,6 +43,9 @@ test("a search finds the hotels near a place, and no others", async () => {
     "zurich-uetli-view",
   ]);
   for (const { km } of found) expect(km).toBeLessThanOrEqual(11);
+  const nearest = found.toSorted((a, b) => a.km - b.km).slice(0, 2);
+  const two = await app.result<Hotel[]>("search", { ...ZURICH, arrival: "2099-05-01", count: 1, limit: 2 });
+  expect(two.toSorted((a, b) => a.km - b.km)).toEqual(nearest);
   expect(await app.result("search", { latitude: 0, longitude: -180, arrival: "2099-05-01", count: 1 })).toEqual([]);
 });
 

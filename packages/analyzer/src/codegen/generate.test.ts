@@ -162,6 +162,30 @@ describe("handlers of every parameter and result type", () => {
     });
   });
 
+  test("decoding an item may read another one", () => {
+    const items = new Map<string, Uint8Array>();
+    const old = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        class Item { name: string = ""; }
+        const lists = new Table<Item[]>("lists");
+        const texts = new Table<string>("texts");
+        export function save(list: Item[], text: string): void { lists.put("1", list); texts.put("1", text); }`,
+    });
+    const young = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        class Item { name: string = ""; added: string = texts.get("1")!; }
+        const lists = new Table<Item[]>("lists");
+        const texts = new Table<string>("texts");
+        export function load(): Item[] { texts.get("1"); return lists.get("1")!; }`,
+    });
+    // Shorter and longer than what else is read.
+    for (const text of ["t", "t".repeat(1000)]) {
+      const list = ["a", "b", "c"].map((name) => ({ name }));
+      call(old, items, "save", { list, text });
+      expect(call(young, items, "load").result).toEqual(list.map(({ name }) => ({ name, added: text })));
+    }
+  });
+
   test("abort ends the handler with its status, code and message", () => {
     expect(call(built, new Map(), "name", { key: "x" }).outcome).toEqual({
       kind: "abort",

@@ -239,6 +239,11 @@ function seedOf(name: string): Record<string, Record<string, unknown>> {
 
 const HOTEL_IDS = list(80, (index) => `hotel-${index}`);
 const ZURICH = { latitude: 47.38, longitude: 8.54 };
+/** Hotels stand within 11 km around it, in no order. */
+const placeOf = (index: number): typeof ZURICH => ({
+  latitude: ZURICH.latitude + (((index * 37) % 80) - 40) / 1000,
+  longitude: ZURICH.longitude + (((index * 53) % 80) - 40) / 1000,
+});
 const STAY = { arrival: "2099-12-24", count: 3 };
 const ARRIVAL_DAY = Date.UTC(2099, 11, 24) / 86_400_000;
 const BOOKING = id(3, 0);
@@ -255,7 +260,7 @@ const templateHotel: BenchmarkApplication = {
         name: TEXT.slice(0, 20),
         city: "Zürich",
         about: TEXT,
-        ...ZURICH,
+        ...placeOf(index),
         rooms: 8,
         cents: 9000,
         stars: 90,
@@ -263,7 +268,10 @@ const templateHotel: BenchmarkApplication = {
       },
     ]),
     cells: {
-      "686/942": { hotels: HOTEL_IDS, attractions: list(20, (index) => `place-${index}`) },
+      "686/942": {
+        hotels: list(80, (index) => ({ hotel: HOTEL_IDS[index], ...placeOf(index) })),
+        attractions: list(20, (index) => `place-${index}`),
+      },
       "687/942": { hotels: [], attractions: [] },
     },
     cities: { zürich: { name: "Zürich", hotels: HOTEL_IDS } },
@@ -327,6 +335,7 @@ const templateForum: BenchmarkApplication = {
         ups: index,
         downs: 2,
         comments: 50,
+        heat: (index * 37) % 60,
         answers: list(10, (at) => commentId(at * 5)),
       },
     ]),

@@ -10,10 +10,13 @@ import { commandLine } from "@radical/command-line";
 import { generator } from "../crash/random.ts";
 import { type BenchLocation, Deployment, type Probe, type Timed } from "./deployment.ts";
 import { replayDoubt } from "./doubt.ts";
+import { MEANS, replayStaleness, zipfian } from "./staleness.ts";
 
 const {
   quick,
   "grid-only": gridOnly,
+  "cold-only": coldOnly,
+  "round-trips": roundTrips,
   json,
   page,
   seed,
@@ -24,6 +27,8 @@ const {
   options: {
     quick: { kind: "flag", words: "fewer samples" },
     "grid-only": { kind: "flag", words: "nothing but the longer of round trip and run" },
+    "cold-only": { kind: "flag", words: "nothing but a cold cache and the replays" },
+    "round-trips": { kind: "text", placeholder: "ms,…", words: "rows of the grid, of 0, 50, 100 and 150; all of them" },
     json: { kind: "flag", words: "as JSON" },
     page: { kind: "flag", words: "write the tables into docs/internals/edge-speed.md, too" },
     seed: { kind: "seed", words: "of what is asked for" },
@@ -31,14 +36,15 @@ const {
   exitCodes: ["measured"],
   examples: [
     ["pnpm bench:edge --page", "all of it, some minutes, on a quiet machine"],
+    ["pnpm bench:edge --grid-only --round-trips 0,50 --json", "two rows of the grid, three minutes"],
     ["pnpm bench:edge --quick", "one minute"],
   ],
 });
 
 const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url);
 const GRID_MS = [0, 50, 100, 150] as const;
-const SAMPLES = quick ? 8 : 30;
-const WARM_UPS = quick ? 6 : 12;
+const SAMPLES = quick ? 8 : 60;
+const WARM_UPS = quick ? 6 : 10;
 /** In which the followup of one request has arrived before the next one is sent. */
 const PAUSE_MS = 10;
 const IDLE_SAMPLES = quick ? 1 : 5;
@@ -49,7 +55,8 @@ const LANE_WIDTH = 4;
 const ITEMS = 10_000;
 const COLD_REQUESTS = 1_000;
 const COLD_CLIENTS = 8;
-const ZIPF = 0.99;
+const COLD_ROUND_TRIP_MS = 50;
+const STALE_BY = ["under way", "just before", "long before", "own"] as const;
 
 interface Cell {
   readonly roundTripMs: number;
@@ -63,29 +70,47 @@ interface Cell {
   readonly p99: number;
   /** Total minus the longer of the two, at p50. */
   readonly excess: number;
+  /** The same of each round of the three, one after the other, at p50: where both take about as long, the longer is longer than each. */
+  readonly paired: number;
 }
+
+const measured: readonly number[] = GRID_MS.filter(
+  (ms) => roundTrips === null || roundTrips.split(",").includes(`${ms}`),
+);
+if (measured.length === 0) throw new Error(`--round-trips ${roundTrips}: none of ${GRID_MS.join(", ")}`);
+if (gridOnly && coldOnly) throw new Error("nothing is left");
+if (measured.length < GRID_MS.length && (!gridOnly || page)) throw new Error("--round-trips goes with --grid-only");
 
 const random = generator(seed);
 const loadBefore = loadavg()[0]!;
 const deployment = await Deployment.start();
 try {
   const byRoundTrip = new Map<number, BenchLocation>();
-  for (const ms of GRID_MS) byRoundTrip.set(ms, await deployment.location(`at-${ms}`, ms));
   const probes = new Map<number, Probe>();
-  for (const ms of GRID_MS) probes.set(ms, await deployment.probe(`probe-${ms}`, ms));
-  const rounds = await calibrate(probes.get(0)!);
-  const grid = await measureGrid(byRoundTrip, probes, rounds);
+  let rounds: ReadonlyMap<number, number> = new Map();
+  if (!coldOnly) {
+    for (const ms of measured) byRoundTrip.set(ms, await deployment.location(`at-${ms}`, ms));
+    for (const ms of measured) probes.set(ms, await deployment.probe(`probe-${ms}`, ms));
+    rounds = await calibrate(probes.get(measured[0]!)!);
+  }
+  const grid = coldOnly ? null : await measureGrid(byRoundTrip, probes, rounds);
   const machine = { cpu: cpus()[0]?.model ?? "", cores: cpus().length, node: process.version, loadBefore };
-  const rest = gridOnly
+  const atOnce =
+    gridOnly || coldOnly
+      ? null
+      : {
+          idle: await measureIdle(byRoundTrip.get(100)!, rounds.get(100)!),
+          lane: await measureLane(byRoundTrip.get(50)!, rounds.get(100)!),
+        };
+  const caches = gridOnly
     ? null
-    : {
-        idle: await measureIdle(byRoundTrip.get(100)!, rounds.get(100)!),
-        lane: await measureLane(byRoundTrip.get(50)!, rounds.get(100)!),
-        cold: await measureCold(),
-        doubt: replayDoubt(random),
-      };
-  const sections = new Map([["grid", gridSection(machine, grid)], ...(rest === null ? [] : tables(rest))]);
-  if (json) console.log(JSON.stringify({ seed, machine, grid, ...rest }, null, 2));
+    : { cold: await measureCold(), staleness: replayStaleness(random), doubt: replayDoubt(random) };
+  const sections = new Map([
+    ...(grid === null ? [] : [["grid", gridSection(machine, grid)] as const]),
+    ...(atOnce === null ? [] : atOnceSections(atOnce)),
+    ...(caches === null ? [] : cacheSections(caches)),
+  ]);
+  if (json) console.log(JSON.stringify({ seed, machine, grid, ...atOnce, ...caches }, null, 2));
   else console.log([...sections.values()].join("\n"));
   if (page) await writeFile(PAGE, withTables(await readFile(PAGE, "utf8"), sections));
 } finally {
@@ -122,58 +147,44 @@ async function measureGrid(
   probes: ReadonlyMap<number, Probe>,
   rounds: ReadonlyMap<number, number>,
 ): Promise<readonly Cell[]> {
-  const lvi = new Map<number, number[]>();
-  const runs = new Map<number, number[]>();
-  const totals = new Map<string, number[]>();
-  const add = <Key>(times: Map<Key, number[]>, key: Key, ms: number): void => {
-    const list = times.get(key);
-    if (list === undefined) times.set(key, [ms]);
-    else list.push(ms);
-  };
-  // In turns, so that whatever else the machine does meets all of them.
+  const cells = [...byRoundTrip.keys()].flatMap((roundTripMs) =>
+    GRID_MS.map((workMs) => ({ roundTripMs, workMs, times: [] as { lvi: number; f: number; total: number }[] })),
+  );
+  // In turns, and the three of a cell one after the other, so that whatever else the machine does meets all of them.
   for (let sample = -WARM_UPS; sample < SAMPLES; sample++) {
-    for (const workMs of GRID_MS) {
-      const ran = await probes.get(0)!.f(rounds.get(workMs)!);
-      if (sample >= 0) add(runs, workMs, ran);
-    }
-    for (const [roundTripMs, location] of byRoundTrip) {
-      const replied = await probes.get(roundTripMs)!.lvi();
-      if (sample >= 0) add(lvi, roundTripMs, replied);
-      for (const workMs of GRID_MS) {
-        const key = `own-${roundTripMs}`;
-        await sleep(roundTripMs / 2 + PAUSE_MS);
-        const timed = confirmed(await location.call("change", { key, rounds: rounds.get(workMs) }));
-        if (sample < 0) continue;
-        if (timed.path !== "speculative") throw new Error(`${timed.path}: ${timed.reason}`);
-        add(totals, `${roundTripMs} ${workMs}`, timed.ms);
-      }
+    for (const { roundTripMs, workMs, times } of cells) {
+      const probe = probes.get(roundTripMs)!;
+      const lvi = await probe.lvi();
+      const f = await probe.f(rounds.get(workMs)!);
+      await sleep(roundTripMs / 2 + PAUSE_MS);
+      const args = { key: `own-${roundTripMs}`, rounds: rounds.get(workMs) };
+      const { ms: total, path, reason } = confirmed(await byRoundTrip.get(roundTripMs)!.call("change", args));
+      if (sample < 0) continue;
+      if (path !== "speculative") throw new Error(`${path}: ${reason}`);
+      times.push({ lvi, f, total });
     }
   }
-  const total = (roundTripMs: number, workMs: number): number[] => totals.get(`${roundTripMs} ${workMs}`)!;
-  return GRID_MS.flatMap((roundTripMs) =>
-    GRID_MS.map((workMs): Cell => {
-      const times = total(roundTripMs, workMs);
-      const p50 = median(times);
-      const lviMs = median(lvi.get(roundTripMs)!);
-      const f = median(runs.get(workMs)!);
-      const least = {
-        lvi: Math.min(...lvi.get(roundTripMs)!),
-        f: Math.min(...runs.get(workMs)!),
-        total: Math.min(...times),
-      };
-      return {
-        roundTripMs,
-        workMs,
-        samples: times.length,
-        lvi: lviMs,
-        f,
-        total: p50,
-        least: { ...least, excess: least.total - Math.max(least.lvi, least.f) },
-        p99: quantile(times, 0.99),
-        excess: p50 - Math.max(lviMs, f),
-      };
-    }),
-  );
+  return cells.map(({ roundTripMs, workMs, times }): Cell => {
+    const column = (name: "lvi" | "f" | "total"): number[] => times.map((time) => time[name]);
+    const [lvi, f, total] = [median(column("lvi")), median(column("f")), median(column("total"))];
+    const least = {
+      lvi: Math.min(...column("lvi")),
+      f: Math.min(...column("f")),
+      total: Math.min(...column("total")),
+    };
+    return {
+      roundTripMs,
+      workMs,
+      samples: times.length,
+      lvi,
+      f,
+      total,
+      least: { ...least, excess: least.total - Math.max(least.lvi, least.f) },
+      p99: quantile(column("total"), 0.99),
+      excess: total - Math.max(lvi, f),
+      paired: median(times.map((time) => time.total - Math.max(time.lvi, time.f))),
+    };
+  });
 }
 
 /** The same where connections have been closed meanwhile. */
@@ -218,16 +229,36 @@ interface ColdRow {
   /** Shares: the cache had all that was read, or was right that it is not there; validation succeeded, of those. */
   readonly hit: number;
   readonly validated: number;
+  /** Shares of the same, of validations that failed: what had made the version old. */
+  readonly failedBy: Readonly<Record<StaleBy, number>>;
   readonly reasons: Readonly<Record<string, number>>;
+}
+
+type StaleBy =
+  /** A write at the other location that had not been answered when the request was sent: nobody could have told. */
+  | "under way"
+  /** One that was answered at most two round trips before: its followup and the update took that time. */
+  | "just before"
+  | "long before"
+  /** None, since this location was last told of the item: another request of its own. */
+  | "own";
+
+interface ColdCall {
+  readonly key: string;
+  readonly writes: boolean;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly timed: Timed;
 }
 
 /** Two locations begin at once with empty caches: 85 % reads, 10 % changes, 5 % inserts, items by Zipf's law. */
 async function measureCold(): Promise<readonly ColdRow[]> {
   const filler = await deployment.location("filler", 0);
   for (let from = 0; from < ITEMS; from += 500) confirmed(await filler.call("seed", { from, to: from + 500 }));
-  const locations = [await deployment.location("cold-1", 50), await deployment.location("cold-2", 50)];
-  const draw = zipf(ITEMS);
-  const answers: Timed[][] = locations.map(() => []);
+  const locations: BenchLocation[] = [];
+  for (const name of ["cold-1", "cold-2"]) locations.push(await deployment.location(name, COLD_ROUND_TRIP_MS));
+  const draw = zipfian(ITEMS, random);
+  const calls: ColdCall[][] = locations.map(() => []);
   await Promise.all(
     locations.flatMap((location, index) => {
       let begun = 0;
@@ -236,47 +267,58 @@ async function measureCold(): Promise<readonly ColdRow[]> {
           const place = begun++;
           const key = `item-${draw()}`;
           const kind = random();
-          const call =
+          const startedAtMs = performance.now();
+          const writes = kind >= 0.05 && kind < 0.15;
+          const timed = confirmed(
             kind < 0.05
-              ? location.call("mark", { user: `user-${index}-${place}`, key })
-              : location.call(kind < 0.15 ? "change" : "look", { key, rounds: 0 });
-          answers[index]![place] = confirmed(await call);
+              ? await location.call("mark", { user: `user-${index}-${place}`, key })
+              : await location.call(writes ? "change" : "look", { key, rounds: 0 }),
+          );
+          calls[index]![place] = { key, writes, startedAtMs, endedAtMs: performance.now(), timed };
         }
       });
     }),
   );
   const step = COLD_REQUESTS / 10;
   return Array.from({ length: 10 }, (_, part) => {
-    const own = answers.flatMap((all) => all.slice(part * step, (part + 1) * step));
+    const own = calls.flatMap((all) => all.slice(part * step, (part + 1) * step));
     const reasons: Record<string, number> = {};
-    for (const { reason } of own) reasons[reason] = (reasons[reason] ?? 0) + 1 / own.length;
+    for (const { timed } of own) reasons[timed.reason] = (reasons[timed.reason] ?? 0) + 1 / own.length;
     const share = (...names: readonly string[]): number => names.reduce((sum, name) => sum + (reasons[name] ?? 0), 0);
     const hit = 1 - share("missing");
+    const failedBy: Record<StaleBy, number> = { "under way": 0, "just before": 0, "long before": 0, own: 0 };
+    for (const [index, all] of calls.entries()) {
+      for (const call of all.slice(part * step, (part + 1) * step)) {
+        if (call.timed.reason === "stale" || call.timed.reason === "hot")
+          failedBy[staleBy(call, all, calls[1 - index]!)] += 1 / own.length / hit;
+      }
+    }
     return {
       requests: `${part * step + 1} to ${(part + 1) * step}`,
-      p50: median(own.map(({ ms }) => ms)),
+      p50: median(own.map(({ timed }) => timed.ms)),
       hit,
       validated: share("valid", "doubted") / hit,
+      failedBy,
       reasons,
     };
   });
 }
 
-function zipf(count: number): () => number {
-  const sums: number[] = [];
-  let sum = 0;
-  for (let rank = 1; rank <= count; rank++) sums.push((sum += rank ** -ZIPF));
-  return () => {
-    const drawn = random() * sum;
-    let low = 0;
-    let high = count - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sums[middle]! < drawn) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+function staleBy(
+  { key, startedAtMs, endedAtMs }: ColdCall,
+  here: readonly ColdCall[],
+  there: readonly ColdCall[],
+): StaleBy {
+  const toldAtMs = Math.max(
+    0,
+    ...here.filter((call) => call.key === key && call.endedAtMs <= startedAtMs).map((call) => call.startedAtMs),
+  );
+  const writes = there.filter((call) => call.writes && call.key === key && call.startedAtMs < endedAtMs);
+  const since = writes.filter((call) => call.endedAtMs >= toldAtMs).map((call) => call.endedAtMs);
+  if (since.length === 0) return "own";
+  const last = Math.max(...since);
+  if (last >= startedAtMs) return "under way";
+  return last >= startedAtMs - 2 * COLD_ROUND_TRIP_MS ? "just before" : "long before";
 }
 
 // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,10 +331,14 @@ interface Machine {
   readonly loadBefore: number;
 }
 
-interface Measured {
+interface AtOnce {
   readonly idle: { readonly warm: number; readonly idle: number };
   readonly lane: { readonly alone: number; readonly answered: readonly number[] };
+}
+
+interface Caches {
   readonly cold: readonly ColdRow[];
+  readonly staleness: ReturnType<typeof replayStaleness>;
   readonly doubt: ReturnType<typeof replayDoubt>;
 }
 
@@ -302,7 +348,7 @@ function shown(value: number): string {
 
 function gridSection(machine: Machine, grid: readonly Cell[]): string {
   return `${table(
-    ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)", "of the least"],
+    ["round trip", "work", "LVI", "f", "total", "p99", "total − max(LVI, f)", "in pairs", "of the least"],
     grid.map((cell) => [
       String(cell.roundTripMs),
       String(cell.workMs),
@@ -311,6 +357,7 @@ function gridSection(machine: Machine, grid: readonly Cell[]): string {
       shown(cell.total),
       shown(cell.p99),
       shown(cell.excess),
+      shown(cell.paired),
       shown(cell.least.excess),
     ]),
   )}
@@ -318,10 +365,11 @@ The largest difference is ${shown(Math.max(...grid.map(({ excess }) => excess)))
 `;
 }
 
-/** As the other sections of the page. */
-function tables({ idle, lane, cold, doubt }: Measured): ReadonlyMap<string, string> {
-  const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-  const reasons = [...new Set(cold.flatMap((row) => Object.keys(row.reasons)))].toSorted();
+function percent(value: number): string {
+  return `${(100 * value).toFixed(1)} %`;
+}
+
+function atOnceSections({ idle, lane }: AtOnce): ReadonlyMap<string, string> {
   const answered = lane.answered.map((multiple) => multiple.toFixed(2));
   return new Map([
     [
@@ -336,16 +384,42 @@ function tables({ idle, lane, cold, doubt }: Measured): ReadonlyMap<string, stri
         [[`${shown(lane.alone)} ms`, ...answered.map((multiple) => `× ${multiple}`)]],
       ),
     ],
+  ]);
+}
+
+function cacheSections({ cold, staleness, doubt }: Caches): ReadonlyMap<string, string> {
+  const reasons = [...new Set(cold.flatMap((row) => Object.keys(row.reasons)))].toSorted();
+  return new Map([
     [
       "cold",
       table(
-        ["requests", "p50", "hit", "validated", ...reasons.map((reason) => `\`${reason}\``)],
+        [
+          "requests",
+          "p50",
+          "hit",
+          "validated",
+          ...STALE_BY.map((by) => `failed: ${by}`),
+          ...reasons.map((reason) => `\`${reason}\``),
+        ],
         cold.map((row) => [
           row.requests,
           shown(row.p50),
           percent(row.hit),
           percent(row.validated),
+          ...STALE_BY.map((by) => percent(row.failedBy[by])),
           ...reasons.map((reason) => percent(row.reasons[reason] ?? 0)),
+        ]),
+      ),
+    ],
+    [
+      "staleness",
+      table(
+        ["", "requests a second at each", ...MEANS.map((means) => `validated, ${means}`), "concurrent"],
+        staleness.map((row) => [
+          row.workload,
+          String(row.rate),
+          ...MEANS.map((means) => percent(row.validated[means])),
+          percent(row.concurrent),
         ]),
       ),
     ],

@@ -6,6 +6,7 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { startFakeTails } from "./fake-tails.ts";
 
 const ACCOUNT = "0123456789abcdef0123456789abcdef";
 const SUBDOMAIN = "anns";
@@ -85,6 +86,8 @@ export interface FakeCloudflare {
   readonly namespaces: Map<string, string>;
   readonly tunnels: Map<string, Named>;
   readonly services: Map<string, Named & { readonly host: unknown; readonly port: unknown }>;
+  /** Tells those that listen to a Worker of an event of it. */
+  tell(worker: string, event: object): void;
   /** Of those that were uploaded, whatever serves. */
   version(id: string): FakeVersion | undefined;
   stop(): Promise<void>;
@@ -123,6 +126,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   const blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   /** Upload sessions: paths with the hashes of their contents, by the token that completes them. */
   const sessions = new Map<string, Readonly<Record<string, { readonly hash: string }>>>();
+
+  const tails = await startFakeTails();
 
   const workerOf = (name: string): FakeWorker => {
     const worker = workers.get(name);
@@ -360,6 +365,14 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       serve(worker, [{ version_id: version.id, percentage: 100 }], version.annotations);
       return { id: worker.name, etag: version.id, deployment_id: version.id.replaceAll("-", ""), startup_time_ms: 5 };
     },
+    "POST /workers/scripts/:name/tails": ({ parts: [name = ""] }) => {
+      workerOf(name);
+      return tails.open(name);
+    },
+    "DELETE /workers/scripts/:name/tails/:id": ({ parts: [, id = ""] }) => {
+      tails.end(id);
+      return null;
+    },
     "DELETE /workers/scripts/:name": ({ parts: [name = ""] }) => {
       workerOf(name);
       workers.delete(name);
@@ -448,12 +461,15 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     namespaces,
     tunnels,
     services,
+    tell: (worker, event) => tails.tell(worker, event),
     version: (id) => [...workers.values()].flatMap(({ versions }) => versions).find((version) => version.id === id),
-    stop: () =>
-      new Promise((resolve) => {
+    stop: async () => {
+      await tails.stop();
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }
 

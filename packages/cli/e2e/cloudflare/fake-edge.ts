@@ -32,7 +32,8 @@ export async function startFakeEdge(
       await writeFile(join(assets, path), bytes);
     }
     const addressOf = (service: string): string => network[cloudflare.services.get(service)?.name ?? ""] ?? "";
-    const miniflare = new Miniflare(optionsOf(version, worker, join(folder, "state"), assets, addressOf));
+    const onLog = (level: string, message: string): void => cloudflare.tell(worker, eventOf(worker, level, message));
+    const miniflare = new Miniflare(optionsOf(version, worker, join(folder, "state"), assets, addressOf, onLog));
     const { origin } = await miniflare.ready;
     return { miniflare, url: origin };
   };
@@ -57,16 +58,25 @@ export async function startFakeEdge(
         const { url } = await running.get(version.id)!;
         const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
         const method = request.method ?? "GET";
+        // Some answers go on until nobody listens.
+        const stop = new AbortController();
+        response.once("close", () => stop.abort());
         const answer = await fetch(`${url}${request.url ?? ""}`, {
+          signal: stop.signal,
           method,
           headers,
           redirect: "manual",
           ...(["GET", "HEAD"].includes(method) ? {} : { body: new Uint8Array(Buffer.concat(chunks)) }),
         });
         const left = [...answer.headers].filter(([name]) => !["content-encoding", "transfer-encoding"].includes(name));
-        response.writeHead(answer.status, Object.fromEntries(left)).end(Buffer.from(await answer.arrayBuffer()));
+        response.writeHead(answer.status, Object.fromEntries(left)).flushHeaders();
+        for await (const chunk of answer.body ?? []) response.write(chunk);
+        response.end();
       };
-      forward().catch((error: unknown) => response.writeHead(502).end(String(error)));
+      forward().catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else response.writeHead(502).end(String(error));
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -87,6 +97,7 @@ function optionsOf(
   state: string,
   assets: string,
   addressOf: (service: string) => string,
+  onLog: (level: string, message: string) => void,
 ): MiniflareOptions {
   // Source maps are for stack traces only.
   const code = version.modules.filter(({ type }) => type !== "application/source-map");
@@ -113,9 +124,23 @@ function optionsOf(
     cf: false,
     telemetry: { enabled: false },
     log: new Log(LogLevel.NONE),
+    handleStructuredLogs: ({ level, message }: { level: string; message: string }) => onLog(level, message),
     resourcePersistencePath: state,
     workers: [{ config }],
   } as unknown as MiniflareOptions;
+}
+
+/** As a tail is told of a request: here of each line that it writes. */
+function eventOf(scriptName: string, level: string, message: string): object {
+  const timestamp = Date.now();
+  return {
+    scriptName,
+    outcome: "ok",
+    logs: [{ message: [message], level, timestamp }],
+    exceptions: [],
+    event: { request: { method: "POST", url: "https://fake/", headers: {}, cf: { colo: "AMS" } } },
+    eventTimestamp: timestamp,
+  };
 }
 
 /** Of a class that a namespace is bound to. */

@@ -2,6 +2,8 @@
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
+import { targetOf } from "../deploy/target.ts";
+import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
 import type { Deployment } from "../operate/doctor/doctor.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
@@ -12,8 +14,9 @@ Says nothing if all is well. Else a line for each problem, with what to do.
 
 Looked at: the version of Node; the port of radical dev; and, of radical dev if that runs in the project, or of the deployment
 that is named: the LVI server (reached, takes the key, leads), the one that stands by, the clock of this machine beside theirs,
-each location's round trip to the primary, and whether the primary has what the locations run. With --env also who may deploy
-at Cloudflare, its clock, and the Worker.
+each location's round trip to the primary, and whether the primary has what the locations run. With --env all of it is found by
+the names of the environment; and looked at is also who may deploy at Cloudflare and at AWS, their clocks, the Worker, the tables
+and what else was made at AWS. Of a deployment's locations only the one is seen that a request from here arrives at.
 
 Exit codes:
   0  all is well
@@ -23,11 +26,13 @@ Exit codes:
 Examples:
   $ radical doctor                        # this machine, and radical dev if it runs
   $ radical doctor --json | jq .roundTrips
-  $ RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com --url https://app.example.com`;
+  $ radical doctor --env production       # the Worker, and the primary at AWS
+  $ RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com`;
 
 interface DoctorCommandOptions extends CommonOptions {
   readonly env?: string;
   readonly primary?: string;
+  readonly region?: string;
   readonly url?: string;
 }
 
@@ -35,9 +40,10 @@ export function doctorCommand(): Command {
   return new Command("doctor")
     .description("look for what is wrong on this machine and with a deployment")
     .option(...PROJECT_OPTION)
-    .option("--env <name>", "the environment that is deployed")
-    .option(PRIMARY_OPTION[0], "its LVI servers, by commas, whose key is in RADICAL_KEYS (default: as it is deployed)")
-    .option("--url <origin>", "where it is reached (default: deploy.url of radical.config.ts)")
+    .option(...DEPLOYED_OPTIONS.env)
+    .option(PRIMARY_OPTION[0], "LVI servers of your own, by commas, whose key is in RADICAL_KEYS")
+    .option(...DEPLOYED_OPTIONS.region)
+    .option("--url <origin>", "where it is reached (default: as it is deployed)")
     .option("--json", "print all that was looked at as JSON")
     .addHelpText("after", HELP)
     .action((options: DoctorCommandOptions) => reported(options, () => run(options)));
@@ -59,28 +65,29 @@ async function run(options: DoctorCommandOptions): Promise<void> {
 }
 
 /** Null: none is named. */
-async function named(
-  project: Project,
-  { env, primary: option, url: origin }: DoctorCommandOptions,
-): Promise<Deployment | null> {
-  const { deploy } = project.config;
-  if (env === undefined && option === undefined && origin === undefined) return null;
-  const servers = option ?? deploy.primary;
-  const primary =
-    servers === null ? [] : await Promise.all(servers.split(",").map((url) => primaryAddress(project, url.trim())));
-  const url = origin ?? deploy.url;
+async function named(project: Project, options: DoctorCommandOptions): Promise<Deployment | null> {
+  const { env } = options;
+  const [primary, region, url] = [options.primary ?? null, options.region ?? null, options.url ?? null];
   if (url !== null && !URL.canParse(url)) {
     throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", {
       exitCode: EXIT_USAGE,
     });
   }
-  const sites = url === null ? [] : [{ url: new URL(url).origin, location: null }];
-  if (env === undefined) return { primary, sites, findings: [], clocks: [] };
-  const [{ targetOf }, { lookAtCloudflare }] = await Promise.all([
-    import("../deploy/target.ts"),
-    import("../operate/doctor/deployment.ts"),
-  ]);
-  return { primary, sites, ...(await lookAtCloudflare(project, targetOf(project.config.name, env))) };
+  if (env !== undefined) {
+    const { lookAtDeployment } = await import("../operate/doctor/deployment.ts");
+    return lookAtDeployment({ project, target: targetOf(project.config.name, env), primary, region, url });
+  }
+  if (primary === null && url === null) return null;
+  const { deploy } = project.config;
+  const servers = (primary ?? deploy.primary)?.split(",") ?? [];
+  const site = url ?? deploy.url;
+  return {
+    primary: await Promise.all(servers.map((server) => primaryAddress(project, server.trim()))),
+    sites: site === null ? [] : [{ url: new URL(site).origin, location: null }],
+    served: [],
+    findings: [],
+    clocks: [],
+  };
 }
 
 function oneLine(text: string): string {

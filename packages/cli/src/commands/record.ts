@@ -2,9 +2,11 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
+import { loadProject, type Project } from "../config/load-config.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
+import { targetOf } from "../deploy/target.ts";
+import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
+import { PRIMARY_OPTION, type PrimaryAddress, primaryAddress, serverName } from "../operate/primary-address.ts";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
 import { redactionOf } from "../replay/redaction.ts";
@@ -13,7 +15,7 @@ import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.t
 
 const HELP = `
 Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.
-Of radical dev, if that runs in the project, or of the LVI server that is named. Ctrl-C ends it; what was recorded stays.
+Of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that is named. Ctrl-C ends it; what was recorded stays.
 
 Records hold what users have sent and what tables have. --redact makes fields unreadable before anything is written: the
 handler is run again on what is left, so its outcome and writes have nothing of them either. Keys of items stay.
@@ -27,10 +29,13 @@ Examples:
   $ radical record                                             # 100 executions of radical dev to records.jsonl
   $ radical record --count 1000 --every 50 --handler follow --handler post
   $ radical record --redact users.email --redact '@arguments.password' --redact @caller
+  $ radical record --env production --every 100 --redact users.email
   $ RADICAL_KEYS=main:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz`;
 
 interface RecordCommandOptions extends CommonOptions {
+  readonly env?: string;
   readonly primary?: string;
+  readonly region?: string;
   readonly output: string;
   readonly count: string;
   readonly every: string;
@@ -44,7 +49,9 @@ export function recordCommand(): Command {
   return new Command("record")
     .description("record a sample of the executions of a deployment, for radical replay")
     .option(...PROJECT_OPTION)
+    .option(...DEPLOYED_OPTIONS.env)
     .option(...PRIMARY_OPTION)
+    .option(...DEPLOYED_OPTIONS.region)
     .option("-o, --output <file>", "file to write; -: standard output", "records.jsonl")
     .option("--count <number>", "how many executions", "100")
     .option("--every <number>", "record one of so many executions", "1")
@@ -66,7 +73,7 @@ async function run(options: RecordCommandOptions): Promise<void> {
   const count = wholeNumber("--count", options.count);
   const every = wholeNumber("--every", options.every);
   const redaction = redactionOf(redacted);
-  const primary = await primaryAddress(await loadProject(options.project), options.primary);
+  const primary = await recordedPrimary(await loadProject(options.project), options);
   const warning = "records hold what users have sent and what tables have; keep them as you keep that";
   terminal.note(
     `${terminal.style("yellow", "!")} ${warning}${redacted.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`,
@@ -86,7 +93,7 @@ async function run(options: RecordCommandOptions): Promise<void> {
       onStarted: () => {
         // Only now: a server that can't be asked leaves an earlier file as it was.
         file = output === "-" ? process.stdout.fd : openSync(output, "w", 0o600);
-        terminal.note(`recording ${counted(count, "execution")} of ${primary.url} … (Ctrl-C ends it)`);
+        terminal.note(`recording ${counted(count, "execution")} of ${serverName(primary)} … (Ctrl-C ends it)`);
       },
       onRecord: (recorded) => void writeSync(file!, `${recordToLine(recorded)}\n`),
     });
@@ -98,6 +105,19 @@ async function run(options: RecordCommandOptions): Promise<void> {
     stopListening();
     if (file !== null && output !== "-") closeSync(file);
   }
+}
+
+/** Only the server that leads executes anything. */
+async function recordedPrimary(
+  project: Project,
+  { env, primary, region }: RecordCommandOptions,
+): Promise<PrimaryAddress> {
+  if (env === undefined) return primaryAddress(project, primary);
+  const { findDeployed, leaderOf } = await import("../operate/deployed.ts");
+  const target = targetOf(project.config.name, env);
+  return leaderOf(
+    (await findDeployed({ project, target, primary: primary ?? null, region: region ?? null, url: null })).servers,
+  );
 }
 
 function tell(

@@ -5,8 +5,10 @@ import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
 import { LOCATIONS_LOG_PATH } from "../dev/control-server.ts";
 import { readRunning } from "../dev/running-dev.ts";
+import { targetOf } from "../deploy/target.ts";
+import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
 import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
-import { tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";
+import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";
 import { filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
@@ -17,8 +19,9 @@ const HELP = `
 Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name
 their location. Connections that are lost are made again. Ctrl-C ends it.
 
-Of radical dev, if that runs in the project; or of the LVI server that --primary names and the Worker that --worker names, which
-is listened to by wrangler (logged in, or CLOUDFLARE_API_TOKEN).
+Of radical dev, if that runs in the project; or of the deployment of the environment --env, with both servers of its primary; or
+of the LVI server that --primary names and the Worker that --worker names. A Worker is listened to by wrangler (logged in, or
+CLOUDFLARE_API_TOKEN).
 
 Exit codes:
   0  it was ended
@@ -29,10 +32,13 @@ Examples:
   $ radical tail                                # radical dev of this project
   $ radical tail --handler follow --errors
   $ radical tail --json | jq 'select(.half == "edge") | .line.ms.total'
+  $ radical tail --env production --errors
   $ RADICAL_KEYS=main:… radical tail --primary https://lvi.example.com --worker my-app-production --lines 500`;
 
 interface TailCommandOptions extends CommonOptions {
+  readonly env?: string;
   readonly primary?: string;
+  readonly region?: string;
   readonly worker?: string;
   readonly handler: readonly string[];
   readonly errors?: true;
@@ -43,8 +49,10 @@ export function tailCommand(): Command {
   return new Command("tail")
     .description("show what the locations and the LVI server log, as it happens")
     .option(...PROJECT_OPTION)
+    .option(...DEPLOYED_OPTIONS.env)
     .option(...PRIMARY_OPTION)
-    .option("--worker <name>", "the deployed Worker (default: the locations of radical dev)")
+    .option(...DEPLOYED_OPTIONS.region)
+    .option("--worker <name>", "the deployed Worker (default: that of --env, or the locations of radical dev)")
     .option(
       "--handler <name>",
       "only what is about this handler; may be given several times",
@@ -68,30 +76,24 @@ async function tail(options: TailCommandOptions): Promise<void> {
   const out = createTerminal({ stream: process.stdout });
   const terminal = createTerminal();
   const project = await loadProject(options.project);
-  // Before anything is listened to: whether there is anything.
-  await primaryAddress(project, options.primary);
+  const { servers, edge } = await sourcesOf(project, options);
 
   const isWanted = filterOf({ handlers, errors });
   const sink: TailSink = {
     onLine: (line) => {
       if (isWanted(line)) print(json ? JSON.stringify(line) : showLine(line, out));
     },
-    onState: (half, state) => {
+    onState: (source, state) => {
       const words = state === "connected" ? "connected" : `lost: ${state.lost}`;
-      terminal.note(terminal.style("dim", `${half}: ${words}`));
+      terminal.note(terminal.style("dim", `${source}: ${words}`));
     },
   };
   const { signal, stopListening } = untilSignal();
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
-  const primary = tailPrimary(
-    () => primaryAddress(project, options.primary),
-    { lines: Number(options.lines), level: "debug" },
-    sink,
-    until,
-  );
+  const question = { lines: Number(options.lines), level: "debug" } as const;
   try {
-    await Promise.all([primary, tailEdge(options, project, sink, until)]);
+    await Promise.all([...servers.map((server) => tailPrimary(server, question, sink, until)), edge(sink, until)]);
   } finally {
     // One half that can't be listened to ends the other.
     failed.abort();
@@ -99,15 +101,36 @@ async function tail(options: TailCommandOptions): Promise<void> {
   }
 }
 
-/** Of another deployment than that of `radical dev` only the primary is listened to, unless its Worker is named. */
-function tailEdge(
-  { worker, primary }: TailCommandOptions,
-  project: Project,
-  sink: TailSink,
-  signal: AbortSignal,
-): Promise<void> {
-  if (worker !== undefined) return tailWorker(wranglerTail(worker, project.root), sink, signal);
-  return primary === undefined ? tailDev(() => locationsLog(project), sink, signal) : Promise.resolve();
+interface Sources {
+  readonly servers: readonly PrimarySource[];
+  readonly edge: (sink: TailSink, signal: AbortSignal) => Promise<void>;
+}
+
+/** Throws a CommandError if there is nothing to listen to. */
+async function sourcesOf(project: Project, options: TailCommandOptions): Promise<Sources> {
+  const { env, primary, region, worker } = options;
+  if (env !== undefined) {
+    const { deployedSources } = await import("../operate/tail/deployed-sources.ts");
+    const target = targetOf(project.config.name, env);
+    const found = await deployedSources({
+      project,
+      target,
+      primary: primary ?? null,
+      region: region ?? null,
+      url: null,
+    });
+    const listener = wranglerTail(worker ?? found.worker, project.root, found.account);
+    return { servers: found.servers, edge: (sink, signal) => tailWorker(listener, sink, signal) };
+  }
+  await primaryAddress(project, primary);
+  return {
+    servers: [{ address: () => primaryAddress(project, primary), name: null }],
+    edge: (sink, signal) => {
+      if (worker !== undefined) return tailWorker(wranglerTail(worker, project.root), sink, signal);
+      // Of another deployment than that of `radical dev` only the primary, unless its Worker is named.
+      return primary === undefined ? tailDev(() => locationsLog(project), sink, signal) : Promise.resolve();
+    },
+  };
 }
 
 /** Of the `radical dev` that runs. Throws if none does. */

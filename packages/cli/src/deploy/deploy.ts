@@ -215,16 +215,28 @@ export type PrimaryChoice = Pick<
   "project" | "target" | "primary" | "region" | "url" | "originOf" | "primaryDeployment" | "environment"
 >;
 
+/** Where a deployment is reached, as its configuration says; null: it names no host, and the account has none. */
+export async function deployedOrigin(
+  { target }: PrimaryChoice,
+  { api, account, user }: OpenEdge,
+): Promise<string | null> {
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  const [first = null] = originsOf({ name: target.name, ...user?.config }, subdomain);
+  return first;
+}
+
+/** Where the relay is reached; null: the account has no name under workers.dev. */
+export function relayOrigin({ originOf, target }: PrimaryChoice, { api, account }: OpenEdge): Promise<string | null> {
+  return (originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
+}
+
 /** A primary that is there, and where the deployment before it is reached. Throws a CommandError if there is none. */
 export async function deployedPrimary(
   options: PrimaryChoice,
-  { api, account, user }: OpenEdge,
+  edge: OpenEdge,
 ): Promise<Pick<RollbackOptions, "primary" | "origin">> {
   const { project, target, environment = process.env } = options;
-  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
-  const config = { name: target.name, ...user?.config };
-  const [first = null] = originsOf(config, subdomain);
-  const origin = options.url ?? project.config.deploy.url ?? first;
+  const origin = options.url ?? project.config.deploy.url ?? (await deployedOrigin(options, edge));
   const urls = options.primary ?? project.config.deploy.primary;
   if (urls !== null) {
     const own = ownPrimary(urls, environment);
@@ -232,8 +244,7 @@ export async function deployedPrimary(
   }
   const { deployment, access } = await awsOf(options);
   try {
-    const originOf = options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker));
-    const [admin] = await awsAddresses(deployment, await originOf(target.relay), Date.now());
+    const [admin] = await awsAddresses(deployment, await relayOrigin(options, edge), Date.now());
     if (admin === undefined)
       throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
     return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };

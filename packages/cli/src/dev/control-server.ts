@@ -93,7 +93,7 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
 
 function follow(log: LogRing, response: ServerResponse): void {
   const stop = log.follow("debug", (line) => void stream.write(line));
-  const stream = new LineStream(response, HEARTBEAT_MS, () => stop?.());
+  const stream = new LineStream(response, { heartbeatMs: HEARTBEAT_MS, onClose: () => stop?.() });
   if (stop === null) stream.end();
 }
 

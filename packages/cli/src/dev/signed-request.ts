@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { KEY_HEADER, SIGNATURE_HEADER, TIME_HEADER, signedBytes } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 
-/** `server`: its origin. */
+/** `server`: its origin. `headers`: more of them, which are not signed. */
 export function signedRequest(
   server: string,
   key: DeploymentKey,
@@ -11,11 +11,12 @@ export function signedRequest(
   path: string,
   body: Uint8Array,
   signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   return fetch(server + path, {
     method,
     ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
-    headers: signedHeaders(key, method, path, body),
+    headers: { ...signedHeaders(key, method, path, body), ...headers },
     ...(signal === undefined ? {} : { signal }),
   });
 }

@@ -1,6 +1,7 @@
 /** Administrative requests to the LVI server, and answers that go on. */
 import { CommandError, messageOf } from "../command-error.ts";
 import { signedRequest } from "../dev/signed-request.ts";
+import { NODE_HEADER } from "../deploy/edge/relay-node.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 
 const REQUEST_MS = 30_000;
@@ -29,7 +30,7 @@ export class PrimaryError extends CommandError {
 
 /** `question`: bytes as they are, anything else as JSON. Throws a PrimaryError for every answer but a success. */
 export async function askPrimary(
-  { url, key }: PrimaryAddress,
+  { url, key, node }: PrimaryAddress,
   method: "GET" | "POST" | "PUT",
   path: string,
   question?: unknown,
@@ -41,7 +42,8 @@ export async function askPrimary(
       : new TextEncoder().encode(question === undefined ? "" : JSON.stringify(question));
   let response: Response;
   try {
-    response = await signedRequest(url, key, method, path, body, signal);
+    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
+    response = await signedRequest(url, key, method, path, body, signal, headers);
   } catch (error) {
     if (signal.aborted && signal.reason instanceof PrimaryError) throw signal.reason;
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";

@@ -1,8 +1,9 @@
-/** Which LVI server a command asks: one that is named, or that of the `radical dev` which runs in the project. */
+/** Which LVI server a command asks: one that is named, or that of the `radical dev` which runs in the project. Those of a deployment: `deployed.ts`. */
 import { join } from "node:path";
 import { KeysError, parseKeys } from "@radical/lvi-server";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
+import type { NodeName } from "../deploy/primary/names.ts";
 import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
 import { readRunning } from "../dev/running-dev.ts";
 
@@ -10,6 +11,18 @@ export interface PrimaryAddress {
   /** Origin: of the server itself, or of what stands in front of it. */
   readonly url: string;
   readonly key: DeploymentKey;
+  /** Behind the relay at `url`: the machine that is asked. */
+  readonly node?: NodeName;
+}
+
+/** For people. */
+export function serverName({ url, node }: Pick<PrimaryAddress, "url" | "node">): string {
+  return node === undefined ? `the LVI server at ${url}` : `the LVI server of machine ${node}`;
+}
+
+/** Among several. */
+export function shortName({ url, node }: PrimaryAddress): string {
+  return node ?? new URL(url).host;
 }
 
 export const PRIMARY_OPTION = [

@@ -12,6 +12,7 @@ import {
 import type { Sample } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
+import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
 
 const MAX_EVERY = 1_000_000_000;
@@ -33,7 +34,7 @@ export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number
   if (follow && stop === null)
     throw new RadicalError("primary_busy", "too many follow the log already", "end another radical tail");
   return (response) => {
-    stream = new LineStream(response, heartbeatMs, () => stop?.());
+    stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
     for (const line of kept) tell(line);
     if (!follow) stream.end();
   };
@@ -49,7 +50,7 @@ export function samplesAnswer(
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
-    const stream = new LineStream(response, heartbeatMs, () => stop());
+    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop() });
     const stop = engine.sample(
       { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
       {
@@ -96,17 +97,6 @@ function lineOf({ executionId, path, location, invocation, commitId, versions, v
 
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-}
-
-function jsonOf(body: Uint8Array): Readonly<Record<string, unknown>> {
-  let json: unknown;
-  try {
-    json = JSON.parse(Buffer.from(body).toString());
-  } catch {
-    throw new MalformedError("the body is no JSON");
-  }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw new MalformedError("no JSON object");
-  return json as Readonly<Record<string, unknown>>;
 }
 
 function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unknown>>): LogQuestion {

@@ -25,6 +25,7 @@ import {
   STATUS_PATH,
   TooLargeError,
   traceContextOf,
+  UPDATES_PATH,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -33,6 +34,7 @@ import type { Metrics } from "../metrics.ts";
 import { logAnswer, samplesAnswer } from "./administration.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
+import { updatesAnswer } from "./updates.ts";
 
 export interface HttpOptions {
   readonly keys: KeyRing;
@@ -199,6 +201,7 @@ type Route =
       readonly kind:
         | "lvi"
         | "followup"
+        | "updates"
         | "metrics"
         | "healthz"
         | "readyz"
@@ -218,6 +221,8 @@ function routeOf(path: string): Route {
       return { kind: "lvi" };
     case FOLLOWUP_PATH:
       return { kind: "followup" };
+    case UPDATES_PATH:
+      return { kind: "updates" };
     case "/metrics":
       return { kind: "metrics" };
     case "/healthz":
@@ -278,6 +283,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           answer({ status: 200, body: bytes, type: CBOR });
         };
         serving(options).engine.followup(decodeFollowup(body), { answered: guarded(answered, fail), failed: fail });
+      });
+    case "updates":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const { updates } = serving(options).engine;
+        answer({ status: 200, stream: updatesAnswer(updates, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS) });
       });
     case "module":
       expectMethod(method, "GET", "PUT");

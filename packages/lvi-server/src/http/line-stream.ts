@@ -2,16 +2,25 @@
 import type { ServerResponse } from "node:http";
 import { LINES_TYPE } from "@radical/protocol";
 
-/** Most bytes that wait for a reader. */
-const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const DEFAULT_MAX_WAITING_BYTES = 8 * 1024 * 1024;
+
+export interface LineStreamOptions {
+  /** How often an empty line tells both sides that the connection is alive, and those between them. */
+  readonly heartbeatMs: number;
+  /** Most bytes that wait for a reader. */
+  readonly maxWaitingBytes?: number;
+  readonly onClose: () => void;
+}
 
 export class LineStream {
   readonly #response: ServerResponse;
+  readonly #maxWaitingBytes: number;
   readonly #heartbeat: NodeJS.Timeout;
 
-  /** An empty line now and then tells both sides that the connection is alive, and those between them. */
-  constructor(response: ServerResponse, heartbeatMs: number, onClose: () => void) {
+  constructor(response: ServerResponse, options: LineStreamOptions) {
+    const { heartbeatMs, maxWaitingBytes = DEFAULT_MAX_WAITING_BYTES, onClose } = options;
     this.#response = response;
+    this.#maxWaitingBytes = maxWaitingBytes;
     response.writeHead(200, { "content-type": LINES_TYPE, "cache-control": "no-store" });
     response.flushHeaders();
     this.#heartbeat = setInterval(() => this.write("\n"), heartbeatMs);
@@ -25,7 +34,7 @@ export class LineStream {
 
   /** False: too much waits already. `line` ends in a line feed. */
   write(line: string): boolean {
-    if (this.#response.writableEnded || this.#response.writableLength > MAX_WAITING_BYTES) return false;
+    if (this.#response.writableEnded || this.#response.writableLength > this.#maxWaitingBytes) return false;
     this.#response.write(line);
     return true;
   }

@@ -4,6 +4,7 @@
  * write is dear. All of that only costs validations.
  */
 import type { Entry, UnitId } from "@radical/protocol";
+import { fromBase64, toBase64 } from "../base64.ts";
 import type { CachePut } from "../core/effects.ts";
 import { type Cache, takes } from "./cache.ts";
 import type { KvWrites } from "./kv-writes.ts";
@@ -130,27 +131,4 @@ function decode(owner: string, unit: UnitId, text: string): Entry | null {
   if (value === undefined || rest.length > 0) return null;
   if (hash === "") return unsealed(owner, unit, { seal, commitId, hash: null, value: value === "" ? null : value });
   return unsealed(owner, unit, { seal, commitId, hash, value: fromBase64(value) });
-}
-
-const CHUNK = 8_192;
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += CHUNK) {
-    // An array-like as it is: to spread it takes ten times as long.
-    binary += Reflect.apply(String.fromCharCode, null, bytes.subarray(at, at + CHUNK));
-  }
-  return btoa(binary);
-}
-
-function fromBase64(text: string): Uint8Array | null {
-  let binary: string;
-  try {
-    binary = atob(text);
-  } catch {
-    return null;
-  }
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
 }

@@ -62,6 +62,11 @@ export class MemoryCache implements Cache {
     return taken;
   }
 
+  /** What nobody has asked for: only of units that are held. */
+  refresh(puts: readonly CachePut[]): void {
+    this.put(puts.filter(({ unit }) => this.#entries.has(unit)));
+  }
+
   #remove(unit: UnitId): void {
     const entry = this.#entries.get(unit);
     if (entry === undefined) return;

@@ -12,5 +12,5 @@ test.each<[CacheChoice, string]>([
 });
 
 test("memory needs no binding", () => {
-  expect(openCache({ kind: "memory", memoryBytes: 1 }, "app", UNBOUND)).toBeTypeOf("function");
+  expect(openCache({ kind: "memory", memoryBytes: 1 }, "app", UNBOUND).of).toBeTypeOf("function");
 });

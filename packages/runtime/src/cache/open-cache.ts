@@ -12,12 +12,22 @@ import { TieredCache } from "./tiered-cache.ts";
 /** The cache as one request sees it: that of its place, and what goes wrong in it is that request's to tell. */
 export type RequestCache = (place: Place, onError: (error: unknown) => void) => Cache;
 
+export interface LocationCache {
+  readonly of: RequestCache;
+  /** Of the isolate, in front of everything else. */
+  readonly memory: MemoryCache;
+}
+
 /**
  * The memory is the isolate's, whichever places its requests are said to be at: an entry in it that another location has
  * written is compared like any other. Throws an `internal_error` for a binding that the choice needs and that is not there.
  */
-export function openCache(choice: CacheChoice, application: string, bindings: CacheBindings): RequestCache {
+export function openCache(choice: CacheChoice, application: string, bindings: CacheBindings): LocationCache {
   const memory = new MemoryCache(choice.memoryBytes);
+  return { of: behind(memory, choice, application, bindings), memory };
+}
+
+function behind(memory: MemoryCache, choice: CacheChoice, application: string, bindings: CacheBindings): RequestCache {
   switch (choice.kind) {
     case "memory":
       return () => memory;

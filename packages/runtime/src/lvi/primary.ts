@@ -15,6 +15,9 @@ import {
   SIGNATURE_HEADER,
   TIME_HEADER,
   type TraceContext,
+  UPDATES_MS,
+  UPDATES_PATH,
+  type UpdatesQuestion,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -55,6 +58,11 @@ export interface Sending {
 
 /** Most bytes of a reply: repairs of the largest set fit. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/** Most characters of a line of updates. */
+const MAX_LINE_LENGTH = 1024 * 1024;
+/** For which the server may be late. */
+const UPDATES_GRACE_MS = 2_000;
 
 /** workerd closes a connection that was idle for five seconds. */
 const IDLE_CONNECTION_MS = 4_000;
@@ -133,6 +141,31 @@ export class Primary {
     return this.#post(this.#servers[server]!, FOLLOWUP_PATH, body, of, decodeFollowupReply, () => undefined);
   }
 
+  /** Takes lines of updates as they come. Resolves to whether the server has ended them; never rejects. */
+  async listen(server: ServerIndex, question: UpdatesQuestion, take: (line: string) => void): Promise<boolean> {
+    const asked = this.#servers[server]!;
+    let isWhole = false;
+    try {
+      const body = new TextEncoder().encode(JSON.stringify(question));
+      const headers = { ...(await this.#signed(UPDATES_PATH, body)), "content-type": "application/json" };
+      const signal = AbortSignal.timeout(UPDATES_MS + UPDATES_GRACE_MS);
+      const responding = asked.fetch(UPDATES_PATH, { method: "POST", headers, body, redirect: "manual", signal });
+      asked.takeConnection();
+      const response = await responding;
+      if (response.status === 200 && response.body !== null) {
+        await takeLines(response.body as ReadableStream<Uint8Array>, take);
+        return (isWhole = true);
+      }
+      await response.text();
+      isWhole = true;
+      return false;
+    } catch {
+      return false;
+    } finally {
+      if (isWhole) asked.leaveConnection(true);
+    }
+  }
+
   async #post<T>(
     server: Server,
     path: string,
@@ -197,6 +230,18 @@ const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */
 const REJECTIONS: readonly number[] = [400, 401, 413];
+
+/** Without the empty ones, which only show that the connection is alive. */
+async function takeLines(body: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let begun = "";
+  for await (const chunk of body) {
+    const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
+    begun = lines.pop() ?? "";
+    if (begun.length > MAX_LINE_LENGTH) throw new Error("a line of updates that does not end");
+    for (const line of lines) if (line !== "") take(line);
+  }
+}
 
 async function readBounded(response: Response): Promise<Uint8Array> {
   const declared = Number(response.headers.get("content-length") ?? 0);

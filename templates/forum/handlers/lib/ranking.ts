@@ -1,12 +1,16 @@
 /** The order of stories and comments. */
 
-const HOUR_MS: f64 = 3_600_000;
+/** A story that is this much younger stands as high as one with twice the votes. */
+const DOUBLING_MS: f64 = 6 * 3_600_000;
 
-/** Votes count less the more there are, and a story sinks with its age, in hours to the power of 1.5. */
-export function heat(score: i32, comments: i32, ageMs: f64): f64 {
+/**
+ * How hot a story is: votes count less the more there are, and comments less than votes. All stories sink equally fast, so
+ * instead of sinking, younger ones begin higher: the number holds until somebody votes or comments.
+ */
+export function heat(score: i32, comments: i32, at: i64): f64 {
   const votes = Math.log2(1 + Math.abs(<f64>score)) * (score < 0 ? -1 : 1);
   const talk = Math.log2(1 + <f64>comments) / 4;
-  return (votes + talk + 1) / Math.pow(max(ageMs, 0) / HOUR_MS + 2, 1.5);
+  return votes + talk + <f64>at / DOUBLING_MS;
 }
 
 /**

@@ -16,6 +16,8 @@ export class Story {
   ups: i32 = 0;
   downs: i32 = 0;
   comments: i32 = 0;
+  /** What it is ranked by: lib/ranking.ts. */
+  heat: f64 = 0;
   /** Ids of the comments that answer the story itself, in the order in which they came. */
   answers: string[] = [];
 }

@@ -3,7 +3,7 @@ import { abort } from "@radical/sdk";
 import { isId } from "./accounts";
 import { renderText } from "./markup";
 import { Comment, CommentView, Story, StoryView, comments, members, stories } from "./records";
-import { confidence } from "./ranking";
+import { confidence, heat } from "./ranking";
 
 /** The story `id`; aborts with 404 if there is none. */
 export function findStory(id: string): Story {
@@ -12,6 +12,12 @@ export function findStory(id: string): Story {
     abort(404, "no_such_story", `There is no story "${id}".`);
   }
   return story;
+}
+
+/** Stores a story whose votes or comments have changed, or one that is new. */
+export function putStory(id: string, story: Story): void {
+  story.heat = heat(story.ups - story.downs, story.comments, story.at);
+  stories.put(id, story);
 }
 
 export function viewStory(story: Story): StoryView {

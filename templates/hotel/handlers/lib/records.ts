@@ -21,9 +21,16 @@ export class Hotel {
   reviews: i32 = 0;
 }
 
-/** What is in one cell of the map: ids. */
+/** Where a hotel stands. */
+export class Pin {
+  hotel: string = "";
+  latitude: f64 = 0;
+  longitude: f64 = 0;
+}
+
+/** What is in one cell of the map: hotels, and ids of attractions. */
 export class Cell {
-  hotels: string[] = [];
+  hotels: Pin[] = [];
   attractions: string[] = [];
 }
 

@@ -25,13 +25,18 @@ export function findHotel(id: string): Hotel {
   return hotel;
 }
 
-/** The rooms of a hotel that are free in all of `count` nights from `day`, in order. */
-export function freeRooms(hotel: Hotel, day: i32, count: i32): i32[] {
-  const taken: Night[] = [];
+/** What is taken at a hotel in `count` nights from `day`. */
+export function nightsOf(hotel: string, day: i32, count: i32): Night[] {
+  const found: Night[] = [];
   for (let i = 0; i < count; i++) {
-    const night = nights.get(nightKey(hotel.id, day + i));
-    if (night != null) taken.push(night);
+    const night = nights.get(nightKey(hotel, day + i));
+    if (night != null) found.push(night);
   }
+  return found;
+}
+
+/** The rooms of a hotel that are free in all of these nights, in order. */
+export function freeRooms(hotel: Hotel, taken: Night[]): i32[] {
   const free: i32[] = [];
   for (let room = 1; room <= hotel.rooms; room++) {
     let isFree = true;

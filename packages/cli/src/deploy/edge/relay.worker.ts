@@ -13,6 +13,7 @@ import {
   STATUS_PATH,
   TIME_HEADER,
 } from "@radical/protocol";
+import { NODE_HEADER } from "./relay-node.ts";
 
 interface Server {
   fetch(url: string, init: RequestInit): Promise<Response>;
@@ -23,8 +24,6 @@ interface RelayEnv {
   readonly RADICAL_PRIMARY_B: Server;
 }
 
-/** `a` or `b`: only that server is asked, whether it leads or not. */
-const NODE_HEADER = "x-radical-node";
 const SIGNED = [KEY_HEADER, TIME_HEADER, SIGNATURE_HEADER];
 const NOT_LEADING = 503;
 

@@ -35,7 +35,7 @@ import {
   type Removal,
 } from "./primary-deployment.ts";
 import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
-import { machineOf, stackStateOf, wordsOf } from "./stack-words.ts";
+import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
 import { template, type Template } from "./template.ts";
 import { artefactKey } from "./user-data.ts";
 
@@ -83,7 +83,7 @@ export class AwsPrimary implements PrimaryDeployment {
 
   async plan(): Promise<PrimaryPlan> {
     const artefact = await this.#server();
-    const found = await this.#find(artefact);
+    const found = await this.#find(artefact.sha256);
     const { access, stack } = found;
     const { stacked, leader } = await this.#withTables(access, async (tables) => ({
       stacked: await this.#tableChanges(tables),
@@ -91,7 +91,7 @@ export class AwsPrimary implements PrimaryDeployment {
     }));
     const wanted = await this.#wanted(stack, artefact, leader);
     const changes = [
-      ...bucketChanges(found, artefact),
+      ...bucketChanges(found, artefact.sha256),
       ...stacked,
       ...this.#parameterChanges(found),
       ...(await this.#stackChanges(stack, wanted, leader)),
@@ -115,7 +115,7 @@ export class AwsPrimary implements PrimaryDeployment {
         "what is deployed is not what it was when the plan was made",
         "nothing was changed; run the command again for a plan of what is there",
       );
-    const found = await this.#find(artefact);
+    const found = await this.#find(artefact.sha256);
     const { access, bucket, parameters } = found;
     for (const node of NODES) {
       if (tunnels[node] === null && !parameters.has(this.#names.parameters.tunnelTokens[node]))
@@ -184,6 +184,13 @@ export class AwsPrimary implements PrimaryDeployment {
       logGroup: this.#names.logGroup,
       stack: this.#names.stack,
     };
+  }
+
+  async drift({ artefact }: PrimaryState): Promise<readonly PlannedChange[]> {
+    const found = await this.#find(artefact);
+    this.#checkChangeable(found.stack);
+    const tables = await this.#withTables(found.access, (all) => this.#tableChanges(all));
+    return [...bucketChanges(found, artefact), ...tables, ...this.#parameterChanges(found)];
   }
 
   async storedTunnels(): Promise<Readonly<Record<NodeName, boolean>>> {
@@ -259,7 +266,7 @@ export class AwsPrimary implements PrimaryDeployment {
     return (this.#artefact ??= this.#makeArtefact());
   }
 
-  async #find(artefact: ServerArtefact): Promise<Found> {
+  async #find(artefact: string): Promise<Found> {
     const access = await this.#account.access();
     const bucket = bucketName(this.#settings, access.account, access.region);
     const [bucketState, parameters, stack] = await Promise.all([
@@ -267,7 +274,7 @@ export class AwsPrimary implements PrimaryDeployment {
       this.#account.parameters(this.#secretNames),
       this.#account.stack(this.#names.stack),
     ]);
-    const hasArtefact = bucketState !== "none" && (await this.#account.hasObject(bucket, artefactKey(artefact.sha256)));
+    const hasArtefact = bucketState !== "none" && (await this.#account.hasObject(bucket, artefactKey(artefact)));
     return { access, bucket, bucketState, hasArtefact, parameters, stack };
   }
 
@@ -296,6 +303,18 @@ export class AwsPrimary implements PrimaryDeployment {
     leader: NodeName | null,
   ): Promise<{ readonly template: Template; readonly isDeployed: boolean }> {
     const of = (last: NodeName): Template => template({ settings: this.#settings, artefact: artefact.sha256, last });
+    const kind = this.#checkChangeable(stack);
+    if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false };
+    const deployed = await this.#account.stackTemplate(this.#names.stack);
+    const deployedLast = outputOf(deployed, "Last") === "a" ? "a" : "b";
+    // Which machine leads is no reason to change anything.
+    const same = of(deployedLast);
+    if (isSame(deployed, same)) return { template: same, isDeployed: true };
+    return { template: of(leader ?? deployedLast), isDeployed: false };
+  }
+
+  /** Throws a CommandError for a stack that takes no change. */
+  #checkChangeable(stack: Stack | undefined): StackState["kind"] {
     const { kind } = stackStateOf(stack?.StackStatus);
     if (kind === "busy")
       throw new CommandError(
@@ -309,13 +328,7 @@ export class AwsPrimary implements PrimaryDeployment {
         `the stack ${this.#names.stack} is in the state ${stack?.StackStatus}: a change failed, and so did taking it back`,
         "in the console of CloudFormation, let the stack continue its rollback, then run the same command again. The machines that are there serve on",
       );
-    if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false };
-    const deployed = await this.#account.stackTemplate(this.#names.stack);
-    const deployedLast = outputOf(deployed, "Last") === "a" ? "a" : "b";
-    // Which machine leads is no reason to change anything.
-    const same = of(deployedLast);
-    if (isSame(deployed, same)) return { template: same, isDeployed: true };
-    return { template: of(leader ?? deployedLast), isDeployed: false };
+    return kind;
   }
 
   // ── What is to be changed ────────────────────────────────────────────────────────────────────────────────────────
@@ -485,10 +498,7 @@ function keysOf(text: string): readonly DeploymentKey[] {
   return [...parseKeys(text)].map(([id, secret]) => ({ id, secret: Buffer.from(secret).toString("hex") }));
 }
 
-function bucketChanges(
-  { bucket, bucketState, hasArtefact }: Found,
-  { sha256 }: ServerArtefact,
-): readonly PlannedChange[] {
+function bucketChanges({ bucket, bucketState, hasArtefact }: Found, sha256: string): readonly PlannedChange[] {
   const what = `bucket ${bucket}`;
   return [
     ...(bucketState === "none" ? [{ kind: "make", what, detail: "for the server's artefact" } as const] : []),

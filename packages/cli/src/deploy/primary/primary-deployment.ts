@@ -135,6 +135,11 @@ export interface PrimaryDeployment {
   ): Promise<PrimaryState>;
   /** What is deployed; null: nothing. */
   state(): Promise<PrimaryState | null>;
+  /**
+   * What is gone or was altered of that, in the version that is deployed: `plan` would mend it. Changes nothing, and makes no
+   * change set. Throws a CommandError if the stack is in a state in which nothing can be changed.
+   */
+  drift(deployed: PrimaryState): Promise<readonly PlannedChange[]>;
   /** Which nodes have a tunnel's token stored; the others need one at `apply`. */
   storedTunnels(): Promise<Readonly<Record<NodeName, boolean>>>;
   /**

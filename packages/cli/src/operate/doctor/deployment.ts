@@ -1,79 +1,198 @@
 /** The deployment of an environment, found by its names: the Worker at Cloudflare, and the primary that it was deployed with. */
 import { CommandError } from "../../command-error.ts";
-import type { Project } from "../../config/load-config.ts";
-import { CloudflareError, createCloudflareApi } from "../../deploy/edge/cloudflare-api.ts";
-import { accountOf, type Authorization, authorizationOf } from "../../deploy/edge/credentials.ts";
-import { readUserConfig, type UserConfig } from "../../deploy/edge/user-config.ts";
-import { leadingVersion, workerVersions } from "../../deploy/edge/worker-versions.ts";
-import { createWrangler } from "../../deploy/edge/wrangler.ts";
-import type { Target } from "../../deploy/target.ts";
+import { awsDescription } from "../../deploy/aws-half.ts";
+import { type Aws, type PrimaryChoice, awsOf, deployedOrigin, relayOrigin } from "../../deploy/deploy.ts";
+import { CloudflareError } from "../../deploy/edge/cloudflare-api.ts";
+import { type OpenEdge, openEdge } from "../../deploy/edge/open-edge.ts";
+import { ownPrimary } from "../../deploy/own-primary.ts";
+import { primaryNames } from "../../deploy/primary/names.ts";
+import { type PlannedChange, signingKey } from "../../deploy/primary/primary-deployment.ts";
+import { serversOf } from "../deployed.ts";
+import type { PrimaryAddress } from "../primary-address.ts";
+import type { Deployment } from "./doctor.ts";
+import type { ServedModule } from "./edge-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
-
-export interface CloudflareLook {
-  readonly findings: readonly Finding[];
-  readonly clocks: readonly ClockReading[];
-}
 
 const REQUEST_MS = 10_000;
 
-/** Who may deploy, and whether the environment's Worker is there. */
-export async function lookAtCloudflare(
-  project: Project,
-  target: Target,
-  environment: NodeJS.ProcessEnv = process.env,
-): Promise<CloudflareLook> {
-  const { root } = project;
+/** All of it that can be found, and what is wrong with the rest. Throws a CommandError for wrong usage. */
+export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deployment> {
+  const { environment = process.env } = choice;
+  const urls = choice.primary ?? choice.project.config.deploy.primary;
+  const own = urls === null ? null : ownPrimary(urls, environment);
+  const clock = await cloudflareClock(environment);
+  const clocks = clock === null ? [] : [clock];
+  const { edge, problem } = await opened(choice);
+  const relay = own === null && edge !== null ? await relayOrigin(choice, edge) : null;
+  const admin = own?.admin() ?? null;
+  const primary =
+    own === null || admin === null
+      ? await lookAtAws(choice, relay)
+      : {
+          description: own.description,
+          servers: serversOf({ description: own.description, admin }),
+          findings: [],
+          clocks: [],
+        };
+  const findings: Finding[] = [{ check: "cloudflare", problems: problem === null ? [] : [problem] }];
+  const served: ServedModule[] = [];
+  let origin = choice.url ?? choice.project.config.deploy.url;
+  if (edge !== null) {
+    const worker = await lookAtWorker(edge, choice, primary.description);
+    findings.push({ check: "worker", problems: worker.problems });
+    served.push(...worker.served);
+    if (worker.isThere) origin ??= await deployedOrigin(choice, edge);
+  }
+  return {
+    primary: primary.servers,
+    sites: origin === null ? [] : [{ url: new URL(origin).origin, location: null }],
+    served,
+    findings: [...findings, ...primary.findings],
+    clocks: [...clocks, ...primary.clocks],
+  };
+}
+
+// ── Cloudflare ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Null `edge`: who may deploy is not known, or may not. */
+async function opened({
+  project,
+  target,
+  environment,
+}: PrimaryChoice): Promise<{ readonly edge: OpenEdge | null; readonly problem: Problem | null }> {
   try {
-    const authorization = await authorizationOf(createWrangler({ project: root, environment }), environment);
-    const clock = await cloudflareClock(authorization, environment);
-    const clocks = clock === null ? [] : [clock];
-    try {
-      const user = await readUserConfig(root, target.environment);
-      return { findings: await workerFindings(authorization, user, target, environment), clocks };
-    } catch (error) {
-      return { findings: [{ check: "cloudflare", problems: [problemOf(error)] }], clocks };
-    }
+    return { edge: await openEdge(project, target, environment), problem: null };
   } catch (error) {
-    return { findings: [{ check: "cloudflare", problems: [problemOf(error)] }], clocks: [] };
+    return { edge: null, problem: problemOf(error) };
   }
 }
 
-async function workerFindings(
-  authorization: Authorization,
-  user: UserConfig | null,
-  target: Target,
-  environment: NodeJS.ProcessEnv,
-): Promise<readonly Finding[]> {
-  const api = createCloudflareApi({ authorization, environment });
-  const account = await accountOf(api, user?.config.account_id ?? null, environment);
-  const worker = user?.config.name ?? target.name;
-  const deployments = await workerVersions(api, account.id, worker).deployments();
-  const version = deployments?.[0] === undefined ? null : leadingVersion(deployments[0]);
-  const problems: readonly Problem[] =
-    version === null
-      ? [{ message: `the Worker ${worker} is not deployed`, hint: `radical deploy --env ${target.environment}` }]
-      : [];
-  return [
-    { check: "cloudflare", problems: [] },
-    { check: "worker", problems },
-  ];
+interface WorkerLook {
+  readonly isThere: boolean;
+  readonly problems: readonly Problem[];
+  readonly served: readonly ServedModule[];
+}
+
+/** `primary`: the description of the one that there is; null: not known. */
+async function lookAtWorker(
+  { versions, worker }: OpenEdge,
+  { target }: PrimaryChoice,
+  primary: string | null,
+): Promise<WorkerLook> {
+  const hint = `radical deploy --env ${target.environment}`;
+  try {
+    const [deployment] = (await versions.deployments()) ?? [];
+    if (deployment === undefined)
+      return { isThere: false, problems: [{ message: `the Worker ${worker} is not deployed`, hint }], served: [] };
+    const problems: Problem[] = [];
+    const served: ServedModule[] = [];
+    for (const { id, percentage } of deployment.versions) {
+      if (percentage === 0) continue;
+      const { record } = await versions.detail(id);
+      if (record === null) {
+        problems.push({ message: `version ${id} of the Worker ${worker} was not made by radical deploy`, hint });
+        continue;
+      }
+      served.push({ version: id, module: record.module });
+      if (primary !== null && !isSamePrimary(record.primary, primary))
+        problems.push({
+          message: `version ${id} of the Worker ${worker} was made for another primary: ${record.primary}, and this one is ${primary}`,
+          hint: `name the one that is meant (--primary, --region), or ${hint}`,
+        });
+    }
+    return { isThere: true, problems, served };
+  } catch (error) {
+    return { isThere: false, problems: [problemOf(error)], served: [] };
+  }
+}
+
+/** A server of one's own that got a standby is still the same one. */
+function isSamePrimary(one: string, other: string): boolean {
+  return one.split(",").some((origin) => other.split(",").includes(origin));
 }
 
 /** Null: nobody answered, which whoever asks next is told. */
-async function cloudflareClock(
-  authorization: Authorization,
-  environment: NodeJS.ProcessEnv,
-): Promise<ClockReading | null> {
+async function cloudflareClock(environment: NodeJS.ProcessEnv): Promise<ClockReading | null> {
   const base = environment["CLOUDFLARE_API_BASE_URL"] ?? "https://api.cloudflare.com/client/v4";
   const sentMs = Date.now();
   try {
-    const signal = AbortSignal.timeout(REQUEST_MS);
-    const response = await fetch(`${base.replace(/\/+$/, "")}/accounts`, { headers: authorization, signal });
+    const response = await fetch(`${base.replace(/\/+$/, "")}/accounts`, { signal: AbortSignal.timeout(REQUEST_MS) });
     await response.arrayBuffer();
     return clockOf(response, "Cloudflare", sentMs, Date.now());
   } catch {
     return null;
   }
+}
+
+// ── AWS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface AwsLook {
+  /** Null: not known. */
+  readonly description: string | null;
+  readonly servers: readonly PrimaryAddress[];
+  readonly findings: readonly Finding[];
+  readonly clocks: readonly ClockReading[];
+}
+
+/** `relay`: its origin; null: not known, so nobody can ask the servers. */
+async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<AwsLook> {
+  let aws: Aws;
+  try {
+    aws = await awsOf(choice);
+  } catch (error) {
+    return {
+      description: null,
+      servers: [],
+      findings: [{ check: "aws", problems: [problemOf(error)] }],
+      clocks: [],
+    };
+  }
+  const { deployment, access } = aws;
+  const description = awsDescription(access, primaryNames(choice.target).tablePrefix);
+  const clocks = [{ whose: "AWS", aheadMs: access.clockSkewMs }];
+  const [problems, tables]: [Problem[], Problem[]] = [[], []];
+  let servers: readonly PrimaryAddress[] = [];
+  try {
+    const state = await deployment.state();
+    if (state === null) {
+      problems.push({
+        message: `there is no primary of ${choice.target.name} in ${access.region} of the AWS account ${access.account}`,
+        hint: `radical deploy --env ${choice.target.environment}, or name another region or profile (--region, AWS_PROFILE)`,
+      });
+    } else {
+      const key = signingKey(state, Date.now());
+      if (relay !== null && key !== null) servers = serversOf({ description, admin: { urls: [relay], key } });
+      for (const change of await deployment.drift(state)) {
+        const isTable = change.what.startsWith("table ");
+        (isTable ? tables : problems).push(driftProblem(change, choice.target.environment));
+      }
+    }
+  } catch (error) {
+    problems.push(problemOf(error));
+  } finally {
+    deployment.close();
+  }
+  return {
+    description,
+    servers,
+    findings: [
+      { check: "aws", problems },
+      { check: "tables", problems: tables },
+    ],
+    clocks,
+  };
+}
+
+function driftProblem({ kind, what, detail }: PlannedChange, environment: string): Problem {
+  const isMissing = kind === "make" || what.startsWith("secret ");
+  const mend = `radical deploy --env ${environment}`;
+  return {
+    message: isMissing ? `${what} is missing` : `${what} is not ${detail}`,
+    hint:
+      isMissing && what.startsWith("table ")
+        ? `restore it from a backup if it held anything; ${mend} makes it empty`
+        : mend,
+  };
 }
 
 function problemOf(error: unknown): Problem {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Project } from "../../config/load-config.ts";
 import { readRunning } from "../../dev/running-dev.ts";
 import { type PrimaryAddress, runningPrimary } from "../primary-address.ts";
-import { lookAtEdge, type RoundTrip, type Site } from "./edge-checks.ts";
+import { lookAtEdge, type RoundTrip, type ServedModule, type Site } from "./edge-checks.ts";
 import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
 import { devPortFinding, nodeFinding } from "./machine-checks.ts";
 import { lookAtPrimary } from "./primary-checks.ts";
@@ -15,6 +15,8 @@ export interface Deployment {
   /** The servers of one storage; empty: none is known. */
   readonly primary: readonly PrimaryAddress[];
   readonly sites: readonly Site[];
+  /** What is known to be deployed at the locations, whether they are reached or not. */
+  readonly served: readonly ServedModule[];
   /** What was found while this was found out. */
   readonly findings: readonly Finding[];
   readonly clocks: readonly ClockReading[];
@@ -31,10 +33,11 @@ export async function examine(
   nodeVersion: string,
 ): Promise<Diagnosis> {
   const dev = await runningDeployment(project);
-  const { primary, sites, findings, clocks } = deployment ?? dev ?? NOTHING;
+  const { primary, sites, served, findings, clocks } = deployment ?? dev ?? NOTHING;
   const port = await devPortFinding(project.config.dev.port, dev !== null);
   const look = primary.length === 0 ? null : await lookAtPrimary(primary);
-  const edge = sites.length === 0 ? null : await lookAtEdge(sites, look?.modules ?? null);
+  const isAnywhere = sites.length > 0 || served.length > 0;
+  const edge = isAnywhere ? await lookAtEdge(sites, served, look?.modules ?? null) : null;
   return {
     findings: [
       nodeFinding(nodeVersion),
@@ -48,7 +51,7 @@ export async function examine(
   };
 }
 
-const NOTHING: Deployment = { primary: [], sites: [], findings: [], clocks: [] };
+const NOTHING: Deployment = { primary: [], sites: [], served: [], findings: [], clocks: [] };
 
 /** The `radical dev` that runs in the project; null: none does. */
 async function runningDeployment(project: Project): Promise<Deployment | null> {

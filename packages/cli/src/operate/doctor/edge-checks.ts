@@ -10,6 +10,12 @@ export interface Site {
   readonly location: string | null;
 }
 
+/** A version of the Worker that requests go to. */
+export interface ServedModule {
+  readonly version: string;
+  readonly module: string;
+}
+
 export interface RoundTrip {
   readonly location: string;
   readonly module: string;
@@ -27,7 +33,13 @@ const REQUEST_MS = 20_000;
 const SLOW_MS = 1_500;
 
 /** `modules`: what the primary has; null: not known. */
-export async function lookAtEdge(sites: readonly Site[], modules: ModuleList | null): Promise<EdgeLook> {
+export async function lookAtEdge(
+  sites: readonly Site[],
+  served: readonly ServedModule[],
+  modules: ModuleList | null,
+): Promise<EdgeLook> {
+  const isMissing = (module: string): boolean =>
+    modules !== null && !modules.modules.some((known) => known.registered && known.module === module);
   const looks = await Promise.all(sites.map(lookAt));
   const [locations, hashes]: [Problem[], Problem[]] = [[], []];
   const roundTrips: RoundTrip[] = [];
@@ -36,9 +48,13 @@ export async function lookAtEdge(sites: readonly Site[], modules: ModuleList | n
       const { location, module, primaryMs } = look.health;
       roundTrips.push({ location, module, primaryMs });
       if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
-      if (modules !== null && !modules.modules.some((known) => known.registered && known.module === module))
-        hashes.push(notRegistered(location, module));
+      if (isMissing(module)) hashes.push(notRegistered(`the location ${location} runs`, module));
     } else (look.isModule ? hashes : locations).push(look.problem);
+  }
+  // A gradual deployment has two, of which a location that is asked shows one.
+  for (const { version, module } of served) {
+    const isTold = roundTrips.some((trip) => trip.module === module);
+    if (isMissing(module) && !isTold) hashes.push(notRegistered(`version ${version} of the Worker runs`, module));
   }
   return {
     findings: [
@@ -98,9 +114,9 @@ function slow(location: string, ms: number): Problem {
   };
 }
 
-function notRegistered(location: string, module: string): Problem {
+function notRegistered(who: string, module: string): Problem {
   return {
-    message: `the location ${location} runs module ${module.slice(0, 12)}, which the LVI server does not have`,
+    message: `${who} module ${module.slice(0, 12)}, which the LVI server does not have`,
     hint: "radical deploy registers it; or the Worker and --primary are of two deployments",
   };
 }

@@ -3,13 +3,15 @@ import { MODULE_LIST_PATH, type ModuleList, REPLAY_WINDOW_MS, type ServerStatus,
 import { messageOf } from "../../command-error.ts";
 import { signedRequest } from "../../dev/signed-request.ts";
 import { askPrimary } from "../ask-primary.ts";
-import type { PrimaryAddress } from "../primary-address.ts";
+import { NODE_HEADER } from "../../deploy/edge/relay-node.ts";
+import { type PrimaryAddress, serverName } from "../primary-address.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
 
 const REQUEST_MS = 10_000;
 
 interface Look {
-  readonly url: string;
+  /** For people. */
+  readonly server: string;
   /** Null: it has not answered as a server that takes the key. */
   readonly status: ServerStatus | null;
   readonly problem: Problem | null;
@@ -29,7 +31,7 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
   const leading = looks.findIndex(({ status }) => status?.state === "serving");
   const problems = looks.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (leading < 0 && problems.length === 0) {
-    const states = looks.map(({ url, status }) => `${url} is ${status?.state}`).join(", ");
+    const states = looks.map(({ server, status }) => `${server} is ${status?.state}`).join(", ");
     problems.push({
       message: `no LVI server leads: ${states}`,
       hint: "another server has the lease of this storage, or one is about to take it: see its /readyz and log",
@@ -39,12 +41,12 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
   const isServed = leading >= 0;
   const others = looks.filter((_, index) => index !== leading);
   const standby: Problem[] = isServed
-    ? others.flatMap(({ url, status, problem }) =>
+    ? others.flatMap(({ server, status, problem }) =>
         status?.state === "standby"
           ? []
           : [
               {
-                message: `${url} does not stand by: ${problem?.message ?? `it is ${status?.state}`}`,
+                message: `nobody stands by: ${problem?.message ?? `${server} is ${status?.state}`}`,
                 hint: problem?.hint ?? "see its log",
               },
             ],
@@ -70,39 +72,60 @@ async function modulesOf(server: PrimaryAddress): Promise<ModuleList | null> {
   }
 }
 
-async function lookAt({ url, key }: PrimaryAddress): Promise<Look> {
+async function lookAt({ url, key, node }: PrimaryAddress): Promise<Look> {
+  const server = serverName({ url, ...(node === undefined ? {} : { node }) });
   const sentMs = Date.now();
   let response: Response;
   let text: string;
   try {
-    response = await signedRequest(url, key, "GET", STATUS_PATH, new Uint8Array(), AbortSignal.timeout(REQUEST_MS));
+    const signal = AbortSignal.timeout(REQUEST_MS);
+    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
+    response = await signedRequest(url, key, "GET", STATUS_PATH, new Uint8Array(), signal, headers);
     text = await response.text();
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
-    const message = `the LVI server was not reached at ${url}: ${messageOf(error)}${cause}`;
+    const where = node === undefined ? "" : ` through the relay ${url}`;
+    const message = `${server} was not reached${where}: ${messageOf(error)}${cause}`;
     const hint = "see that it runs and that this machine reaches it";
-    return { url, status: null, clock: null, problem: { message, hint } };
+    return { server, status: null, clock: null, problem: { message, hint } };
   }
   const receivedMs = Date.now();
-  const clock = clockOf(response, `the LVI server at ${url}`, sentMs, receivedMs);
-  if (response.ok) {
-    const status = statusOf(text);
-    if (status !== null) return { url, status, clock, problem: null };
+  const status = response.ok ? statusOf(text) : null;
+  if (status !== null) {
+    const clock = { whose: server, aheadMs: (sentMs + receivedMs) / 2 - status.timeMs };
+    return { server, status, clock, problem: null };
   }
-  // Refused for the time that the request was signed at: the clock is what is wrong, and is told.
-  const isClock = response.status === 401 && clock !== null && Math.abs(clock.aheadMs) >= REPLAY_WINDOW_MS;
-  const refused = `the LVI server at ${url} refuses the key "${key.id}"`;
-  const problem: Problem =
-    response.status === 401
-      ? {
-          message: isClock ? `the LVI server at ${url} refuses requests of this machine's time` : refused,
-          hint: isClock ? "set the clock" : "give RADICAL_KEYS a key that the server has",
-        }
-      : {
-          message: `what is at ${url} is no LVI server that serves: status ${response.status} ${text.slice(0, 200)}`,
-          hint: "name the LVI server, or what stands in front of it",
-        };
-  return { url, status: null, clock, problem };
+  const clock = clockOf(response, server, sentMs, receivedMs);
+  return { server, status: null, clock, problem: refusalOf(response.status, text, server, key.id, clock) };
+}
+
+function refusalOf(status: number, text: string, server: string, keyId: string, clock: ClockReading | null): Problem {
+  if (status === 401) {
+    // Refused for the time that the request was signed at: the clock is what is wrong, and is told.
+    return clock !== null && Math.abs(clock.aheadMs) >= REPLAY_WINDOW_MS
+      ? { message: `${server} refuses requests of this machine's time`, hint: "set the clock" }
+      : { message: `${server} refuses the key "${keyId}"`, hint: "give RADICAL_KEYS a key that the server has" };
+  }
+  const unreached = unreachedOf(text);
+  if (status === 502 && unreached !== null)
+    return {
+      message: `${server} was not reached by the relay: ${unreached}`,
+      hint: "see that the machine runs, and the streams of its server and its tunnel in the log group of the deployment",
+    };
+  return {
+    message: `${server} gives no status, but ${status} ${text.slice(0, 200)}`,
+    hint: "name the LVI server, or what stands in front of it",
+  };
+}
+
+/** Why the relay did not reach a server, if it is the relay that answered. */
+function unreachedOf(text: string): string | null {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: string; readonly message?: string } };
+    return error?.code === "primary_unreachable" ? (error.message ?? "") : null;
+  } catch {
+    return null;
+  }
 }
 
 function statusOf(text: string): ServerStatus | null {

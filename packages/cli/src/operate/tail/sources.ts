@@ -7,12 +7,19 @@ import { CommandError, messageOf } from "../../command-error.ts";
 import { askPrimary, linesOf, PrimaryError } from "../ask-primary.ts";
 import type { PrimaryAddress } from "../primary-address.ts";
 import { JsonObjects } from "./json-objects.ts";
-import { edgeLine, type Half, primaryLine, type TailLine } from "./tail-line.ts";
+import { edgeLine, primaryLine, type TailLine } from "./tail-line.ts";
 
 export interface TailSink {
   readonly onLine: (line: TailLine) => void;
   /** Something that the user should know of a source: that it is connected, or why not. */
-  readonly onState: (half: Half, state: "connected" | { readonly lost: string }) => void;
+  readonly onState: (source: string, state: "connected" | { readonly lost: string }) => void;
+}
+
+export interface PrimarySource {
+  /** Asked anew for each connection, since a server that is started again may be elsewhere. */
+  readonly address: () => Promise<PrimaryAddress>;
+  /** Among several: which one, for people. Null: there is one, and if that can't be listened to at the beginning nobody listens. */
+  readonly name: string | null;
 }
 
 /** Waits between attempts, doubled each time. */
@@ -21,9 +28,8 @@ const MAX_WAIT_MS = 10_000;
 /** Of the log of a server that is reached again: more than it keeps. */
 const ALL_LINES = 1_000_000;
 
-/** `address`: asked anew for each connection, since a server that is started again may be elsewhere. */
 export function tailPrimary(
-  address: () => Promise<PrimaryAddress>,
+  { address, name }: PrimarySource,
   question: Pick<LogQuestion, "lines" | "level">,
   sink: TailSink,
   signal: AbortSignal,
@@ -31,7 +37,8 @@ export function tailPrimary(
   /** The last time that a line named, and all lines of that time: what is kept by the server was shown up to these. */
   let lastTime: string | null = null;
   const ofLastTime = new Set<string>();
-  return again("primary", sink, signal, async (connected) => {
+  const source = name === null ? "primary" : `primary ${name}`;
+  return again({ source, isAlone: name === null }, sink, signal, async (connected) => {
     const lines = lastTime === null ? question.lines : ALL_LINES;
     const response = await askPrimary(await address(), "POST", LOG_PATH, { ...question, lines, follow: true }, signal);
     connected();
@@ -44,7 +51,7 @@ export function tailPrimary(
       if (time !== lastTime) ofLastTime.clear();
       ofLastTime.add(text);
       lastTime = time;
-      sink.onLine(primaryLine(text));
+      sink.onLine(primaryLine(text, name));
     }
   });
 }
@@ -53,9 +60,11 @@ function timeOf(text: string): string {
   return /"time":"([^"]*)"/.exec(text)?.[1] ?? "";
 }
 
+const EDGE = { source: "edge", isAlone: true } as const;
+
 /** Lines of the locations of `radical dev`. */
 export function tailDev(url: () => Promise<string>, sink: TailSink, signal: AbortSignal): Promise<void> {
-  return again("edge", sink, signal, async (connected) => {
+  return again(EDGE, sink, signal, async (connected) => {
     const response = await fetch(await url(), { signal });
     if (!response.ok) throw new Error(`status ${response.status} ${await response.text()}`);
     connected();
@@ -85,7 +94,7 @@ export function tailWorker(
   signal: AbortSignal,
 ): Promise<void> {
   const [program = "", ...args] = command;
-  return again("edge", sink, signal, async (connected) => {
+  return again(EDGE, sink, signal, async (connected) => {
     const child = spawn(program, args, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     const stop = (): boolean => child.kill("SIGTERM");
     signal.addEventListener("abort", stop);
@@ -132,7 +141,7 @@ function linesOfEvent({ outcome, logs = [], exceptions = [], event }: WorkerEven
 
 /** Listens again and again. Throws only for what another attempt can't mend. */
 async function again(
-  half: Half,
+  { source, isAlone }: { readonly source: string; readonly isAlone: boolean },
   { onState }: TailSink,
   signal: AbortSignal,
   listen: (connected: () => void) => Promise<void>,
@@ -143,17 +152,17 @@ async function again(
     try {
       await listen(() => {
         waitMs = FIRST_WAIT_MS;
-        onState(half, "connected");
+        onState(source, "connected");
       });
     } catch (error) {
       // Wrong from the beginning it stays wrong, and who asked should be told.
       const isHopeless =
         error instanceof CommandError && (!(error instanceof PrimaryError) || error.failure === "primary_refused_key");
-      if (!signal.aborted && (isHopeless || (isFirst && error instanceof PrimaryError))) throw error;
+      if (!signal.aborted && (isHopeless || (isFirst && isAlone && error instanceof PrimaryError))) throw error;
       reason = messageOf(error);
     }
     if (signal.aborted) return;
-    onState(half, { lost: reason });
+    onState(source, { lost: reason });
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     waitMs = Math.min(2 * waitMs, MAX_WAIT_MS);
   }

@@ -8,6 +8,8 @@ export type Level = "debug" | "info" | "warn" | "error";
 
 export interface TailLine {
   readonly half: Half;
+  /** Which of several LVI servers has written it; null: there is one, or it is of the edge. */
+  readonly server: string | null;
   /** Of the edge; null: the line does not say. */
   readonly location: string | null;
   readonly level: Level;
@@ -24,6 +26,7 @@ export function edgeLine(level: string, text: string, location: string | null): 
   if (line === null || typeof line["event"] !== "string")
     return {
       half: "edge",
+      server: null,
       location,
       level: levelOf(level),
       handler: null,
@@ -33,6 +36,7 @@ export function edgeLine(level: string, text: string, location: string | null): 
   const isFailure = line["event"] === "request" && typeof line["status"] === "number" && line["status"] >= 500;
   return {
     half: "edge",
+    server: null,
     location: textOf(line["location"]) ?? location,
     level: isFailure ? "error" : levelOf(textOf(line["level"]) ?? level),
     handler: textOf(line["handler"]),
@@ -41,11 +45,12 @@ export function edgeLine(level: string, text: string, location: string | null): 
   };
 }
 
-/** A line of the LVI server's log. */
-export function primaryLine(text: string): TailLine {
+/** A line of the LVI server's log. `server`: which one, if there are several. */
+export function primaryLine(text: string, server: string | null = null): TailLine {
   const line = objectOf(text) ?? { level: "info", event: "log", message: text };
   return {
     half: "primary",
+    server,
     location: null,
     level: levelOf(textOf(line["level"]) ?? "info"),
     handler: textOf(line["handler"]),
@@ -84,7 +89,7 @@ export function filterOf({ handlers, errors }: Filter): (line: TailLine) => bool
 }
 
 /** The half first, then what it says. */
-export function showLine({ half, level, line }: TailLine, terminal: Terminal): string {
+export function showLine({ half, server, level, line }: TailLine, terminal: Terminal): string {
   const mark = terminal.style(half === "edge" ? "cyan" : "yellow", half.padEnd(7));
   if (half === "edge") return `${mark}  ${devLine(line as unknown as DevEvent, terminal) ?? JSON.stringify(line)}`;
   const { time, level: _, event, ...fields } = line;
@@ -93,7 +98,7 @@ export function showLine({ half, level, line }: TailLine, terminal: Terminal): s
   );
   const shownLevel =
     level === "error" ? terminal.style("red", level) : level === "warn" ? terminal.style("yellow", level) : level;
-  return `${mark}  ${[textOf(time), shownLevel, textOf(event)].filter((word) => word !== null).join(" ")}${details.join("")}`;
+  return `${mark}  ${[server, textOf(time), shownLevel, textOf(event)].filter((word) => word !== null).join(" ")}${details.join("")}`;
 }
 
 function levelOf(text: string): Level {

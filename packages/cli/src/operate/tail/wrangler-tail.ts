@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { CommandError } from "../../command-error.ts";
 import type { WranglerTail } from "./sources.ts";
 
-/** The wrangler of the application, or else the one of this package. Throws a CommandError without either. */
-export function wranglerTail(worker: string, root: string): WranglerTail {
+/** The wrangler of the application, or else the one of this package. `account`: at Cloudflare; null: as wrangler finds it. Throws a CommandError without either. */
+export function wranglerTail(worker: string, root: string, account: string | null = null): WranglerTail {
   const main = wranglerMain(join(root, "package.json")) ?? wranglerMain(import.meta.url);
   if (main === null) {
     throw new CommandError(
@@ -17,7 +17,13 @@ export function wranglerTail(worker: string, root: string): WranglerTail {
   return {
     command: [process.execPath, main, "tail", worker, "--format", "json"],
     cwd: root,
-    environment: { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", NO_COLOR: "1" },
+    environment: {
+      ...process.env,
+      ...(account === null ? {} : { CLOUDFLARE_ACCOUNT_ID: account }),
+      WRANGLER_SEND_METRICS: "false",
+      WRANGLER_HIDE_BANNER: "true",
+      NO_COLOR: "1",
+    },
   };
 }
 

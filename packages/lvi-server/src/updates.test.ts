@@ -1,0 +1,145 @@
+import {
+  type AccessedUnit,
+  commitId,
+  entryOf,
+  type UnitId,
+  unitId,
+  type UpdateLine,
+  type Write,
+} from "@radical/protocol";
+import { beforeEach, expect, test } from "vitest";
+import { type Listener, Updates } from "./updates.ts";
+
+const BOUNDS = { listenersOfLocation: 2, listeners: 3, units: 4, credit: 2, valueBytes: 8, lineBytes: 12 };
+const note = (key: string): UnitId => unitId("notes", key);
+const reading = (...keys: readonly string[]): readonly AccessedUnit[] =>
+  keys.map((key) => ({ unit: note(key), mode: "read", version: null }));
+const writing = (...keys: readonly string[]): readonly Write[] =>
+  keys.map((key) => ({ unit: note(key), value: Uint8Array.of(1) }));
+
+let updates: Updates;
+let told: { isSent: boolean; units: number }[];
+let sequence: number;
+
+beforeEach(() => {
+  told = [];
+  sequence = 0;
+  updates = new Updates((isSent, units) => told.push({ isSent, units }), BOUNDS);
+});
+
+const commit = () => commitId(1, ++sequence);
+
+/** Listens, and keeps the keys of what it is told. */
+function listen(location: string, name = "one", reads = true) {
+  const keys: string[] = [];
+  const heard = { keys, ended: 0, lines: [] as UpdateLine[], stop: null as (() => void) | null };
+  const listener: Listener = {
+    tell: (text) => {
+      if (!reads) return false;
+      expect(text).toMatch(/^\[.*\]\n$/);
+      const line = JSON.parse(text) as UpdateLine;
+      heard.lines.push(line);
+      keys.push(...line.map(([unit]) => unit.slice("notes/".length)));
+      return true;
+    },
+    end: () => {
+      heard.ended++;
+    },
+  };
+  heard.stop = updates.listen(location, name, listener);
+  return heard;
+}
+
+test("a location is told of what it has read, with the version and the value, and of nothing else", () => {
+  const va = listen("VA");
+  const jp = listen("JP");
+  updates.read("VA", reading("a", "b"));
+  updates.read("JP", [...reading("b"), { unit: note("c"), mode: "write" }]);
+  const id = commit();
+  updates.applied(id, [
+    { unit: note("a"), value: Uint8Array.of(1, 2, 255) },
+    { unit: note("b"), value: null },
+    { unit: note("c"), value: Uint8Array.of(3) },
+  ]);
+  const { hash } = entryOf(id, Uint8Array.of(1, 2, 255)).version;
+  expect(va.lines).toEqual([
+    [
+      [note("a"), id, hash, "AQL/"],
+      [note("b"), id, null, null],
+    ],
+  ]);
+  expect(jp.lines).toEqual([[[note("b"), id, null, null]]]);
+  expect(told).toEqual([
+    { isSent: true, units: 2 },
+    { isSent: true, units: 1 },
+  ]);
+});
+
+test("what a location does not read again is sent to it a bounded number of times", () => {
+  const va = listen("VA");
+  updates.read("VA", reading("a"));
+  for (let round = 0; round < 5; round++) updates.applied(commit(), writing("a"));
+  expect(va.keys).toEqual(["a", "a"]);
+  updates.read("VA", reading("a"));
+  updates.applied(commit(), writing("a"));
+  expect(va.keys).toHaveLength(3);
+});
+
+test("the last units that were read are remembered, at most twice as many", () => {
+  const va = listen("VA");
+  for (const key of ["a", "b", "c", "d", "e", "f", "g"]) updates.read("VA", reading(key));
+  updates.applied(commit(), [...writing("a"), ...writing("g")]);
+  expect(va.keys).toEqual(["a", "g"]);
+  updates.read("VA", reading("h"));
+  updates.applied(commit(), [...writing("b"), ...writing("h")]);
+  expect(va.keys).toEqual(["a", "g", "h"]);
+});
+
+test("large values and long lines are left out, and stay for what is smaller", () => {
+  const va = listen("VA");
+  updates.read("VA", reading("a", "b", "c"));
+  updates.applied(commit(), [{ unit: note("a"), value: new Uint8Array(9) }, ...writing("b")]);
+  expect(va.keys).toEqual(["b"]);
+  updates.applied(commit(), [
+    { unit: note("a"), value: new Uint8Array(8) },
+    { unit: note("b"), value: new Uint8Array(8) },
+    ...writing("c"),
+  ]);
+  expect(va.keys).toEqual(["b", "a", "c"]);
+  expect(told.filter(({ isSent }) => !isSent)).toEqual([
+    { isSent: false, units: 1 },
+    { isSent: false, units: 1 },
+  ]);
+});
+
+test("every isolate of a location is told; who does not read loses what it is told", () => {
+  const one = listen("VA", "one");
+  listen("VA", "two", false);
+  updates.read("VA", reading("a"));
+  updates.applied(commit(), writing("a"));
+  expect(one.keys).toEqual(["a"]);
+  expect(told).toEqual([
+    { isSent: true, units: 1 },
+    { isSent: false, units: 1 },
+  ]);
+});
+
+test("so many listen at a location and at all, and each once; with the last one its units are forgotten", () => {
+  const first = listen("VA", "one");
+  const second = listen("VA", "one");
+  expect([first.ended, second.ended, updates.listeners]).toEqual([1, 0, 1]);
+  first.stop!();
+  expect(updates.listeners).toBe(1);
+  listen("VA", "two");
+  expect(listen("VA", "three").stop).toBeNull();
+  listen("JP");
+  expect(listen("DE").stop).toBeNull();
+  expect(updates.listeners).toBe(3);
+
+  updates.read("VA", reading("a"));
+  updates.read("DE", reading("a"));
+  second.stop!();
+  updates.close();
+  updates.applied(commit(), writing("a"));
+  expect(second.keys).toEqual([]);
+});

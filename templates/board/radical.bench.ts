@@ -35,10 +35,17 @@ export default defineBenchmark({
       const first = team * MEMBERS_EACH;
       const token = tokenOf(first);
       const board = call<string>("createBoard", { token, name: `Team ${team}`, columns: COLUMNS });
-      for (let member = 1; member < MEMBERS_EACH; member++) call("invite", { token, board, name: nameOf(first + member) });
+      for (let member = 1; member < MEMBERS_EACH; member++)
+        call("invite", { token, board, name: nameOf(first + member) });
       const cards = Array.from({ length: CARDS_EACH }, (_, index) => {
         const column = index % COLUMNS.length;
-        const card = call<string>("addCard", { token, board, column, title: `Card ${index}`, text: "What is to be done." });
+        const card = call<string>("addCard", {
+          token,
+          board,
+          column,
+          title: `Card ${index}`,
+          text: "What is to be done.",
+        });
         call("assign", { token, card, name: nameOf(first + draw.below(MEMBERS_EACH)) });
         return card;
       });

@@ -70,7 +70,17 @@ export default defineBenchmark({
         const about = "Quiet rooms, a breakfast, and a tram in front of the door.";
         const cents = 8_000 + 100 * draw.below(200);
         const stars = reviews * 4;
-        put("hotels", id, { id, name: `Hotel ${id}`, city: cityOf(city), about, ...place, rooms: ROOMS, cents, stars, reviews });
+        put("hotels", id, {
+          id,
+          name: `Hotel ${id}`,
+          city: cityOf(city),
+          about,
+          ...place,
+          rooms: ROOMS,
+          cents,
+          stars,
+          reviews,
+        });
         put("reviews", id, { reviews: [{ guest: guestOf(0), stars: 4, text: "As it should be.", at: BEGINNING }] });
         cellAt(place).hotels.push({ hotel: id, ...place });
         hotels.push(id);
@@ -101,7 +111,8 @@ export default defineBenchmark({
     }
     for (let guest = 0; guest < GUESTS; guest++) {
       yield { handler: "myBookings", args: { token: tokenOf(guest) } };
-      if (guest % 10 === 0) yield { handler: "review", args: { token: tokenOf(guest), hotel: someHotel(draw), stars: 4, text: "" } };
+      if (guest % 10 === 0)
+        yield { handler: "review", args: { token: tokenOf(guest), hotel: someHotel(draw), stars: 4, text: "" } };
     }
   },
 
@@ -109,7 +120,11 @@ export default defineBenchmark({
     {
       handler: "search",
       share: 60,
-      args: (draw) => ({ ...near(centreOf(draw.below(CITIES)), draw), arrival: arrival(draw), count: 1 + draw.below(2) }),
+      args: (draw) => ({
+        ...near(centreOf(draw.below(CITIES)), draw),
+        arrival: arrival(draw),
+        count: 1 + draw.below(2),
+      }),
     },
     {
       handler: "recommend",
@@ -123,12 +138,22 @@ export default defineBenchmark({
     {
       handler: "book",
       share: 0.5,
-      args: (draw) => ({ token: someGuest(draw), hotel: someHotel(draw), arrival: arrival(draw), count: 1 + draw.below(2) }),
+      args: (draw) => ({
+        token: someGuest(draw),
+        hotel: someHotel(draw),
+        arrival: arrival(draw),
+        count: 1 + draw.below(2),
+      }),
     },
     {
       handler: "review",
       share: 0.5,
-      args: (draw) => ({ token: someGuest(draw), hotel: someHotel(draw), stars: 1 + draw.below(5), text: "It was fine." }),
+      args: (draw) => ({
+        token: someGuest(draw),
+        hotel: someHotel(draw),
+        stars: 1 + draw.below(5),
+        text: "It was fine.",
+      }),
     },
     { handler: "login", share: 0.5, args: (draw) => ({ name: guestOf(draw.below(GUESTS)), password: PASSWORD }) },
   ],

@@ -43,7 +43,11 @@ export default defineBenchmark({
     { handler: "favourites", share: 5, args: (draw) => ({ name: nameOf(draw.below(MEMBERS)) }) },
     { handler: "vote", share: 4, args: (draw) => ({ token: somebody(draw), image: someImage(draw), value: 1 }) },
     { handler: "favourite", share: 3, args: (draw) => ({ token: somebody(draw), image: someImage(draw) }) },
-    { handler: "comment", share: 2, args: (draw) => ({ token: somebody(draw), image: someImage(draw), text: "I like it." }) },
+    {
+      handler: "comment",
+      share: 2,
+      args: (draw) => ({ token: somebody(draw), image: someImage(draw), text: "I like it." }),
+    },
     {
       handler: "upload",
       share: 0.5,
@@ -55,6 +59,10 @@ export default defineBenchmark({
         tags: someTags(draw, 4),
       }),
     },
-    { handler: "tag", share: 0.5, args: (draw) => ({ token: somebody(draw), image: someImage(draw), tags: someTags(draw, 1) }) },
+    {
+      handler: "tag",
+      share: 0.5,
+      args: (draw) => ({ token: somebody(draw), image: someImage(draw), tags: someTags(draw, 1) }),
+    },
   ],
 });

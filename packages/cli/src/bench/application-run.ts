@@ -19,7 +19,12 @@ export interface ApplicationRun {
   /** Lines for people. */
   readonly tell: (line: string) => void;
   /** Called with each run as it ends. */
-  readonly onRun?: (plan: RunPlan, outcome: RunOutcome, log: ServerLog, measurement: Measurement) => void;
+  readonly onRun?: (run: {
+    readonly plan: RunPlan;
+    readonly outcome: RunOutcome;
+    readonly log: ServerLog;
+    readonly measurement: Measurement;
+  }) => Promise<void> | void;
 }
 
 const PROGRESS_MS = 10_000;
@@ -62,12 +67,12 @@ export async function runApplication(run: ApplicationRun, result: ResultBuilder)
         leastMs: plan.leastMs,
         onProgress: progressOf(label, tell),
         ...(plan.zipf === null ? {} : { zipf: plan.zipf }),
-        ...(plan.benchmark === undefined ? {} : { benchmark: plan.benchmark }),
+        ...(plan.requestsOf === undefined ? {} : { benchmark: plan.requestsOf(built.benchmark) }),
       });
       result.addRun(plan, outcome, log, measurement.samples);
       if (plan === plans[0] && run.paper !== undefined)
         result.addExecutionTimes(built, measurement.runTimes(), run.paper, plan.leastMs);
-      run.onRun?.(plan, outcome, log, measurement);
+      await run.onRun?.({ plan, outcome, log, measurement });
     }
     tell(`${name}: checking what the systems did …`);
     const checks = await measurement.check(result.nextRun - 1);

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
 import type { Draw } from "./random.ts";
 
-export const BENCHMARK_FILE = "radical.bench.ts";
+const BENCHMARK_FILE = "radical.bench.ts";
 
 export interface Benchmark {
   /** Makes the data that is there at the beginning; by default that of the seed file. Nothing of it is measured. */

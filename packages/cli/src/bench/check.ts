@@ -25,10 +25,34 @@ export interface Checked {
   readonly run: number;
 }
 
-/** `samples`: what the LVI server has told of executions. */
+/** What executions have been, by system; of `ideal` each location has its own order. */
+export interface Histories {
+  readonly radical: readonly Versioned[];
+  readonly central: readonly Placed[];
+  readonly "edge-direct": readonly Placed[];
+  readonly ideal: ReadonlyMap<string, readonly Placed[]>;
+  /** Of putting them together. */
+  readonly problems: Problems;
+}
+
+/** When everything is settled. */
+export function historiesOf({ samples }: Pick<Deployment, "samples">, { app, answered }: Checked): Histories {
+  const of = (system: System): readonly Answered[] =>
+    answered.filter((one) => one.system === system && hasOutcome(one));
+  const placed = (those: readonly Answered[]): readonly Placed[] => those.map((one) => placedOf(one, app));
+  const { history: radical, problems } = versionedOf(of("radical"), samples);
+  const ideal = new Map(
+    Array.from(
+      Map.groupBy(of("ideal"), ({ location }) => location),
+      ([location, those]) => [location, placed(those)],
+    ),
+  );
+  return { radical, central: placed(of("central")), "edge-direct": placed(of("edge-direct")), ideal, problems };
+}
+
 export async function checkDeployment(deployment: Deployment, checked: Checked): Promise<readonly CheckRow[]> {
-  const { answered, initial, module, run } = checked;
-  await deployment.settled();
+  const { initial, module, run } = checked;
+  const histories = historiesOf(deployment, checked);
   const rows: CheckRow[] = [];
   const add = (system: System, kind: CheckRow["kind"], executions: number, problems: Problems): void => {
     rows.push({
@@ -42,10 +66,9 @@ export async function checkDeployment(deployment: Deployment, checked: Checked):
     });
   };
   for (const system of deployment.options.systems) {
-    const own = answered.filter((one) => one.system === system && hasOutcome(one));
     switch (system) {
       case "radical": {
-        const { history, problems } = versionedOf(own, deployment.samples);
+        const { radical: history, problems } = histories;
         const final = await deployment.stored("radical");
         add(system, "replay", history.length, [...problems, ...replayVersioned(history, module, initial, final)]);
         const units: ReadonlySet<UnitId> = new Set(initial.keys());
@@ -54,20 +77,16 @@ export async function checkDeployment(deployment: Deployment, checked: Checked):
       }
       case "central":
       case "edge-direct": {
-        const history = own.map((one) => placedOf(one, checked.app));
+        const history = histories[system];
         add(system, "replay", history.length, replayPlaced(history, module, initial, await deployment.stored(system)));
         break;
       }
       case "ideal": {
-        const problems = [...Map.groupBy(own, ({ location }) => location)].flatMap(([location, there]) =>
-          replayPlaced(
-            there.map((one) => placedOf(one, checked.app)),
-            module,
-            initial,
-            null,
-          ).map((problem) => `${location}: ${problem}`),
+        const problems = [...histories.ideal].flatMap(([location, history]) =>
+          replayPlaced(history, module, initial, null).map((problem) => `${location}: ${problem}`),
         );
-        add(system, "replay", own.length, problems);
+        const executions = [...histories.ideal.values()].reduce((sum, { length }) => sum + length, 0);
+        add(system, "replay", executions, problems);
       }
     }
   }

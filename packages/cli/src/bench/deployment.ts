@@ -40,6 +40,8 @@ export interface DeploymentOptions {
 }
 
 const KEY_BYTES = 32;
+/** Runs that are paced, on a machine that may be busy, are nobody's endless loops. */
+const CROWDED_LIMIT_MS = 10_000;
 const SETTLE_POLL_MS = 20;
 const MOST_SETTLE_POLLS = 1_000;
 
@@ -109,7 +111,11 @@ export class Deployment {
       const server = await startLviServer({
         stateFolder: root,
         storage: textOf("radical"),
-        environment: { ...storage?.environment, RADICAL_PACE_FILE: paceFile },
+        environment: {
+          ...storage?.environment,
+          RADICAL_PACE_FILE: paceFile,
+          RADICAL_CROWDED_LIMIT_MS: String(CROWDED_LIMIT_MS),
+        },
         logLevel: onServerLog === undefined ? "info" : "debug",
         key,
         followupTimeoutMs: null,

@@ -8,7 +8,7 @@ import type { Location } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
 import { seedItems } from "../data/data-work.ts";
 import { type Benchmark, type Call, loadBenchmark } from "./benchmark.ts";
-import { checkDeployment, hasOutcome } from "./check.ts";
+import { type Checked, checkDeployment, hasOutcome, historiesOf, type Histories } from "./check.ts";
 import { type Answered, Client } from "./client.ts";
 import { Deployment, type DeploymentOptions, type Sample } from "./deployment.ts";
 import { type Items, prepared } from "./model.ts";
@@ -60,6 +60,8 @@ const PAUSE_MS = 300;
 /** In a run in which more than this share of the requests fails something is wrong. */
 const MOST_FAILED = 0.01;
 const DELAY_REQUESTS = 20;
+const POLL_MS = 20;
+const MOST_POLLS = 100;
 
 /** Throws a CommandError if the application has errors. */
 export async function buildForBenchmark(project: Project): Promise<BuiltApp> {
@@ -190,20 +192,34 @@ export class Measurement {
   }
 
   /** Of everything since the start. */
-  check(run: number): Promise<readonly CheckRow[]> {
+  async check(run: number): Promise<readonly CheckRow[]> {
+    return checkDeployment(this.#deployment, await this.#checked(run));
+  }
+
+  /** What is checked. */
+  async histories(): Promise<Histories & Pick<Checked, "module" | "initial">> {
+    const checked = await this.#checked(0);
+    return { ...historiesOf(this.#deployment, checked), module: checked.module, initial: checked.initial };
+  }
+
+  async #checked(run: number): Promise<Checked> {
+    await this.#deployment.settled();
+    // What the server tells of the last ones may still be on its way.
+    for (let poll = 0; poll < MOST_POLLS && !this.#isAllTold(); poll++) await sleep(POLL_MS);
     const { app, module } = this.#built;
-    return checkDeployment(this.#deployment, {
-      app,
-      module,
-      initial: this.#items,
-      answered: this.#answered,
-      run,
-    });
+    return { app, module, initial: this.#items, answered: this.#answered, run };
   }
 
   async stop(): Promise<void> {
     this.#client.close();
     await this.#deployment.stop();
+  }
+
+  #isAllTold(): boolean {
+    const told = this.samples;
+    return this.#answered.every(
+      (one) => one.system !== "radical" || !hasOutcome(one) || told.has(one.headers["x-radical-execution"] ?? ""),
+    );
   }
 
   #draw(name: string, zipf: number = this.#options.zipf): Draw {

@@ -35,8 +35,8 @@ export interface RunPlan extends Pick<WorkloadRun, "application" | "profile" | "
   readonly loads: readonly Load[];
   readonly warmUpRequests: number;
   readonly leastMs: Readonly<Record<string, number>>;
-  /** Other requests than those of the application's file, on the same data. */
-  readonly benchmark?: Benchmark;
+  /** Makes other requests of those of the application's file, on the same data. */
+  readonly requestsOf?: (benchmark: Benchmark) => Benchmark;
 }
 
 /** Of a handler, in the paper's Table 1. */

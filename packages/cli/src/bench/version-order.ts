@@ -47,8 +47,11 @@ export class VersionOrder {
     return version ?? { writer: -1, isPresent: this.#initial.has(unit) };
   }
 
-  /** The first place, as a number of writers ahead, at which all that was read was current; or why there is none. */
-  placeOf({ reads }: Versioned): number | string {
+  /**
+   * The first place, as a number of writers ahead, at which all that was read was current; or why there is none. Something may
+   * have been absent several times: not before those writers that were answered before the execution was asked for.
+   */
+  placeOf({ reads, invokedAtMs }: Versioned): number | string {
     let [least, most] = [0, this.writers.length];
     for (const [unit, commit] of reads) {
       if (commit === null) continue;
@@ -58,7 +61,8 @@ export class VersionOrder {
       most = Math.min(most, this.nextWriter(unit, writer) ?? Infinity);
     }
     const absent = Array.from(reads).flatMap(([unit, commit]) => (commit === null ? [unit] : []));
-    for (let place = least; place <= most;) {
+    const answered = absent.length === 0 ? 0 : this.writers.findLastIndex((one) => one.answeredAtMs < invokedAtMs) + 1;
+    for (let place = answered <= most ? Math.max(least, answered) : least; place <= most;) {
       const there = absent.find((unit) => this.currentAt(unit, place).isPresent);
       if (there === undefined) return place;
       const next = this.nextWriter(there, this.currentAt(there, place).writer);

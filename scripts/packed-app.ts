@@ -49,15 +49,21 @@ export async function packScaffolder(folder: string, { signal }: Cancellable = {
   return { command: join(tool, "node_modules/.bin/create-radical-app"), packages };
 }
 
-/** Runs the scaffolder in `folder`, installation included; gives the application's path. */
+export interface ScaffoldOptions extends Cancellable {
+  /** Default: true. */
+  readonly install?: boolean;
+}
+
+/** Runs the scaffolder in `folder`; gives the application's path. */
 export async function scaffoldApp(
   scaffolder: Scaffolder,
   folder: string,
   name: string,
   template: string,
-  { signal }: Cancellable = {},
+  { signal, install = true }: ScaffoldOptions = {},
 ): Promise<string> {
   const args = [name, "--template", template, "-y", "--packages", scaffolder.packages];
+  if (!install) args.push("--no-install");
   await run(scaffolder.command, args, { cwd: folder, env: userEnvironment(), ...withSignal(signal) });
   return join(folder, name);
 }

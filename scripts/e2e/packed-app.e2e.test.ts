@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { pbkdf2Sync } from "node:crypto";
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,34 +34,130 @@ interface SocialClient {
 
 let folder: string;
 let scaffolder: Scaffolder;
+/** What the quickstart has made and installed. */
+let installed: string;
+/** An application of another template, with what was installed there. */
 let app: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "radical-packed-"));
   scaffolder = await packScaffolder(folder);
-  app = await scaffoldApp(scaffolder, folder, "my-network", "social");
 }, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
+/** Of every template. */
+const FILES = [
+  ".gitignore",
+  "AGENTS.md",
+  "README.md",
+  "handlers",
+  "package.json",
+  "radical.config.ts",
+  "tests",
+  "tsconfig.json",
+  "vitest.config.ts",
+];
+
+/** Commands of a page, with what they are to print, as its next block says it. */
+interface Step {
+  readonly commands: string;
+  readonly language: string | undefined;
+  readonly expected: string | undefined;
+}
+
+function stepsOf(page: string): readonly Step[] {
+  const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)\n```$/gm)].map(([, language = "", text = ""]) => ({
+    language,
+    text,
+  }));
+  return blocks.flatMap(({ language, text }, index): readonly Step[] => {
+    const next = blocks[index + 1];
+    const answer = next !== undefined && /^(?:json|http)$/.test(next.language) ? next : undefined;
+    return language === "sh" ? [{ commands: text, language: answer?.language, expected: answer?.text }] : [];
+  });
+}
+
+test("the quickstart, as a new user copies and pastes it into an empty folder", async () => {
+  const [create, dev, ...requests] = stepsOf(
+    await readFile(new URL("../../docs/quickstart.md", import.meta.url), "utf8"),
+  );
+  expect(create?.commands).toContain("npm create radical-app");
+  expect(dev?.commands).toBe("npm run dev");
+  expect(requests.length).toBeGreaterThan(0);
+
+  const home = join(folder, "new-user");
+  // npm keeps packages by their content, so what was downloaded before may be used; what it has run before may not.
+  await mkdir(join(home, "cache"), { recursive: true });
+  const { stdout: cache } = await run("npm", ["config", "get", "cache"], { env: userEnvironment() });
+  await mkdir(join(cache.trim(), "_cacache"), { recursive: true });
+  await symlink(join(cache.trim(), "_cacache"), join(home, "cache/_cacache"));
+  const { stdout: upstream } = await run("npm", ["config", "get", "registry"], { env: userEnvironment() });
+  const registry = await startRegistry(scaffolder.packages, upstream.trim());
+  // npm asks a person at a terminal whether it may fetch the scaffolder, as the page says.
+  const answer = { npm_config_yes: "true" };
+  const own = { npm_config_registry: registry.url, npm_config_cache: join(home, "cache") };
+  const env = { ...userEnvironment(), ...own, ...answer };
+  const cwd = join(home, "empty");
+  await mkdir(cwd);
+  try {
+    await run("sh", ["-e", "-c", create?.commands ?? ""], { cwd, env });
+    expect(await readdir(cwd)).toEqual(["my-app"]);
+    // A shell of its own, as a terminal has it, in the folder to which the commands before went.
+    const [, entered = ""] = /^cd (\S+)$/m.exec(create?.commands ?? "") ?? [];
+    installed = join(cwd, entered);
+    expect((await readdir(installed)).toSorted()).toEqual([...FILES, "node_modules", "package-lock.json"].toSorted());
+    const server = spawn("sh", ["-c", `exec ${dev?.commands}`], {
+      cwd: installed,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const closed = new Promise((resolve) => server.once("close", resolve));
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let output = "";
+        server.stdout.on("data", (chunk: Buffer) => {
+          output += chunk.toString();
+          const [found] = /http:\/\/[\d.]+:\d+/.exec(output) ?? [];
+          if (found !== undefined) resolve(found);
+        });
+        void closed.then(() => reject(new Error(`npm run dev ended:\n${output}`)));
+      });
+      for (const { commands, language, expected } of requests) {
+        // The page says that another port is taken if this one is in use.
+        const { stdout } = await run(
+          "sh",
+          ["-e", "-c", commands.replaceAll("localhost:8787", url.replace("http://", ""))],
+          { env },
+        );
+        const lines = stdout.split("\r\n");
+        if (language === "json") expect(stdout).toBe(expected);
+        else expect(lines).toEqual(expect.arrayContaining(expected?.split("\n") ?? [expect.anything()]));
+      }
+    } finally {
+      server.kill("SIGTERM");
+      await closed;
+    }
+  } finally {
+    await registry.close();
+  }
+});
+
+/** By name; our own are wherever the tarballs are. */
+function dependenciesOf(text: string): Readonly<Record<string, string>> {
+  const { dependencies, devDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
+  const entries = Object.entries({ ...dependencies, ...devDependencies });
+  return Object.fromEntries(entries.map(([name, version]) => [name, name.startsWith("@radical/") ? "" : version]));
+}
+
 test("the tarballs hold what is needed and nothing of the workspace", async () => {
+  app = await scaffoldApp(scaffolder, folder, "my-network", "social", { install: false });
+  expect((await readdir(app)).toSorted()).toEqual([...FILES, "public", "seed.ndjson"].toSorted());
   const text = await readFile(join(app, "package.json"), "utf8");
+  // What is there is what it would install.
+  expect(dependenciesOf(text)).toEqual(dependenciesOf(await readFile(join(installed, "package.json"), "utf8")));
+  await rename(join(installed, "node_modules"), join(app, "node_modules"));
   expect(text).not.toContain("workspace:");
   expect(JSON.parse(text)).toMatchObject({ name: "my-network" });
-  expect((await readdir(app)).toSorted()).toEqual([
-    ".gitignore",
-    "AGENTS.md",
-    "README.md",
-    "handlers",
-    "node_modules",
-    "package-lock.json",
-    "package.json",
-    "public",
-    "radical.config.ts",
-    "seed.ndjson",
-    "tests",
-    "tsconfig.json",
-    "vitest.config.ts",
-  ]);
   // Config and tests are right TypeScript against the published types.
   await run("npm", ["run", "--silent", "check"], { cwd: app, env: userEnvironment() });
 });
@@ -152,86 +248,4 @@ test("the scaffolder: refuses folders with content and bad names, asks nothing w
     output: expect.stringMatching(/cd notes\n +npm install\n +npm run dev/) as unknown,
   });
   expect(await readFile(join(folder, "notes/.gitignore"), "utf8")).toContain(".radical/");
-});
-
-/** Commands of a page, with what they are to print, as its next block says it. */
-interface Step {
-  readonly commands: string;
-  readonly language: string | undefined;
-  readonly expected: string | undefined;
-}
-
-function stepsOf(page: string): readonly Step[] {
-  const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)\n```$/gm)].map(([, language = "", text = ""]) => ({
-    language,
-    text,
-  }));
-  return blocks.flatMap(({ language, text }, index): readonly Step[] => {
-    const next = blocks[index + 1];
-    const answer = next !== undefined && /^(?:json|http)$/.test(next.language) ? next : undefined;
-    return language === "sh" ? [{ commands: text, language: answer?.language, expected: answer?.text }] : [];
-  });
-}
-
-test("the quickstart, as a new user copies and pastes it into an empty folder", async () => {
-  const [create, dev, ...requests] = stepsOf(
-    await readFile(new URL("../../docs/quickstart.md", import.meta.url), "utf8"),
-  );
-  expect(create?.commands).toContain("npm create radical-app");
-  expect(dev?.commands).toBe("npm run dev");
-  expect(requests.length).toBeGreaterThan(0);
-
-  const home = join(folder, "new-user");
-  // npm keeps packages by their content, so what was downloaded before may be used; what it has run before may not.
-  await mkdir(join(home, "cache"), { recursive: true });
-  const { stdout: cache } = await run("npm", ["config", "get", "cache"], { env: userEnvironment() });
-  await mkdir(join(cache.trim(), "_cacache"), { recursive: true });
-  await symlink(join(cache.trim(), "_cacache"), join(home, "cache/_cacache"));
-  const { stdout: upstream } = await run("npm", ["config", "get", "registry"], { env: userEnvironment() });
-  const registry = await startRegistry(scaffolder.packages, upstream.trim());
-  // npm asks a person at a terminal whether it may fetch the scaffolder, as the page says.
-  const answer = { npm_config_yes: "true" };
-  const own = { npm_config_registry: registry.url, npm_config_cache: join(home, "cache") };
-  const env = { ...userEnvironment(), ...own, ...answer };
-  const cwd = join(home, "empty");
-  await mkdir(cwd);
-  try {
-    await run("sh", ["-e", "-c", create?.commands ?? ""], { cwd, env });
-    expect(await readdir(cwd)).toEqual(["my-app"]);
-    // A shell of its own, as a terminal has it, in the folder to which the commands before went.
-    const [, entered = ""] = /^cd (\S+)$/m.exec(create?.commands ?? "") ?? [];
-    const server = spawn("sh", ["-c", `exec ${dev?.commands}`], {
-      cwd: join(cwd, entered),
-      env,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const closed = new Promise((resolve) => server.once("close", resolve));
-    try {
-      const url = await new Promise<string>((resolve, reject) => {
-        let output = "";
-        server.stdout.on("data", (chunk: Buffer) => {
-          output += chunk.toString();
-          const [found] = /http:\/\/[\d.]+:\d+/.exec(output) ?? [];
-          if (found !== undefined) resolve(found);
-        });
-        void closed.then(() => reject(new Error(`npm run dev ended:\n${output}`)));
-      });
-      for (const { commands, language, expected } of requests) {
-        // The page says that another port is taken if this one is in use.
-        const { stdout } = await run(
-          "sh",
-          ["-e", "-c", commands.replaceAll("localhost:8787", url.replace("http://", ""))],
-          { env },
-        );
-        const lines = stdout.split("\r\n");
-        if (language === "json") expect(stdout).toBe(expected);
-        else expect(lines).toEqual(expect.arrayContaining(expected?.split("\n") ?? [expect.anything()]));
-      }
-    } finally {
-      server.kill("SIGTERM");
-      await closed;
-    }
-  } finally {
-    await registry.close();
-  }
 });

@@ -449,12 +449,11 @@ describe("the process", () => {
     expect((await ended)[0]).toBe(0);
   });
 
-  test("a port that is taken: exit code 2", async () => {
+  test("a port that is taken: exit code 2, also while its parent lives", async () => {
     const { server } = await start(sqlite);
     const { port } = new URL(server.url);
-    const { code, errors } = await runToEnd(
-      spawnServer([...sqliteStorage(path.join(folder, "other.sqlite")).args, "--port", port]),
-    );
+    const other = sqliteStorage(path.join(folder, "other.sqlite")).args;
+    const { code, errors } = await runToEnd(spawn([...other, "--port", port, "--exit-with-parent"]));
     expect(code).toBe(2);
     expect(errors).toContain(port);
   });

@@ -35,6 +35,8 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "re_execution_killed",
   "followup_not_covered",
   "refused",
+  "lease_run_out",
+  "lease_regained",
 ]);
 
 /** Most units that one line of log names. */
@@ -86,6 +88,10 @@ export class Engine {
 
   get load(): Load {
     return this.#options.core.load;
+  }
+
+  get holdsLease(): boolean {
+    return this.#options.core.holdsLease;
   }
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
@@ -200,6 +206,7 @@ export class Engine {
 
   #step(event: Event): void {
     if (this.#halted !== null) return;
+    this.#durable = "operation" in event && event.kind !== "storage-failed" ? event.operation : null;
     try {
       for (const effect of this.#options.core.step(this.#options.now(), event)) this.#perform(effect);
       this.#wake();
@@ -264,6 +271,9 @@ export class Engine {
         return this.#sampleTaker?.take(effect.sample);
       case "sample-left-out":
         return this.#sampleTaker?.take(null);
+      case "resume":
+        for (const event of effect.events) this.#step(event);
+        return;
       case "halt":
         return this.#giveUp(effect.reason);
     }
@@ -289,11 +299,7 @@ export class Engine {
 
   #operate<T>(operation: OperationId, answer: Promise<T>, event: (value: T) => Event): void {
     void answer.then(
-      (value) => {
-        this.#durable = operation;
-        this.#step(event(value));
-        this.#durable = null;
-      },
+      (value) => this.#step(event(value)),
       (error: unknown) => {
         const effect = error instanceof StorageError ? error.effect : "unknown";
         const reason = error instanceof Error ? error.message : String(error);

@@ -1,9 +1,9 @@
 /**
  * Failpoints: the places at which the crash tests stop this server, to kill it there. The environment variable
- * RADICAL_FAILPOINT names one, as `<name>` or `<name>:<n>` for the n-th time that it is reached; without it a failpoint
- * is one comparison. docs/internals/verification.md says what is done with them.
+ * RADICAL_FAILPOINT names one, as `<name>` or `<name>:<n>` for the n-th time that it is reached, which counts from when there
+ * is the file that RADICAL_FAILPOINT_FILE names, if it names one; without the first a failpoint is one comparison. docs/internals/verification.md says what is done with them.
  */
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 
 /** All of them, with what has happened when a server stops there. */
 export const FAILPOINTS = {
@@ -67,12 +67,19 @@ const STDOUT = 1;
 export const armed = parse(process.env["RADICAL_FAILPOINT"]);
 /** Of this thread: how often it is passed before it is where to stop. */
 let left = armed?.time ?? 0;
+/** Before there is this file nothing counts. */
+let awaited = process.env["RADICAL_FAILPOINT_FILE"] ?? "";
 
 /** If this one is armed: says so on standard output, and stops the thread for good. */
 export function failpoint(name: Failpoint): void {
-  if (armed === null || armed.name !== name || --left > 0) return;
+  if (armed === null || armed.name !== name || !counts() || --left > 0) return;
   writeSync(STDOUT, `${JSON.stringify({ event: "failpoint", name, pid: process.pid })}\n`);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+function counts(): boolean {
+  if (awaited !== "" && existsSync(awaited)) awaited = "";
+  return awaited === "";
 }
 
 function parse(text: string | undefined): { readonly name: Failpoint; readonly time: number } | null {

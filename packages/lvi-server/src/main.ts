@@ -79,6 +79,8 @@ try {
     fail(error);
     if (error instanceof ConfigurationError)
       process.stderr.write(`\n${describeConfiguration(raw, keySources.variable, error.wrong)}\n`);
+    // Who watches for the end of its parent would wait for that, and nobody would start it again.
+    process.exit();
   }
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;

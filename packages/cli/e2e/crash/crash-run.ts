@@ -27,7 +27,7 @@ export interface Crash {
   readonly killed: boolean;
   /** Starts until it was reached: one that the load does not lead to is passed by. */
   readonly starts: number;
-  /** Calls that had their outcomes in this round. */
+  /** Calls that had their outcomes in its round. */
   readonly calls: number;
   /**
    * From when requests were taken again, or a location was dead, until nothing was pending, while the clients waited: what
@@ -37,9 +37,18 @@ export interface Crash {
   readonly problems: readonly string[];
 }
 
+interface Kill {
+  readonly failpoint: ArmedAt;
+  /** Null: it was not killed there. */
+  readonly starts: number | null;
+  readonly freedMs: number;
+}
+
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
   /^(?:http\.module|storage\.(?:lease|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded)|storage\.l|run\.re)/;
+/** What only a server meets that was started after a kill under load. */
+const MET_AFTER_START = /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|module-remov))/;
 const MOST_TIMES = 12;
 const MOST_STARTS = 8;
 /** Calls between the start of the load and a kill that is to find something under way. */
@@ -70,18 +79,20 @@ export async function crashAt(
   random: () => number,
   { freeWithinMs = FREE_WITHIN_MS, onCrash = () => {}, onKilled = () => {} }: CrashOptions = {},
 ): Promise<readonly Crash[]> {
-  const deployment = await Deployment.start(application, storage);
+  const rounds = roundsOf(names, random);
+  const deployment = await Deployment.start(application, storage, preparedFor(rounds[0]));
   try {
     const load = new Load(deployment, random);
     await load.open();
     const crashes: Crash[] = [];
-    for (const name of names) {
-      const time = SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES);
-      const crash = await new Round(deployment, load, { name, time }, storage.kind, freeWithinMs, onKilled).run();
-      crashes.push(crash);
-      onCrash(crash);
+    for (const [index, failpoints] of rounds.entries()) {
+      const next = preparedFor(rounds[index + 1]);
+      const round = new Round(deployment, load, failpoints, next, storage.kind, freeWithinMs, onKilled);
+      const ended = await round.run();
+      crashes.push(...ended);
+      for (const crash of ended) onCrash(crash);
       // What went wrong once would be told again at each of the following.
-      if (crash.problems.length > 0) break;
+      if (ended.some(({ problems }) => problems.length > 0)) break;
     }
     return crashes;
   } finally {
@@ -89,22 +100,49 @@ export async function crashAt(
   }
 }
 
+/**
+ * Each failpoint of a server is a round, after which everything is checked; so are those of locations in a row, since
+ * starting a location is most of its round.
+ */
+function roundsOf(names: readonly string[], random: () => number): readonly (readonly ArmedAt[])[] {
+  const rounds: ArmedAt[][] = [];
+  for (const name of names) {
+    const failpoint = { name, time: SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES) };
+    const before = rounds.at(-1);
+    if (isOfLocation(failpoint) && before?.every(isOfLocation)) before.push(failpoint);
+    else rounds.push([failpoint]);
+  }
+  return rounds;
+}
+
+function isOfLocation({ name }: ArmedAt): boolean {
+  return name.startsWith("edge.");
+}
+
+/** The failpoint for which the server can be armed when the round begins, having been started in the one before. */
+function preparedFor(round: readonly ArmedAt[] | undefined): ArmedAt | null {
+  const [failpoint] = round ?? [];
+  return failpoint === undefined || isOfLocation(failpoint) || MET_AFTER_START.test(failpoint.name) ? null : failpoint;
+}
+
 class Round {
   readonly #deployment: Deployment;
   readonly #load: Load;
-  readonly #failpoint: ArmedAt;
+  /** One, or several of locations. */
+  readonly #failpoints: readonly ArmedAt[];
+  readonly #next: ArmedAt | null;
   readonly #storage: StorageKind;
   /** Of a module that is registered only in this round. */
   readonly #accesses: number;
 
-  #freedMs = Infinity;
   readonly #freeWithinMs: number;
   readonly #onKilled: (deployment: Deployment) => void;
 
   constructor(
     deployment: Deployment,
     load: Load,
-    failpoint: ArmedAt,
+    failpoints: readonly ArmedAt[],
+    next: ArmedAt | null,
     storage: StorageKind,
     freeWithinMs: number,
     onKilled: (deployment: Deployment) => void,
@@ -113,72 +151,84 @@ class Round {
     this.#onKilled = onKilled;
     this.#deployment = deployment;
     this.#load = load;
-    this.#failpoint = failpoint;
+    this.#failpoints = failpoints;
+    this.#next = next;
     this.#storage = storage;
     this.#accesses = 1_000 + deployment.kills;
   }
 
-  async run(): Promise<Crash> {
-    const { name } = this.#failpoint;
+  get #failpoint(): ArmedAt {
+    return this.#failpoints[0]!;
+  }
+
+  async run(): Promise<readonly Crash[]> {
     const callsBefore = this.#load.calls;
     this.#load.start();
     await this.#load.ended(CALLS_BEFORE);
     // One that no location asks for.
     if (this.#removesModules) await this.#register();
-    const starts = name.startsWith("edge.") ? await this.#killLocations() : await this.#killServer();
-    const freedMs = this.#freedMs;
+    const kills = isOfLocation(this.#failpoint) ? await this.#killLocations() : [await this.#killServer()];
     this.#load.goOn();
     await this.#load.stop();
     await this.#check();
-    return {
-      failpoint: this.#failpoint,
+    const calls = this.#load.calls - callsBefore;
+    const pending = JSON.stringify(await this.#deployment.load());
+    return kills.map(({ failpoint, starts, freedMs }) => ({
+      failpoint,
       storage: this.#storage,
       killed: starts !== null,
       starts: starts ?? MOST_STARTS,
-      calls: this.#load.calls - callsBefore,
+      calls,
       freedMs,
       problems: [
         ...this.#load.problems,
         ...(starts === null ? ["it was never reached"] : []),
-        ...(freedMs === Infinity ? [`still pending: ${JSON.stringify(await this.#deployment.load())}`] : []),
+        ...(freedMs === Infinity ? [`still pending: ${pending}`] : []),
         ...(freedMs > this.#freeWithinMs
           ? [`free only after ${freedMs.toFixed(0)} ms, not within ${this.#freeWithinMs}`]
           : []),
         ...this.#deployment.alarms.map((line) => `the server logged ${JSON.stringify(line)}`),
       ],
-    };
+    }));
   }
 
-  /** Each start meets what the server before had under way. Returns the number of starts; null: it was not killed there. */
-  async #killServer(): Promise<number | null> {
+  /** Each start meets what the server before had under way. */
+  async #killServer(): Promise<Kill> {
+    const failpoint = this.#failpoint;
     for (let starts = 1; starts <= MOST_STARTS; starts++) {
-      await this.#deployment.killServer();
-      if (this.#removesModules) this.#deployment.ageModules();
-      const passed = Promise.withResolvers<"passed">();
-      const reached = this.#deployment.serverAt(this.#failpoint, async () => {
-        this.#provoke();
-        await this.#load.ended(this.#isAtStart ? CALLS_BEFORE : MOST_CALLS);
-        passed.resolve("passed");
-      });
-      const how = await Promise.race([reached, passed.promise]);
+      const how = await this.#serverComes();
       this.#load.pause();
       const isKilled = await this.#deployment.killServer();
       if (how === "reached" && isKilled) {
         this.#onKilled(this.#deployment);
-        await this.#startUnarmed();
-        return starts;
+        return { failpoint, starts, freedMs: await this.#startServer() };
       }
       this.#load.goOn();
     }
-    await this.#startUnarmed();
-    return null;
+    await this.#startServer();
+    return { failpoint, starts: null, freedMs: Infinity };
   }
 
-  async #startUnarmed(): Promise<void> {
-    await this.#deployment.startServer();
+  /** A server to the failpoint: the one that runs, if it was started for it, or else one that is started now. */
+  async #serverComes(): Promise<"reached" | "ended" | "passed"> {
+    const passed = Promise.withResolvers<"passed">();
+    const provoke = async (): Promise<void> => {
+      this.#provoke();
+      await this.#load.ended(this.#isAtStart ? CALLS_BEFORE : MOST_CALLS);
+      passed.resolve("passed");
+    };
+    if (this.#deployment.isPreparedFor(this.#failpoint))
+      return Promise.race([this.#deployment.armServer(provoke), passed.promise]);
+    await this.#deployment.killServer();
+    if (this.#removesModules) this.#deployment.ageModules();
+    return Promise.race([this.#deployment.serverAt(this.#failpoint, provoke), passed.promise]);
+  }
+
+  async #startServer(): Promise<number> {
+    await this.#deployment.startServer(this.#next);
     // That of the application may be among those that were removed.
     if (this.#removesModules) await this.#deployment.registerApplication();
-    this.#freedMs = await this.#freed();
+    return this.#freed();
   }
 
   get #removesModules(): boolean {
@@ -202,21 +252,32 @@ class Round {
     return this.#deployment.registerModule(this.#deployment.variant(this.#accesses));
   }
 
-  async #killLocations(): Promise<number | null> {
+  /** One after the other; each start meets what those before had in their caches. */
+  async #killLocations(): Promise<readonly Kill[]> {
+    const kills: Kill[] = [];
+    for (const failpoint of this.#failpoints) {
+      const kill = await this.#killLocationsAt(failpoint);
+      kills.push(kill);
+      if (kill.starts === null) break;
+      this.#load.goOn();
+    }
+    await this.#deployment.killLocations();
+    await this.#deployment.startLocations(null);
+    return kills;
+  }
+
+  async #killLocationsAt(failpoint: ArmedAt): Promise<Kill> {
     for (let starts = 1; starts <= MOST_STARTS; starts++) {
       await this.#deployment.killLocations();
-      await this.#deployment.startLocations(this.#failpoint);
+      await this.#deployment.startLocations(failpoint);
       const passed = this.#load.ended(MOST_CALLS).then(() => "passed" as const);
       const how = await Promise.race([this.#deployment.locationsAt(), passed]);
       this.#load.pause();
       const isKilled = await this.#deployment.killLocations();
-      const isThere = how === "reached" && isKilled;
-      if (isThere) this.#freedMs = await this.#freed();
-      await this.#deployment.startLocations(isThere ? null : this.#failpoint);
-      if (isThere) return starts;
+      if (how === "reached" && isKilled) return { failpoint, starts, freedMs: await this.#freed() };
       this.#load.goOn();
     }
-    return null;
+    return { failpoint, starts: null, freedMs: Infinity };
   }
 
   /**

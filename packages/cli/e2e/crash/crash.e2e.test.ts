@@ -22,13 +22,10 @@ const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter((name) =>
   ),
 );
 
-/**
- * Deployments that are killed one failpoint after the other. All lanes go on at the same time, since each waits more than
- * it works: for timers, and on DynamoDB for the lease of the server before.
- */
-const LANES = { sqlite: 2, dynamodb: 3 } as const;
+/** Deployments that are killed one failpoint after the other. All lanes go on at the same time, since each waits for timers. */
+const LANES = { sqlite: 2, dynamodb: 2 } as const;
 const TIMEOUT_MS = 900_000;
-/** Seven deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
+/** Six deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
 const FREE_WITHIN_MS = 15_000;
 
 const seed = Math.trunc(Math.random() * 2 ** 31);

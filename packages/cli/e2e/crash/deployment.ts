@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -40,6 +40,8 @@ export const FOLLOWUP_TIMEOUT_MS = 400;
 const ROUND_TRIP_MS = 4;
 /** Of requests to a server that may end by itself and be started again. */
 const MOST_ATTEMPTS = 200;
+/** Of a server that ends before it listens: its lease may run out while it starts, on a machine that stands still. */
+const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
 const KEY: DeploymentKey = { id: "crash", secret: randomBytes(32).toString("hex") };
 const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
@@ -87,6 +89,8 @@ export interface StorageChoice {
   /** Options of the server; `folder` is the deployment's own. */
   options(folder: string): readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** As if the lease of a server that was killed had run out. */
+  endLease(): Promise<void>;
 }
 
 export interface ArmedAt {
@@ -164,6 +168,8 @@ export class Deployment {
   readonly #folder: string;
   readonly #link: DelayProxy;
   #server: Speaker | null = null;
+  /** What the server can be armed for. */
+  #prepared: ArmedAt | null = null;
   #serverPort = 0;
   /** Where the link ends: not at a standby that has taken over. */
   #linkedPort = 0;
@@ -182,7 +188,12 @@ export class Deployment {
     this.#link = link;
   }
 
-  static async start(application: Application, storage: StorageChoice): Promise<Deployment> {
+  /** `prepared`: see `startServer`. */
+  static async start(
+    application: Application,
+    storage: StorageChoice,
+    prepared: ArmedAt | null = null,
+  ): Promise<Deployment> {
     const folder = await mkdtemp(join(tmpdir(), "radical-crash-"));
     await mkdir(join(folder, "cache"));
     let self: Deployment | null = null;
@@ -192,7 +203,7 @@ export class Deployment {
     });
     self = new Deployment(application, storage, folder, link);
     try {
-      await self.startServer();
+      await self.startServer(prepared);
       await self.registerApplication();
       await self.startLocations(null);
     } catch (error) {
@@ -208,20 +219,52 @@ export class Deployment {
 
   // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Resolves when it listens. One that ends by itself is started again: on a machine that stands still its lease runs out. */
-  async startServer(): Promise<void> {
-    const server = this.#spawnServer(null);
-    this.#listensAt(await server.listening());
-    void server.ended.then(async () => {
+  /**
+   * Resolves when it listens. One that ends by itself is started again, as its unit would do it: on a machine that stands
+   * still its lease runs out. `prepared`: where it is to stop once `armServer` is called.
+   */
+  async startServer(prepared: ArmedAt | null = null): Promise<void> {
+    for (let starts = 1; ; starts++) {
+      const server = this.#spawnServer(prepared, prepared === null ? "" : this.#armingFile);
+      const line = await server.saidBeforeEnd("listening");
+      // Killed while it started.
       if (this.#server !== server) return;
+      if (line !== null) {
+        this.#listensAt(line);
+        this.#prepared = prepared;
+        void server.ended.then(() => {
+          if (this.#server !== server) return undefined;
+          this.#noteAlarms(server);
+          return this.startServer(prepared);
+        });
+        return;
+      }
       this.#noteAlarms(server);
-      await this.startServer();
-    });
+      if (starts === MOST_STARTS) throw new Error(`ended before it listened: ${JSON.stringify(server.lines)}`);
+    }
+  }
+
+  /** Whether the server that runs was started for it. */
+  isPreparedFor(failpoint: ArmedAt): boolean {
+    return this.#prepared === failpoint;
+  }
+
+  /** From now on the server that was started for it counts; resolves when it has stopped there, or has ended without it. */
+  async armServer(onArmed: () => Promise<void>): Promise<"reached" | "ended"> {
+    const reached = this.#server!.saidBeforeEnd("failpoint");
+    await writeFile(this.#armingFile, "");
+    void onArmed();
+    return (await reached) === null ? "ended" : "reached";
+  }
+
+  /** There from when it is armed until it is killed. */
+  get #armingFile(): string {
+    return join(this.#folder, "armed");
   }
 
   /** Starts one that is to stop at a failpoint; resolves when it has, or has ended without it. */
   async serverAt(failpoint: ArmedAt, onListening: () => Promise<void>): Promise<"reached" | "ended"> {
-    const server = this.#spawnServer(failpoint);
+    const server = this.#spawnServer(failpoint, "");
     const reached = server.saidBeforeEnd("failpoint");
     void server.said("listening").then(async (line) => {
       this.#listensAt(line);
@@ -237,7 +280,7 @@ export class Deployment {
 
   /** Starts a second server on the same storage, and the locations anew with a way to each. Resolves when it waits for the lease. */
   async startStandby(): Promise<void> {
-    const standby = this.#spawnProcess(null, "--log-level=info");
+    const standby = this.#spawnProcess(null, "", "--log-level=info");
     this.#standby = standby;
     const listening = await standby.saidBeforeEnd("http_listening");
     this.#standbyAddress = [{ host: "127.0.0.1", port: listening!["port"] as number }];
@@ -259,12 +302,13 @@ export class Deployment {
     this.#serverPort = (await standby.listening())["port"] as number;
   }
 
-  #spawnServer(failpoint: ArmedAt | null): Speaker {
-    this.#server = this.#spawnProcess(failpoint);
+  #spawnServer(failpoint: ArmedAt | null, armingFile: string): Speaker {
+    this.#prepared = null;
+    this.#server = this.#spawnProcess(failpoint, armingFile);
     return this.#server;
   }
 
-  #spawnProcess(failpoint: ArmedAt | null, ...options: readonly string[]): Speaker {
+  #spawnProcess(failpoint: ArmedAt | null, armingFile: string, ...options: readonly string[]): Speaker {
     const child = spawn(
       process.execPath,
       ["--conditions=source", SERVER_MAIN, ...SERVER_OPTIONS, ...this.#storage.options(this.#folder), ...options],
@@ -274,6 +318,7 @@ export class Deployment {
           ...this.#storage.environment,
           RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
           RADICAL_FAILPOINT: failpoint === null ? "" : `${failpoint.name}:${failpoint.time}`,
+          RADICAL_FAILPOINT_FILE: armingFile,
         },
         stdio: ["pipe", "pipe", "pipe"],
       },
@@ -286,9 +331,12 @@ export class Deployment {
     const server = this.#server;
     if (server === null) return false;
     this.#server = null;
+    this.#prepared = null;
     this.kills++;
     const isKilled = await server.kill();
     this.#noteAlarms(server);
+    await rm(this.#armingFile, { force: true });
+    if (isKilled) await this.#storage.endLease();
     return isKilled;
   }
 
@@ -427,7 +475,9 @@ export class Deployment {
   async stop(): Promise<void> {
     await this.killLocations();
     await this.#standby?.kill();
-    await this.killServer();
+    const server = this.#server;
+    this.#server = null;
+    await server?.kill();
     await this.#link.close();
     await rm(this.#folder, { recursive: true, force: true });
   }

@@ -11,7 +11,7 @@ import {
   radicalBill,
   type RadicalRequest,
 } from "./cost.ts";
-import { labelOf, type Results, rowOf } from "./results.ts";
+import { labelOf, type Results, rowOf, workloadRuns } from "./results.ts";
 
 /** The paper's load, of items that are read. */
 const PAPER_READS_PER_SECOND = 50_000;
@@ -76,7 +76,7 @@ export function costOf(results: Results): readonly ApplicationCost[] {
 }
 
 function costsIn(result: BenchmarkResult): readonly ApplicationCost[] {
-  return result.runs.flatMap((run): readonly ApplicationCost[] => {
+  return workloadRuns(result).flatMap((run): readonly ApplicationCost[] => {
     const requests = requestsOf(result, run);
     if (requests === null) return [];
     const { radical, central } = requests;

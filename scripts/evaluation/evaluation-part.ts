@@ -13,7 +13,17 @@ import {
 import { type ApplicationCost, ASSUMED_WORDS, costOf } from "./cost-of-results.ts";
 import { dollars, table } from "./markdown-table.ts";
 import { chartsOf, PICTURES, varied, words } from "./pictures.ts";
-import { labelOf, latencyOf, parameterOf, readResults, type Results, RESULTS_FOLDER, rowOf } from "./results.ts";
+import {
+  handlerRuns,
+  labelOf,
+  latencyOf,
+  parameterOf,
+  readResults,
+  type Results,
+  RESULTS_FOLDER,
+  rowOf,
+  workloadRuns,
+} from "./results.ts";
 import { percent, verdictsOf } from "./verdict.ts";
 
 /** As the page has them: `verdict`, or `picture figure-4`. */
@@ -72,7 +82,7 @@ function verdictTable(results: Results): string {
     wanted,
     found,
     where,
-    met ? "met" : "**not met**",
+    met === null ? "**not measured**" : met ? "met" : "**not met**",
   ]);
   return [
     ...(short ? ["**From a run that is too short for conclusions.**", ""] : []),
@@ -83,11 +93,14 @@ function verdictTable(results: Results): string {
 /** For the front page: the figures of the applications, from the worst to the best. */
 function oneLine(results: Results): string {
   const paper = results["end-to-end-paper"];
-  const rows =
-    paper === undefined ? [] : medians(paper).filter(({ handler, location }) => handler === null && location === null);
-  const shares = rows.flatMap(({ possibleShare }) => (possibleShare === null ? [] : [possibleShare]));
-  const valid = (paper?.validations ?? []).flatMap(({ handler, location, validShare }) =>
-    handler === null && location === null && validShare !== null ? [validShare] : [],
+  const runs = paper === undefined ? [] : workloadRuns(paper).map((run) => ({ paper, run }));
+  const rows = runs.flatMap(({ paper: { improvements }, run }) => {
+    const ofMedian = improvements.filter(({ of }) => of === "median");
+    return rowOf(ofMedian, run, null, null) ?? [];
+  });
+  const shares = rows.flatMap(({ possibleShare }) => possibleShare ?? []);
+  const valid = runs.flatMap(
+    ({ paper: { validations }, run }) => rowOf(validations, run, null, null)?.validShare ?? [],
   );
   if (shares.length === 0 || valid.length === 0) {
     return "How it compares is measured by `pnpm bench`: [the evaluation](docs/evaluation.md).";
@@ -196,7 +209,7 @@ const PAPER_POSSIBLE: Readonly<Record<string, number>> = { hotel: 0.89, social: 
 
 function improvementTable(result: BenchmarkResult): string {
   const native = result.experiment === "end-to-end-native";
-  const rows = result.runs.flatMap((run) => {
+  const rows = workloadRuns(result).flatMap((run) => {
     const of = (kind: ImprovementRow["of"]): ImprovementRow | undefined =>
       rowOf(
         result.improvements.filter((row) => row.of === kind),
@@ -244,7 +257,7 @@ function possible(row: ImprovementRow | undefined): string {
 
 function improvementByLocation(result: BenchmarkResult): string {
   const names = result.locations.map(({ name }) => name);
-  const rows = result.runs.map((run) => [
+  const rows = workloadRuns(result).map((run) => [
     labelOf(run, result),
     ...names.map((location) => {
       const row = rowOf(medians(result), run, null, location);
@@ -261,7 +274,9 @@ function medians(result: BenchmarkResult): readonly ImprovementRow[] {
 const WORST = 10;
 
 function differencesTable(result: BenchmarkResult): string {
-  const worst = result.differences.toSorted((a, b) => b.p50Ms - a.p50Ms).slice(0, WORST);
+  const runs = new Set(handlerRuns(result).map(({ run }) => run));
+  const differences = result.differences.filter(({ run }) => runs.has(run));
+  const worst = differences.toSorted((a, b) => b.p50Ms - a.p50Ms).slice(0, WORST);
   const rows = worst.map((row) => {
     const run = result.runs.find((each) => each.run === row.run);
     return [
@@ -273,18 +288,18 @@ function differencesTable(result: BenchmarkResult): string {
       signed(row.p99Ms),
     ];
   });
-  const over = result.differences.filter(({ p50Ms }) => p50Ms > 2).length;
+  const over = differences.filter(({ p50Ms }) => p50Ms > 2).length;
   return [
     table(["", "handler", "location", "p50, ms", "95 % interval", "p99, ms"], rows),
     "",
-    `${over} of ${result.differences.length} pairs of handler and location are more than 2 ms slower at the median.`,
+    `${over} of ${differences.length} pairs of handler and location are more than 2 ms slower at the median.`,
   ].join("\n");
 }
 
 // ── Validation ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function validationTable(result: BenchmarkResult): string {
-  const all = result.runs.flatMap((run) => {
+  const all = workloadRuns(result).flatMap((run) => {
     const row = rowOf(result.validations, run, null, null);
     return row === undefined ? [] : [{ run, row }];
   });
@@ -319,14 +334,16 @@ function validationTable(result: BenchmarkResult): string {
 
 /** What tells the runs of an experiment apart, in brackets. */
 function parametersOf({ parameters }: WorkloadRun): string {
-  const each = Object.entries(parameters).map(([name, value]) => `${words(name)} ${value}`);
+  const each = Object.entries(parameters).flatMap(([name, value]) =>
+    name === "mix" ? [] : [`${words(name)} ${value}`],
+  );
   return each.length === 0 ? "" : ` (${each.join(", ")})`;
 }
 
 // ── Phases and sensitivity ───────────────────────────────────────────────────────────────────────────────────────────
 
 function phasesTable(result: BenchmarkResult): string {
-  const columns = result.runs.flatMap((run) =>
+  const columns = workloadRuns(result).flatMap((run) =>
     (["speculative", "near-storage"] as const).flatMap((path) => {
       const row = rowOf(
         result.phases.filter((each) => each.path === path),
@@ -428,7 +445,7 @@ function replicationTable({ replications }: BenchmarkResult): string {
     ms(server.p99Ms, 2),
     ms(lvi.p50Ms, 2),
     storageOperations.toFixed(2),
-    storage === "dynamodb-standby" ? paperAddsMs.toFixed(1) : "",
+    paperAddsMs.toFixed(1),
   ]);
   const head = [
     "storage",

@@ -33,15 +33,15 @@ describe("verdicts", () => {
       "share of the possible improvement, at the median: 98.8 % (social)",
       "share of the possible improvement, at the median: 98.8 % (hotel)",
       "share of the possible improvement, at the median: 98.8 % (forum)",
-      "validation succeeds: 99.50 % (social)",
-      "validation succeeds: 99.50 % (hotel)",
-      "validation succeeds: 99.50 % (forum)",
+      "validation succeeds, paper profile: 99.50 % (social)",
+      "validation succeeds, paper profile: 99.50 % (hotel)",
+      "validation succeeds, paper profile: 99.50 % (forum)",
       // At VA: 7 + 213 + 3 beside 213 + 2; and with a handler of 0.52 ms, at all alike, 7 + 0.52 + 3 beside 7 + 2.
       "slower than central, at any handler and location, paper profile: -8.0 ms (social, login, VA; the interval is -8.5 to -7.5)",
       "slower than central, at any handler and location, native profile: -1.5 ms (hotel, review, CA; the interval is -2.0 to -1.0)",
       "f^rw at the median: 0.040 ms (social, login)",
-      // Of 13 ms.
-      "f^rw of f, where f takes over 5 ms: 0.31 % (hotel, review)",
+      // Of 6.44 ms, in the native profile.
+      "f^rw of f, where f takes over 5 ms: 0.62 % (hotel, search)",
       // 2,500 requests a second, provisioned. Lambda: 6,779 for reads, 170 for writes, 2,356 of traffic, 4.50 stored. Radical: 887 for calls
       // of caches, 16 awake, 54 and 2,628 for rows, 31 for the primary, 17 for reads, 339 for writes, 405 of traffic, 4.50 stored.
       "infrastructure beside central on Lambda, at the paper's 50,000 reads a second: 0.47 × (social)",
@@ -58,6 +58,14 @@ describe("verdicts", () => {
     const verdicts = verdictsOf(madeResults(made)).filter((verdict) => verdict.what.startsWith(what));
     expect(verdicts.some(({ met }) => !met)).toBe(true);
     expect(partOf("verdict", madeResults(made))).toContain("| **not met** |");
+  });
+
+  test("say what was not measured", () => {
+    const paper = MADE["end-to-end-paper"]!;
+    const cut = { ...paper, improvements: [], differences: [], executionTimes: [], validations: [], operations: [] };
+    const verdicts = verdictsOf({ "end-to-end-paper": cut });
+    expect(verdicts.map(({ found, met }) => `${found}${met}`)).toEqual(verdicts.map(() => "null"));
+    expect(partOf("verdict", { "end-to-end-paper": cut })).toContain("| **not measured** |");
   });
 
   test("say that a run was too short, and nothing without a run", () => {
@@ -80,6 +88,13 @@ describe("a page", () => {
     expect(partOf(part, {})).toMatch(/^No /);
     const widths = made.split("\n").flatMap((line) => (line.startsWith("|") ? [line.split(/(?<!\\)\|/).length] : []));
     expect(new Set(widths).size).toBeLessThanOrEqual(1);
+  });
+
+  test.each(parts)("has %s of experiments that were ended before they began", (part) => {
+    const nothing = { runs: [], latencies: [], improvements: [], differences: [], executionTimes: [], phases: [] };
+    const more = { validations: [], coldStarts: [], replications: [], operations: [], checks: [] };
+    const cut = Object.entries(MADE).map(([name, result]) => [name, { ...result, ...nothing, ...more }] as const);
+    expect(partOf(part, Object.fromEntries(cut))).not.toMatch(/undefined|NaN|Infinity/);
   });
 
   test("shows the handlers beside the paper's", () => {

@@ -10,7 +10,16 @@ import {
   type WorkloadRun,
 } from "../../packages/cli/src/bench/result.ts";
 import type { Axis, BarPanel, Chart, LinePanel, Series, StackPanel } from "./chart.ts";
-import { handlersOf, labelOf, latencyOf, parameterOf, type Results, rowOf } from "./results.ts";
+import {
+  handlerRuns,
+  handlersOf,
+  labelOf,
+  latencyOf,
+  parameterOf,
+  type Results,
+  rowOf,
+  workloadRuns,
+} from "./results.ts";
 
 interface Picture {
   /** Of the file, without its ending. */
@@ -21,7 +30,6 @@ interface Picture {
 }
 
 const LATENCY: Axis = { label: "latency, ms", scale: "linear" };
-const WHISKER = "p99";
 const IDEAL = "ideal: local data, inconsistent";
 
 const COLOUR_OF_SYSTEM: Readonly<Record<System, number>> = { radical: 0, central: 1, "edge-direct": 2, ideal: 5 };
@@ -73,11 +81,12 @@ function simpleApplication(result: BenchmarkResult): Chart | null {
 
 /** As Figure 4: each application. */
 function applications(result: BenchmarkResult): Chart | null {
-  if (result.runs.length === 0) return null;
+  const runs = workloadRuns(result);
+  if (runs.length === 0) return null;
   const panel = systemBars(
     result,
     "",
-    result.runs.map((run) => ({ label: labelOf(run, result), run, handler: null, location: null })),
+    runs.map((run) => ({ label: labelOf(run, result), run, handler: null, location: null })),
   );
   return systemChart("End-to-end latency by application", "All locations together, as the paper's Figure 4.", 1, [
     panel,
@@ -86,8 +95,9 @@ function applications(result: BenchmarkResult): Chart | null {
 
 /** As Figure 5: each application at each location. */
 function locations(result: BenchmarkResult): Chart | null {
-  if (result.runs.length === 0) return null;
-  const panels = result.runs.map((run) =>
+  const runs = workloadRuns(result);
+  if (runs.length === 0) return null;
+  const panels = runs.map((run) =>
     systemBars(
       result,
       labelOf(run, result),
@@ -99,9 +109,10 @@ function locations(result: BenchmarkResult): Chart | null {
 
 /** As Figure 6: each handler. */
 function handlers(result: BenchmarkResult): Chart | null {
-  if (result.runs.length === 0) return null;
+  const runs = handlerRuns(result);
+  if (runs.length === 0) return null;
   const native = result.experiment === "end-to-end-native";
-  const panels = result.runs.map((run) =>
+  const panels = runs.map((run) =>
     systemBars(
       result,
       labelOf(run, result),
@@ -132,8 +143,9 @@ function systemBars(result: BenchmarkResult, heading: string, categories: readon
     categories: categories.map(({ label, run, handler, location }) => {
       const of = (system: System): Statistics | undefined => latencyOf(result, run, system, handler, location);
       const bars = SYSTEMS.filter((system) => system !== "ideal").flatMap((system) => {
-        const { p50Ms, p99Ms } = of(system) ?? NOTHING;
-        return p50Ms === null ? [] : [{ series: system, value: p50Ms, ...(p99Ms === null ? {} : { whisker: p99Ms }) }];
+        const { p50Ms, p99Ms, samples } = of(system) ?? NOTHING;
+        const whisker = samples < SAMPLES_OF_P99 || p99Ms === null ? {} : { whisker: p99Ms };
+        return p50Ms === null ? [] : [{ series: system, value: p50Ms, ...whisker }];
       });
       const ideal = of("ideal")?.p50Ms ?? null;
       return { label, bars, ...(ideal === null ? {} : { mark: ideal }) };
@@ -141,7 +153,9 @@ function systemBars(result: BenchmarkResult, heading: string, categories: readon
   };
 }
 
-const NOTHING = { p50Ms: null, p99Ms: null } as const;
+const NOTHING = { p50Ms: null, p99Ms: null, samples: 0 } as const;
+/** With fewer, the 99th of a hundred is just the slowest. */
+const SAMPLES_OF_P99 = 100;
 
 function systemChart(title: string, about: string, columns: number, panels: readonly BarPanel[]): Chart {
   const shown = new Set(
@@ -162,7 +176,11 @@ function systemChart(title: string, about: string, columns: number, panels: read
       colour: COLOUR_OF_SYSTEM[system],
     })),
     mark: IDEAL,
-    whisker: WHISKER,
+    ...(panels.some(({ categories }) =>
+      categories.some(({ bars }) => bars.some(({ whisker }) => whisker !== undefined)),
+    )
+      ? { whisker: "p99" }
+      : {}),
     columns,
     panels,
   };
@@ -189,7 +207,9 @@ function executionTime(result: BenchmarkResult): Chart | null {
       }),
     };
   });
-  return lineChart("Latency by execution time", "Median end-to-end latency in ms.", systemLegend(panels), 2, panels);
+  const shown = panels.filter(({ lines }) => lines.length > 0);
+  if (shown.length === 0) return null;
+  return lineChart("Latency by execution time", "Median end-to-end latency in ms.", systemLegend(shown), 2, shown);
 }
 
 function skew(result: BenchmarkResult): Chart | null {
@@ -258,6 +278,7 @@ function coldStart(result: BenchmarkResult): Chart | null {
     };
     return [latencies, healing].filter(({ lines }) => lines.length > 0);
   });
+  if (panels.length === 0) return null;
   return lineChart("How cold caches heal", "Medians in ms, and shares in %.", systemLegend(panels), 2, panels);
 }
 
@@ -414,7 +435,7 @@ type Parts = StackPanel["rows"][number]["parts"];
 
 function stacks(result: BenchmarkResult, path: Path, heading: string, parts: (row: PhaseRow) => Parts): StackPanel {
   const all = result.phases.filter((each) => each.path === path);
-  const rows = result.runs.flatMap((run) => {
+  const rows = workloadRuns(result).flatMap((run) => {
     const row = rowOf(all, run, null, null);
     return row === undefined || row.samples === 0 ? [] : [{ label: labelOf(run, result), parts: parts(row) }];
   });

@@ -30,6 +30,19 @@ export function readResults(folder: string): Results {
   return Object.fromEntries(read) as Results;
 }
 
+/** The runs in the shares of the workload, if there are others too: what concerns applications is of these. */
+export function workloadRuns({ runs }: Pick<BenchmarkResult, "runs">): readonly WorkloadRun[] {
+  return runs.filter(({ parameters }) => parameters["mix"] !== EQUAL_MIX);
+}
+
+/** The runs in which each handler is as likely, if there are such: what concerns single handlers is of these, as some are rare. */
+export function handlerRuns({ runs }: BenchmarkResult): readonly WorkloadRun[] {
+  const equal = runs.filter(({ parameters }) => parameters["mix"] === EQUAL_MIX);
+  return equal.length > 0 ? equal : runs;
+}
+
+const EQUAL_MIX = "equal";
+
 /** The workload of a run in words: its application, and what tells it from the other runs of the file with the same. */
 export function labelOf(run: WorkloadRun, { runs }: BenchmarkResult): string {
   const others = runs.filter(({ application }) => application === run.application);
@@ -66,7 +79,7 @@ export function latencyOf(
 /** The handlers of a run, those that are asked for most first. */
 export function handlersOf(result: BenchmarkResult, run: WorkloadRun): readonly string[] {
   return result.executionTimes
-    .filter((row) => row.run === run.run)
+    .filter((row) => row.application === run.application)
     .toSorted((a, b) => b.share - a.share)
     .map(({ handler }) => handler);
 }

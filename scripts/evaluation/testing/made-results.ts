@@ -11,7 +11,7 @@ import {
   SYSTEMS,
   type WorkloadRun,
 } from "../../../packages/cli/src/bench/result.ts";
-import type { Results } from "../results.ts";
+import { type Results, workloadRuns } from "../results.ts";
 
 interface MadeHandler {
   readonly name: string;
@@ -177,7 +177,9 @@ function runOf(run: number, application: string, experiment: Experiment): Worklo
 /** All rows of one application whose handlers take `times` as long as the paper's. */
 function endToEnd(experiment: Experiment, times: number, made: Made): BenchmarkResult {
   const { slowerMs = 0, validShare = 0.995, rwMs = 0.04 } = made;
-  const runs = Object.keys(APPLICATIONS).map((application, run) => runOf(run, application, experiment));
+  const runs = Object.keys(APPLICATIONS).flatMap((application, place) =>
+    ["paper", "equal"].map((mix, one) => ({ ...runOf(2 * place + one, application, experiment), parameters: { mix } })),
+  );
   const each = runs.flatMap((run) =>
     [null, ...APPLICATIONS[run.application]!].flatMap((one) =>
       [null, ...Object.keys(LOCATIONS)].map((location) => ({ run, one, location })),
@@ -235,7 +237,7 @@ function endToEnd(experiment: Experiment, times: number, made: Made): BenchmarkR
         },
       ];
     }),
-    executionTimes: runs.flatMap((run) =>
+    executionTimes: workloadRuns({ runs }).flatMap((run) =>
       APPLICATIONS[run.application]!.map(({ name, ms: f, share, writes }): ExecutionTimeRow => ({
         run: run.run,
         application: run.application,

@@ -34,18 +34,18 @@ export default defineBenchmark({
     for (let team = 0; team < TEAMS; team++) {
       const first = team * MEMBERS_EACH;
       const token = tokenOf(first);
-      const board = call<string>("createBoard", { token, name: `Team ${team}`, columns: COLUMNS });
+      const board = call("createBoard", { token, name: `Team ${team}`, columns: COLUMNS }) as string;
       for (let member = 1; member < MEMBERS_EACH; member++)
         call("invite", { token, board, name: nameOf(first + member) });
       const cards = Array.from({ length: CARDS_EACH }, (_, index) => {
         const column = index % COLUMNS.length;
-        const card = call<string>("addCard", {
+        const card = call("addCard", {
           token,
           board,
           column,
           title: `Card ${index}`,
           text: "What is to be done.",
-        });
+        }) as string;
         call("assign", { token, card, name: nameOf(first + draw.below(MEMBERS_EACH)) });
         return card;
       });

@@ -35,13 +35,13 @@ export default defineBenchmark({
     for (let story = 0; story < STORIES; story++) {
       const title = `Story number ${story}, about something that many people know`;
       const url = `https://example.com/stories/${story}`;
-      const id = call<string>("post", { token: somebody(draw), title, url, text: `What *${story}* is about.` });
+      const id = call("post", { token: somebody(draw), title, url, text: `What *${story}* is about.` }) as string;
       stories.push(id);
       const comments: string[] = [];
       for (let comment = 0; comment < COMMENTS_EACH; comment++) {
         const parent = comments.length > 0 && draw.unit() < 0.5 ? draw.pick(comments) : "";
         const text = `Comment ${comment} on story ${story}, with a line or two of text.`;
-        comments.push(call<string>("comment", { token: somebody(draw), story: id, text, parent }));
+        comments.push(call("comment", { token: somebody(draw), story: id, text, parent }) as string);
       }
       call("interact", { token: somebody(draw), story: id, vote: "up" });
     }

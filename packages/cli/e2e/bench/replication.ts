@@ -65,7 +65,7 @@ function addRows({ plan, outcome, log, result }: EndedRun, storage: "sqlite" | "
       (one) => (log.times.get(one.headers["x-radical-execution"] ?? "")?.intentMs ?? 0) > 0,
     ).length;
     result.replications.push({
-      run: result.runs.at(-1)!.run,
+      run: result.runs.at(-1).run,
       storage,
       locks,
       writes: handler === "stamp",

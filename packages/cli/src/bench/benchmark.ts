@@ -38,7 +38,7 @@ export interface Preparation {
   /** Stores an item. */
   put(table: string, key: string, value: unknown): void;
   /** Runs a handler on the data so far, and gives its result. Throws if the handler aborts. */
-  call<T>(handler: string, args?: Readonly<Record<string, unknown>>): T;
+  call(handler: string, args?: Readonly<Record<string, unknown>>): unknown;
   readonly draw: Draw;
 }
 

@@ -103,7 +103,7 @@ export class Deployment {
         ["radical", "central", "edge-direct"].map((name) => [name, storageAddressOf(textOf(name))] as const),
       );
       const filled = await Store.open(addresses.get("radical")!);
-      await filled.fill(items);
+      await filled.begin(items);
       await filled.close();
       const paceFile = join(root, "pace.json");
       await writeFile(paceFile, "{}");

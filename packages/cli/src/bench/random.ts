@@ -40,7 +40,7 @@ export class Draw {
   /** A whole number from 0 to `count` − 1 by Zipf's law: the k-th has a weight of k to the power of −exponent. */
   zipf(count: number): number {
     const sums = sumsOf(count, this.exponent);
-    const drawn = this.unit() * sums.at(-1)!;
+    const drawn = this.unit() * sums.at(-1);
     let low = 0;
     let high = count - 1;
     while (low < high) {

@@ -120,7 +120,7 @@ export class ResultBuilder {
     paper: Readonly<Record<string, PaperHandler>>,
     leastMs: RunPlan["leastMs"],
   ): void {
-    const run = this.runs.at(-1)!;
+    const run = this.runs.at(-1);
     const all = benchmark.requests.reduce((sum, { share }) => sum + share, 0);
     for (const { handler, share } of benchmark.requests) {
       const { plan, readOnly } = app.manifest.handlers[handler]!;
@@ -143,7 +143,7 @@ export class ResultBuilder {
 
   /** In steps of so many requests of each location. */
   addColdStart(plan: RunPlan, { answered }: RunOutcome, step: number): void {
-    const run = this.runs.at(-1)!.run;
+    const run = this.runs.at(-1).run;
     const bySystem = Map.groupBy(answered, ({ system }) => system);
     for (const [system, all] of bySystem) {
       for (const location of [null, ...new Set(all.map((one) => one.location))]) {

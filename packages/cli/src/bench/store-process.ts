@@ -29,7 +29,7 @@ async function serve({ storages, itemsFile }: StoreProcessInput): Promise<void> 
   const stores = new Map<string, Store>();
   for (const [name, address] of Object.entries(storages)) {
     const store = await Store.open(address);
-    await store.fill(items);
+    await store.begin(items);
     stores.set(`/${name}`, store);
   }
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {

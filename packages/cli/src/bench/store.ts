@@ -47,7 +47,7 @@ export class Store {
   }
 
   /** What is there from the beginning. */
-  async fill(items: ReadonlyMap<UnitId, Uint8Array>): Promise<void> {
+  async begin(items: ReadonlyMap<UnitId, Uint8Array>): Promise<void> {
     const writes = Array.from(items, ([unit, value]): Write => ({ unit, value })).toSorted(byUnit);
     for (let from = 0; from < writes.length; from += MAX_BATCH) await this.#apply(writes.slice(from, from + MAX_BATCH));
   }

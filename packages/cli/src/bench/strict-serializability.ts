@@ -90,7 +90,7 @@ class Graph {
       const path = [{ node: start, edge: 0 }];
       state[start] = OPEN;
       while (path.length > 0) {
-        const step = path.at(-1)!;
+        const step = path.at(-1);
         const next = this.#next[step.node]![step.edge++];
         if (next === undefined) {
           state[step.node] = CLOSED;

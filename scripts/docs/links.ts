@@ -24,8 +24,9 @@ function problemOf(document: string, target: string, tree: Tree): string | null 
   const [file = "", anchor] = target.split("#");
   const named = file === "" ? document : path.posix.join(path.posix.dirname(document), decodeURIComponent(file));
   if (!tree.exists(named)) return "there is no such file";
-  // The pages of the site can't link to what is not on it.
-  if (document.startsWith("docs/") && !named.startsWith("docs/")) return "it is not part of the site";
+  // The pages of the site can't link to what is not on it; a picture comes with the page that shows it.
+  if (document.startsWith("docs/") && !named.startsWith("docs/") && !named.endsWith(".svg"))
+    return "it is not part of the site";
   if (anchor === undefined) return null;
   if (!named.endsWith(".md")) return "only pages have headings";
   return anchorsOf(tree.read(named)).includes(anchor) ? null : "there is no such heading";

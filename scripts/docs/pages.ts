@@ -26,6 +26,11 @@ export function allPages(): readonly string[] {
     .toSorted();
 }
 
+/** Those that have parts which are made from the code or from results, with the front page of the repository. */
+export function generatedPages(): readonly string[] {
+  return [...allPages(), "../README.md"].filter((page) => readPage(page).includes("<!-- from:"));
+}
+
 export function readPage(page: string): string {
   return readFileSync(path.join(DOCS, page), "utf8");
 }
@@ -49,7 +54,7 @@ export function sections(): readonly Section[] {
     section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
     section(
       "How-to",
-      ...["auth", "tables", "testing", "ci", "rotate-keys"].map((name) => `how-to/${name}`),
+      ...["auth", "tables", "testing", "ci", "look-after", "rotate-keys"].map((name) => `how-to/${name}`),
       "worker",
       "deploy",
       "operations",
@@ -65,7 +70,7 @@ export function sections(): readonly Section[] {
       "errors",
       `${DIAGNOSTICS}/README`,
     ),
-    section("Limits", "limits", "when-not", "costs", "security", "migrate-away"),
+    section("Limits", "limits", "when-not", "evaluation", "costs", "security", "migrate-away"),
     { title: "Decisions", entries: [titled("decisions/README.md"), ...pagesOf("decisions")] },
     { title: "Internals", entries: pagesOf("internals") },
   ];

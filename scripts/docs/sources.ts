@@ -4,6 +4,7 @@ import { codePart } from "./code-parts.ts";
 import { configPart } from "./config-part.ts";
 import { costsPart } from "../evaluation/costs-part.ts";
 import { errorsPart } from "./errors-part.ts";
+import { evaluationPart } from "../evaluation/evaluation-part.ts";
 import type { Source } from "./generated.ts";
 import { languagePart } from "./language-part.ts";
 import { limitsPart } from "./limits-part.ts";
@@ -14,6 +15,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   config: configPart,
   costs: costsPart,
   errors: errorsPart,
+  evaluation: evaluationPart,
   language: languagePart,
   limits: limitsPart,
 };

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import {
   type Bill,
+  carried,
   type CentralRequest,
   centralLambdaBill,
   centralMachinesBill,
@@ -89,9 +90,10 @@ test("what is beyond the included, and beyond one object's calls", () => {
 });
 
 test("a primary that one machine does not carry has no price", () => {
-  expect(() => radicalBill({ ...REQUEST, primaryCpuMs: 10 }, { ...LOAD, requestsPerMonth: 10_000e6 })).toThrow(
-    "one server does not take 38.1 vCPUs",
-  );
+  const load: Load = { ...LOAD, requestsPerMonth: 10_000e6 };
+  expect(carried(REQUEST, load)).toBe(true);
+  expect(carried({ ...REQUEST, primaryCpuMs: 10 }, load)).toBe(false);
+  expect(() => radicalBill({ ...REQUEST, primaryCpuMs: 10 }, load)).toThrow("one server does not take 38.1 vCPUs");
 });
 
 test("a month of a Worker near the storage", () => {

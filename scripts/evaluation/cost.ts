@@ -73,7 +73,9 @@ export const ASSUMPTIONS: readonly string[] = [
   "*Worker near storage*: a Worker that Cloudflare places near DynamoDB. The items that it reads leave AWS.",
   `*Lambda*: ARM, ${LAMBDA_GB_PER_VCPU} GB, which is one vCPU, behind a function URL; it is paid while it waits for storage, too.`,
   "*Machines*: at least two, of the type that is cheapest at 60 % use, behind a load balancer, with addresses and disks.",
-  "A millisecond of processor is the same everywhere.",
+  "A millisecond of processor is the same everywhere, and a request to storage takes 5 ms.",
+  "Near its data, an application reads each item with a strongly consistent read (1 unit for 4 KB), and writes each one in a transaction (2 units for 1 KB). A consistent snapshot of several items would be 2 units for each read; that is not counted.",
+  "Radical's primary reads what it has not in memory (1 unit for 4 KB); an execution that writes takes 5 units for the intent, and 2 units for 1 KB of each item.",
   "Provisioned capacity of DynamoDB is used to 70 %.",
 ];
 
@@ -93,6 +95,11 @@ export function radicalBill(request: RadicalRequest, load: Load): Bill {
     ...storageLines(request, load),
     infrastructure("traffic out of AWS", priced("traffic", (calls * request.primaryBytes) / BYTES_PER_GB)),
   );
+}
+
+/** One server is enough: the other is a standby. {@link radicalBill} throws where it is not. */
+export function carried({ primaryCpuMs }: RadicalRequest, { requestsPerMonth }: Load): boolean {
+  return machineFor((requestsPerMonth * primaryCpuMs) / 1000 / SECONDS) !== undefined;
 }
 
 /** A Worker that runs near the storage: the same platform, without locations. */
@@ -157,10 +164,14 @@ function storageLines(
 
 /** A leader that uses so many vCPUs, and a standby that uses none. Throws if no machine is large enough. */
 function primaryDollars(vCpus: number): number {
-  const type = MACHINE_TYPES.find((each) => each.vCpus * USE_OF_PROCESSOR >= vCpus);
+  const type = machineFor(vCpus);
   if (type === undefined) throw new Error(`one server does not take ${vCpus.toFixed(1)} vCPUs`);
   const around = priced("address", 2 * HOURS) + priced("disk", 2 * DISK_GB) + priced("alarm", 3) + priced("metric", 3);
   return 2 * type.dollarsPerHour * HOURS + surplus(type, 1, vCpus) + around;
+}
+
+function machineFor(vCpus: number): MachineType | undefined {
+  return MACHINE_TYPES.find((each) => each.vCpus * USE_OF_PROCESSOR >= vCpus);
 }
 
 /** The cheapest machines that use so many vCPUs together. */

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, startServer } from "@radical/lvi-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
@@ -183,6 +184,9 @@ describe("radical doctor", () => {
       expect(stdout).toMatch(
         /^✗ the location near: the primary did not answer: .*\n✗ the location far: the primary did not answer: .*\n$/,
       );
+      // The page about it shows the same of other locations.
+      const shown = await readFile(new URL("../../../docs/examples/output/doctor.txt", import.meta.url), "utf8");
+      expect(stdout.replace("near", "VA").replace("far", "JP")).toBe(shown);
     } finally {
       await setDown(false);
     }
@@ -391,6 +395,26 @@ describe("radical record and radical replay", () => {
         `  writes entries/[-0-9a-f]+: \\{.*"likes":${was}[,}].* → \\{.*"likes":${is}[,}].*\n`;
       expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`^${like(1, 2)}${like(2, 3)}$`))]);
       expect(stderr).toMatch(/2 of 6 recorded executions differ: like/);
+    } finally {
+      await other.remove();
+    }
+  });
+
+  test("the records and the output of the documents' example", async () => {
+    const example = fileURLToPath(new URL("../../../docs/examples/booking", import.meta.url));
+    const records = join(example, "tests/records.jsonl");
+    expect(await radical(["replay", records], { cwd: example })).toEqual({ code: 0, stdout: "", stderr: "" });
+    const source = await readFile(join(example, "handlers/booking.ts"), "utf8");
+    const other = await createProject({
+      "radical.config.ts": `export default { name: "booking" };\n`,
+      "handlers/booking.ts": source.replace("night.guests.length >= found.rooms", "night.guests.length > found.rooms"),
+    });
+    // What a compiler makes of it may take a little more or less.
+    const withoutFuel = (text: string): string => text.replace(/fuel: .*/, "fuel");
+    try {
+      const { code, stdout } = await radical(["replay", records], { cwd: other.folder });
+      const shown = await readFile(join(example, "../output/replay.txt"), "utf8");
+      expect([code, withoutFuel(stdout)]).toEqual([1, withoutFuel(shown)]);
     } finally {
       await other.remove();
     }

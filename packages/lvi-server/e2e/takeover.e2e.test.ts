@@ -59,6 +59,31 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
   afterAll(() => local.stop());
 
   takeovers(() => dynamoStorage(local));
+
+  test("a leader that is stopped past its lease, and has no successor, goes on under its epoch", async () => {
+    const leaseMs = 300;
+    const child = spawnServer([...dynamoStorage(local).args, "--workers", "1", "--lease-ms", String(leaseMs)]);
+    try {
+      const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+      const { port, epoch } = JSON.parse(line) as { port: number; epoch: number };
+      const logged = logOf(child);
+      const url = `http://127.0.0.1:${port}`;
+      const clients = new Clients([new TestClient(url, await testModule())]);
+      await clients.register();
+      await clients.answered(ANSWERS);
+      child.kill("SIGSTOP");
+      await sleep(leaseMs);
+      child.kill("SIGCONT");
+      await logged("lease_run_out");
+      await logged("lease_regained");
+      await clients.answered(ANSWERS);
+      await clients.stop();
+      expect(await (await fetch(`${url}/metrics`)).text()).toContain(`radical_epoch ${epoch}\n`);
+    } finally {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+  });
 });
 
 function takeovers(storageOf: () => StorageUnderTest): void {

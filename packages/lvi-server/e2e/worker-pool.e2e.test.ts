@@ -154,3 +154,37 @@ test("a module that is not stored", async () => {
     reason: expect.stringMatching(/not stored/),
   });
 });
+
+test("an execution that comes again with more values, or others, runs on all of them, on whichever thread", async () => {
+  const { bytes, hash } = await testModule();
+  const opened = new WorkerPool({
+    workers: 2,
+    limitMs: NEVER_MS,
+    crowdedLimitMs: NEVER_MS,
+    onRun: () => {},
+    moduleContent: () => Promise.resolve(bytes),
+  });
+  pool = opened;
+  const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
+  const invocations = ["3", "2", "1"].map((count) => ({
+    module: hash,
+    handler: "readBulkNearStorage",
+    args: new TextEncoder().encode(count),
+    environment,
+  }));
+  const round = (invocation: ExecutionTask["invocation"], known: number): Promise<ExecutionResult> => {
+    const units = Array.from({ length: known }, (_, index) => unitId("bulk", String(index)));
+    const snapshot = new Map(units.map((unit) => [unit, entryOf(NO_COMMIT, Uint8Array.of(1))]));
+    return resultOf(opened.execute({ invocation, snapshot, access: { kind: "record", guess: false } }, "va"));
+  };
+  for (const known of [0, 1, 2]) {
+    const results = await Promise.all(invocations.map((invocation) => round(invocation, known)));
+    for (const [index, result] of results.entries()) {
+      if (known >= 3 - index) expect(result).toMatchObject({ kind: "completed" });
+      else expect(result).toEqual({ kind: "missing", units: [unitId("bulk", String(known))] });
+    }
+  }
+  // Fewer than before.
+  expect(await round(invocations[0]!, 1)).toEqual({ kind: "missing", units: [unitId("bulk", "1")] });
+  expect(await round(invocations[0]!, 3)).toMatchObject({ kind: "completed" });
+});

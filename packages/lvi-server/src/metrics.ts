@@ -136,6 +136,8 @@ export class Metrics {
       case "abandoned_intent":
       case "contention_round":
       case "gate":
+      case "lease_run_out":
+      case "lease_regained":
         this.#events.child({ event: name }).count++;
         return;
     }

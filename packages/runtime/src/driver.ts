@@ -23,7 +23,8 @@ import type {
 } from "./core/effects.ts";
 import type { Execution } from "./core/execution.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
-import type { Connection, Primary } from "./lvi/primary.ts";
+import type { Connection } from "./lvi/connections.ts";
+import type { Primary } from "./lvi/primary.ts";
 import { type SpeculationLane, turns, TURNS_AFTER_ANSWER } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
 

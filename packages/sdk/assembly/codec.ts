@@ -189,7 +189,7 @@ export class Reader {
     this.need(length);
     const start = this.at;
     this.at += length as usize;
-    return String.UTF8.decodeUnsafe(start, length as usize);
+    return textAt(start, length as usize);
   }
 
   /** A byte string, copied. */
@@ -221,8 +221,11 @@ export class Reader {
 
   /** Reads the key of the next pair of a map, for `keyIs`. */
   key(): void {
-    if ((this.initial() & 0xe0) != TEXT) throw new Error("malformed value: expected a key");
-    const length = this.head();
+    const initial = this.initial();
+    if ((initial & 0xe0) != TEXT) throw new Error("malformed value: expected a key");
+    let length: u64 = initial & 31;
+    if (length < 24) this.at++;
+    else length = this.head();
     this.need(length);
     this.keyStart = this.at;
     this.keyLength = length as i32;
@@ -245,41 +248,34 @@ export class Reader {
 
   /** Skips one value, whatever it is. */
   skip(): void {
+    const stop = this.stop;
+    let at = this.at;
     // Items still to skip; containers add theirs.
-    let pending: i64 = 1;
-    while (pending > 0) {
+    let pending: u64 = 1;
+    do {
+      if (pending > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
       pending--;
-      const initial = this.initial();
-      switch (initial >> 5) {
-        case 0:
-        case 1:
-          this.head();
-          break;
-        case 2:
-        case 3: {
-          const length = this.head();
-          this.need(length);
-          this.at += length as usize;
-          break;
-        }
-        case 4:
-          pending += this.head();
-          break;
-        case 5:
-          pending += this.head() << 1;
-          break;
-        default:
-          if (initial == FLOAT64) {
-            this.need(9);
-            this.at += 9;
-          } else if (initial == NULL || initial == TRUE || initial == FALSE) {
-            this.at++;
-          } else {
-            throw new Error("malformed value: unsupported item");
-          }
+      const initial = load<u8>(at++);
+      let argument: u64 = initial & 31;
+      if (argument >= 24) {
+        if (argument > 27) throw new Error("malformed value: reserved length");
+        const size = (1 as usize) << ((argument - 24) as usize);
+        if (size > stop - at) throw new Error("malformed value: unexpected end");
+        argument = argumentAt(at, size);
+        at += size;
       }
-      if (pending > ((this.stop - this.at) as i64)) throw new Error("malformed value: unexpected end");
-    }
+      const major = initial & 0xe0;
+      if (major == TEXT || major == BYTES) {
+        if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+        at += argument as usize;
+      } else if (major == ARRAY || major == MAP) {
+        if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+        pending += major == MAP ? argument << 1 : argument;
+      } else if (major > MAP && initial != FLOAT64 && initial != NULL && initial != TRUE && initial != FALSE) {
+        throw new Error("malformed value: unsupported item");
+      }
+    } while (pending > 0);
+    this.at = at;
   }
 
   private initial(): u8 {
@@ -295,19 +291,44 @@ export class Reader {
       return info;
     }
     if (info > 27) throw new Error("malformed value: reserved length");
-    const size = 1 << (info - 24);
+    const size = (1 as usize) << (info - 24);
     this.need(1 + size);
     const start = this.at + 1;
     this.at = start + size;
-    if (size == 1) return load<u8>(start);
-    if (size == 2) return bswap<u16>(load<u16>(start));
-    if (size == 4) return bswap<u32>(load<u32>(start));
-    return bswap<u64>(load<u64>(start));
+    return argumentAt(start, size);
   }
 
   private need(count: u64): void {
     if (count > ((this.stop - this.at) as u64)) throw new Error("malformed value: unexpected end");
   }
+}
+
+/** The number of `size` bytes behind an initial byte. */
+function argumentAt(start: usize, size: usize): u64 {
+  if (size == 1) return load<u8>(start);
+  if (size == 2) return bswap<u16>(load<u16>(start));
+  if (size == 4) return bswap<u32>(load<u32>(start));
+  return bswap<u64>(load<u64>(start));
+}
+
+/** UTF-8 as a string. Nearly all of it is ASCII: four characters at a time. */
+function textAt(start: usize, length: usize): string {
+  const text = __new(length << 1, idof<String>());
+  let at: usize = 0;
+  while (at + 4 <= length) {
+    const four = load<u32>(start + at);
+    if (four & 0x80808080) break;
+    const two = ((four as u64) | ((four as u64) << 16)) & 0x0000ffff0000ffff;
+    store<u64>(text + (at << 1), (two | (two << 8)) & 0x00ff00ff00ff00ff);
+    at += 4;
+  }
+  while (at < length) {
+    const one = load<u8>(start + at);
+    if (one >= 0x80) return String.UTF8.decodeUnsafe(start, length);
+    store<u16>(text + (at << 1), one);
+    at++;
+  }
+  return changetype<string>(text);
 }
 
 /** A reader that has come to its end. An instance is small, and in that of a read/write-set function nothing is freed. */

@@ -76,6 +76,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "renew-lease":
       return `renews the lease, operation ${effect.operation}`;
+    case "resume":
+      return `goes on with what was put off: ${effect.events.length}`;
     case "halt":
       return `halts: ${effect.reason}`;
     case "collect":

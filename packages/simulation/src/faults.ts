@@ -57,6 +57,7 @@ export const FAULTS = [
   "server stopped and continued",
   "server elected",
   "server goes on beside its successor",
+  "lease ran out and was regained",
   "server asked that does not lead",
   "server asked that is not there",
   "handler killed near storage",

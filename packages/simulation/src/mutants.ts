@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the lease is never checked",
     within: 500,
     edits: [
-      inCore(`if (monotonicMs >= this.#leaseUntilMs) {`, `if (monotonicMs < 0) {`),
+      inCore(`else if (monotonicMs >= this.#leaseUntilMs) this`, `else if (monotonicMs < 0) this`),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
     ],
   },
@@ -380,10 +380,11 @@ const WAITED =`,
     weather: "leases",
     edits: [
       inCore(
-        `if (monotonicMs >= this.#leaseUntilMs) {`,
-        `if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") {`,
+        `else if (monotonicMs >= this.#leaseUntilMs) this`,
+        `else if (monotonicMs >= this.#leaseUntilMs && event.kind === "lvi-request") this`,
       ),
       inCore(`Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs)`, `this.#deadlines.nextMs ?? Infinity`),
+      inCore(`this.#renewAtMs, this.#putOff?.refusesAtMs ?? Infinity)`, `this.#renewAtMs)`),
     ],
   },
   {
@@ -392,8 +393,8 @@ const WAITED =`,
     weather: "leases",
     edits: [
       inCore(
-        `if (monotonicMs >= this.#leaseUntilMs) {`,
-        `if (monotonicMs >= this.#leaseUntilMs && event.kind !== "intent-stored" && event.kind !== "completed") {`,
+        `else if (monotonicMs >= this.#leaseUntilMs) this`,
+        `else if (monotonicMs >= this.#leaseUntilMs && event.kind !== "intent-stored" && event.kind !== "completed") this`,
       ),
     ],
   },
@@ -401,8 +402,26 @@ const WAITED =`,
     name: "a renewal counts from its answer",
     within: 5_000,
     weather: "leases",
+    edits: [inCore(`heldUntilMs(sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`)],
+  },
+  {
+    name: "a lease that ran out is renewed whoever has it",
+    within: 250,
+    weather: "leases",
     edits: [
-      inCore(`heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs)`, `heldUntilMs(this.#nowMs, this.#leaseTermMs)`),
+      inFile(
+        "simulation/model-storage.ts",
+        `    if (epoch !== this.lease.epoch) return false;\n    this.lease = { epoch, beat`,
+        `    this.lease = { epoch: this.lease.epoch, beat`,
+      ),
+    ],
+  },
+  {
+    name: "what was put off without the lease is forgotten",
+    within: 1_000,
+    weather: "leases",
+    edits: [
+      inCore(`this.#effects.push({ kind: "resume", events });`, `this.#effects.push({ kind: "resume", events: [] });`),
     ],
   },
   {
@@ -475,7 +494,17 @@ const WAITED =`,
   {
     name: "a followup that does not come is not replaced",
     within: 500,
-    edits: [inCore(`            this.#replay(due.execution, "followup_lost");\n`, ``)],
+    edits: [inCore(`          if (due.execution.phase.kind === "pending") this.#lost.add(due.execution);\n`, ``)],
+  },
+  {
+    name: "what was replaced keeps its place, and those after it in line wait for ever",
+    within: 1_000,
+    edits: [
+      inCore(
+        `    this.#lost.delete(execution);\n    this.#replaced.delete(execution);`,
+        `    this.#lost.delete(execution);`,
+      ),
+    ],
   },
   {
     name: "an adopted intent waits for its followup for ever",

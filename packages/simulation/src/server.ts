@@ -305,7 +305,11 @@ export class Server {
         this.stop(clock.random.between(1, 2 * this.#options.termMs));
       }
     }
-    if (ENDS.has(event.kind)) this.#checkLocks(life, core);
+    // What it hears without the lease it does not act upon.
+    if (core.holdsLease) {
+      if (event.kind === "completed") life.completing.delete(event.operation);
+      if (ENDS.has(event.kind)) this.#checkLocks(life, core);
+    }
     this.#wake();
   }
 
@@ -385,10 +389,7 @@ export class Server {
         return this.#operate(
           operation,
           () => storage.complete(epoch, expects, completion),
-          (result) => {
-            completing.delete(operation);
-            return { kind: "completed", operation, result };
-          },
+          (result) => ({ kind: "completed", operation, result }),
         );
       }
       case "renew-lease": {
@@ -422,6 +423,11 @@ export class Server {
         throw new Error("nobody takes samples");
       case "note":
         return this.#options.note(effect.note.name);
+      case "resume":
+        counts.add("lease ran out and was regained");
+        // The process may end, or be stopped, in the middle of them.
+        for (const act of effect.events.map((event) => this.#inThisLife(() => this.#step(event)))) act();
+        return;
       case "halt":
         if (isAlone === true) throw new Error(`the only server halted: ${effect.reason}`);
         return this.#end();

@@ -176,8 +176,8 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
     if (message.kind !== "followup" || quiet || weather.spoil === 0 || !random.chance(weather.spoil)) return message;
     const { followup } = message;
     const unit = "item/e" as UnitId;
-    if (primary.storage.intents.get(followup.executionId)?.state !== "pending") return message;
-    if (followup.writes.some((write) => write.unit === unit)) return message;
+    const record = primary.storage.intents.get(followup.executionId);
+    if (record?.state !== "pending" || record.intent.units.some((held) => held.unit === unit)) return message;
     counts.add("followup outside its intent");
     const writes = [...followup.writes, { unit, value: bytesOf("nobody:") }];
     return { ...message, followup: { ...followup, writes } };

@@ -100,6 +100,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
       maxWaitMs: random.pick([200, 2_000]),
       maxQueue: random.pick([2, 1_000]),
       maxRounds: random.pick([1, 3]),
+      maxReplaced: 1,
       hotBytes: random.pick([0, 500, 1_000_000, 1_000_000]),
       finishedBytes: random.pick([0, 10_000, 1_000_000]),
       forgottenIds: random.pick([0, 20, 1_000_000]),

@@ -3,7 +3,7 @@ import { buildWith, type BuildResult } from "../pipeline.ts";
 import { deriveNothing } from "../testing/record-mode.ts";
 import { buildInput } from "../testing/library.ts";
 import { call } from "../testing/run.ts";
-import { valueToJson } from "@radical/protocol";
+import { CborWriter, valueToJson } from "@radical/protocol";
 
 function build(files: Readonly<Record<string, string>>): BuildResult {
   const result = buildWith(buildInput(files), deriveNothing);
@@ -184,6 +184,52 @@ describe("handlers of every parameter and result type", () => {
       call(old, items, "save", { list, text });
       expect(call(young, items, "load").result).toEqual(list.map(({ name }) => ({ name, added: text })));
     }
+  });
+
+  test("text of any length, with other characters anywhere", () => {
+    for (const character of ["", "\u007f", "\u0080", "\u4e2d", "\u{1f600}"]) {
+      for (let length = 0; length < 10; length++) {
+        for (let at = 0; at <= length; at++) {
+          const name = `${"a".repeat(at)}${character}${"b".repeat(length - at)}`;
+          const items = new Map([["names/k", new CborWriter().text(name).finish()]]);
+          expect(call(built, items, "name", { key: "k" }).result).toBe(name);
+        }
+      }
+    }
+  });
+
+  test("a stored value that is cut off, or goes on, is refused, also where it is skipped", () => {
+    const writer = new CborWriter().map(7);
+    writer
+      .text("t")
+      .text("text")
+      .text("n")
+      .integer(-5000)
+      .text("f")
+      .float(0.5)
+      .text("b")
+      .boolean(true)
+      .text("z")
+      .null();
+    writer.text("l").array(3).array(1).text("a").array(0).text("x".repeat(300));
+    const bytes = writer.text("m").map(1).text("k").integer(70_000).finish();
+    const reading = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        class Nothing { none: i32 = 1; }
+        const items = new Table<Nothing>("items");
+        export function load(): i32 { return items.get("1")!.none; }`,
+    });
+    const load = (value: Uint8Array): unknown => {
+      const { outcome, result } = call(reading, new Map([["items/1", value]]), "load");
+      return outcome.kind === "trap" ? outcome.message.slice(0, "malformed value".length) : result;
+    };
+    expect(load(bytes)).toBe(1);
+    for (let length = 1; length < bytes.length; length++)
+      expect(load(bytes.slice(0, length)), `${length} bytes`).toBe("malformed value");
+    expect(load(Uint8Array.of(...bytes, 0xf6))).toBe("malformed value");
+    // Reserved lengths, indefinite ones, other simple values and floats.
+    for (const initial of [0x1c, 0x5f, 0x7f, 0x9f, 0xbf, 0xf7, 0xf8, 0xf9, 0xfa, 0xff])
+      expect(load(Uint8Array.of(0xa1, 0x61, 0x78, initial, 0, 0, 0, 0)), `${initial}`).toBe("malformed value");
   });
 
   test("abort ends the handler with its status, code and message", () => {

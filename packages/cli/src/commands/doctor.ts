@@ -61,7 +61,7 @@ async function run(options: DoctorCommandOptions): Promise<void> {
     return;
   }
   for (const { message, hint } of problems)
-    print(`${terminal.style("red", "✗")} ${oneLine(message)}: ${oneLine(hint)}`);
+    print(`${terminal.style("red", "✗")} ${oneLine(message).replace(/\.$/, "")}: ${oneLine(hint)}`);
 }
 
 /** Null: none is named. */

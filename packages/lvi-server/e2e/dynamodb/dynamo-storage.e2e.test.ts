@@ -26,7 +26,7 @@ import { describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 
 /** On a machine that does other things too; how a server gives up is shown by the tests of failures. */
-const PATIENT: RequestOptions = { attemptMs: 30_000, deadlineMs: 120_000, pauseMs: 25, maxPauseMs: 1_000 };
+const PATIENT: RequestOptions = { attemptMs: 30_000, deadlineMs: 120_000, pauseMs: 25, maxPauseMs: 1_000, width: 64 };
 
 describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
   let local: DynamoDbLocal;

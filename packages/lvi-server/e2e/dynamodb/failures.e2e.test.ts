@@ -15,8 +15,8 @@ import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal }
 import { cancellation, type Fault, FaultyProxy, refusal } from "./faulty-proxy.ts";
 
 /** Whoever is to succeed has time to; whoever is to fail has none to lose. */
-const PATIENT: RequestOptions = { attemptMs: 1_000, deadlineMs: 30_000, pauseMs: 1, maxPauseMs: 5 };
-const IMPATIENT: RequestOptions = { attemptMs: 10_000, deadlineMs: 200, pauseMs: 20, maxPauseMs: 20 };
+const PATIENT: RequestOptions = { attemptMs: 1_000, deadlineMs: 30_000, pauseMs: 1, maxPauseMs: 5, width: 64 };
+const IMPATIENT: RequestOptions = { attemptMs: 10_000, deadlineMs: 200, pauseMs: 20, maxPauseMs: 20, width: 64 };
 /** Also for an answer. */
 const HASTY: RequestOptions = { ...IMPATIENT, attemptMs: 80 };
 

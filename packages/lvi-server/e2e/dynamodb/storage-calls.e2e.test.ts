@@ -21,7 +21,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
     Object.assign(process.env, CREDENTIALS);
     local = await startDynamoDbLocal();
     proxy = await FaultyProxy.start(local.port);
-    const requests = { attemptMs: 2_000, deadlineMs: 100, pauseMs: 5, maxPauseMs: 5 };
+    const requests = { attemptMs: 2_000, deadlineMs: 100, pauseMs: 5, maxPauseMs: 5, width: 64 };
     const patient = { ...requests, deadlineMs: 30_000 };
     const storage = await DynamoStorage.open({
       prefix: randomBytes(8).toString("hex"),

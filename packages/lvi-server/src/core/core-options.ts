@@ -21,6 +21,8 @@ export interface CoreOptions {
   readonly maxCallers: number;
   /** What one location may use. */
   readonly location: Budget;
+  /** Most executions at once that are re-executed because their followup did not come. */
+  readonly maxReplaced: number;
   /** Rounds lost to contention before a near-storage execution takes the gate. */
   readonly maxRounds: number;
   /** How far a location's clock may be from ours. */
@@ -55,6 +57,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxReadBytes: 64 * 1024 * 1024,
   maxCallers: 100,
   location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
+  maxReplaced: 64,
   maxRounds: 3,
   maxClockSkewMs: 300_000,
   replayWindowMs: REPLAY_WINDOW_MS,

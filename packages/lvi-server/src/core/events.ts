@@ -122,6 +122,8 @@ export type Effect =
   /** Those of several locations take turns. */
   | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
+  /** Events that were put off: the driver hands them back at once, in this order. */
+  | { readonly kind: "resume"; readonly events: readonly Event[] }
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
 
@@ -201,6 +203,9 @@ export type NoteName =
   | "contention_round"
   | "gate"
   | "storage_failed"
+  /** The lease was not renewed in time: nothing is done until it is. */
+  | "lease_run_out"
+  | "lease_regained"
   /** Two runs of the same execution differed: the module's handlers run near storage from now on. */
   | "determinism_alarm"
   /** A location holds a version that is newer than the primary's. */

@@ -281,6 +281,10 @@ class Story {
     this.#tell(event);
   }
 
+  get holdsLease(): boolean {
+    return this.#core.holdsLease;
+  }
+
   /** What the core has done since the last look. */
   get said(): readonly string[] {
     return this.#said.splice(0);
@@ -332,6 +336,10 @@ class Story {
         this.observed.push(effect.note);
         continue;
       }
+      if (effect.kind === "resume") {
+        for (const late of effect.events) this.#tell(late);
+        continue;
+      }
       if (effect.kind === "reply") {
         this.#seen = effect.reply.asOf;
         this.replies.push(effect.reply);
@@ -369,6 +377,7 @@ class Story {
       case "collect":
       case "halt":
       case "note":
+      case "resume":
       case "sample-left-out":
         return effect.kind;
       case "sampled": {
@@ -1415,44 +1424,155 @@ describe("the lease", () => {
 
   test("is renewed in time, and counts from when the renewal was sent", () => {
     const story = new Story({ x: "1" }, {}, lease);
-    story.passes(250);
+    story.passes(0);
     expect(story.said).toEqual(["renew"]);
-    story.passes(600);
+    story.sleeps(600);
     renewed(story);
-    story.passes(349);
-    expect(story.said).toEqual(["renew"]);
-    story.passes(1);
-    expect(story.said).toEqual(["halt"]);
-  });
-
-  test("is over: nothing is served from memory any more", () => {
-    const story = new Story({ x: "1" }, {}, lease);
     story.request("A", "x=1");
     story.loaded();
     expect(story.said).toEqual(["load x", "A ← valid without intent"]);
-    story.sleeps(950);
+    story.sleeps(349);
     story.request("B", "x=1");
-    expect(story.said).toEqual(["halt"]);
+    // The next renewal is due.
+    expect(story.said).toEqual(["renew", "B ← valid without intent"]);
+    story.sleeps(1);
     story.request("C", "x=1");
     expect(story.said).toEqual([]);
   });
 
-  test("is over before storage answers: the answer is not acted upon", () => {
+  const runsOut = (): Story => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.request("A", "x=1");
+    story.loaded();
+    expect(story.said).toEqual(["renew", "load x", "A ← valid without intent"]);
+    story.sleeps(950);
+    return story;
+  };
+
+  test("runs out: nothing is served from memory until it is known to be held", () => {
+    const story = runsOut();
+    story.request("B", "x=1");
+    expect([story.said, story.holdsLease]).toEqual([[], false]);
+    // That renewal was sent too long ago.
+    renewed(story);
+    expect([story.said, story.holdsLease]).toEqual([["renew"], false]);
+    renewed(story);
+    expect([story.said, story.holdsLease]).toEqual([["B ← valid without intent"], true]);
+  });
+
+  test("runs out before storage answers: the answer is acted upon only when it is known to be held", () => {
     const story = new Story({ x: "1" }, {}, lease);
     story.request("A", "!x");
     story.sleeps(950);
     story.stored();
-    expect(story.said).toEqual(["intent A 2.1 x:write", "halt"]);
+    expect(story.said).toEqual(["renew", "intent A 2.1 x:write"]);
+    story.failed("renew-lease", "unknown");
+    expect(story.said).toEqual([]);
+    story.passes(100);
+    renewed(story);
+    expect(story.said).toEqual(["renew", "A ← valid 2.1"]);
+  });
+
+  test("runs out, and another server has it: what was put off is never acted upon", () => {
+    const story = new Story({ x: "1" }, {}, lease);
+    story.request("A", "!x");
+    story.sleeps(950);
+    story.stored();
+    renewed(story, false);
+    expect(story.said).toEqual(["renew", "intent A 2.1 x:write", "halt"]);
+  });
+
+  test("runs out for long: who waits is refused, as by a server that was replaced; what is known is pending", () => {
+    const story = new Story({ x: "1", y: "1" }, {}, lease);
+    story.request("A", "!y");
+    story.sleeps(950);
+    story.request("B", "x=1");
+    story.request("A", "!y", {}, "A again");
+    story.stored();
+    expect(story.said).toEqual(["renew", "intent A 2.1 y:write"]);
+    story.passes(250);
+    expect(story.said).toEqual(["B ← refused draining", "A again ← refused pending"]);
+    story.request("C", "x=1");
+    story.followup("A", commitId(2, 1), "y:=2");
+    expect(story.said).toEqual(["C ← refused draining", "followup A ← unknown_intent"]);
+    renewed(story);
+    renewed(story);
+    expect(story.said).toEqual(["renew", "A ← valid 2.1"]);
+    // A duplicate of what was refused has no effect.
+    story.request("B", "x=1", { attempt: 1 }, "B again");
+    expect(story.said).toEqual(["B again ← refused in_doubt"]);
+  });
+
+  test("runs out for long: what is kept is bounded", () => {
+    const story = runsOut();
+    for (let request = 0; request <= 1_000; request++) story.request(`B${request}`, "x=1");
+    expect(story.said).toHaveLength(1_001);
+    renewed(story);
+    renewed(story);
+    expect(story.said).toEqual(["renew"]);
   });
 
   test("a renewal that failed is tried again; one that says it is another's ends the server", () => {
     const story = new Story({ x: "1" }, {}, lease);
     story.passes(250);
+    expect(story.holdsLease).toBe(true);
     story.failed("renew-lease", "unknown");
     story.passes(100);
     expect(story.said).toEqual(["renew", "renew"]);
     renewed(story, false);
     expect(story.said).toEqual(["halt"]);
+  });
+});
+
+describe("many followups that do not come", () => {
+  const adoptedThree = (): Story => {
+    const story = new Story({ x: "1", y: "1", z: "1" }, { maxReplaced: 2 });
+    for (const name of ["x", "y", "z"]) {
+      story.request(name, `!${name}`);
+      story.stored();
+    }
+    story.restart();
+    expect(story.said).toHaveLength(6);
+    story.passes(5_000);
+    return story;
+  };
+
+  test("are replaced a few at a time, the next one when one has ended", () => {
+    const story = adoptedThree();
+    expect(story.said).toEqual(["run declared on", "run declared on"]);
+    story.ran(did("x:=2"));
+    expect(story.said).toEqual(["complete x 2.1 pending x:=2"]);
+    story.completed();
+    expect(story.said).toEqual(["run declared on"]);
+  });
+
+  test("one that can't be run keeps no other waiting", () => {
+    const story = adoptedThree();
+    story.ran({ kind: "killed", reason: "endless" });
+    story.ran({ kind: "killed", reason: "endless" });
+    expect(story.said).toEqual(["run declared on", "run declared on", "run declared on"]);
+  });
+
+  test("who waits for a unit of one does not wait for its turn", () => {
+    const story = adoptedThree();
+    expect(story.said).toHaveLength(2);
+    story.request("A", "!z");
+    expect(story.said).toEqual(["run declared on"]);
+  });
+
+  test("one whose followup comes after all leaves the line", () => {
+    const story = adoptedThree();
+    story.followup("z", commitId(2, 3), "z:=3");
+    story.ran(did("x:=2"));
+    story.completed();
+    story.completed();
+    expect(story.said).toEqual([
+      "run declared on",
+      "run declared on",
+      "complete z 2.3 pending z:=3",
+      "complete x 2.1 pending x:=2",
+      "followup z ← applied",
+    ]);
   });
 });
 

@@ -103,12 +103,17 @@ type Operation =
       doubtful: boolean;
     };
 
+interface PutOff {
+  readonly events: Event[];
+  /** When those whose senders wait for a reply are no longer kept; null: they are not. */
+  readonly refusesAtMs: number | null;
+}
+
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
   | { readonly kind: "followup"; readonly execution: Execution }
   | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
-  | { readonly kind: "renew-lease" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -135,6 +140,9 @@ export class LviCore {
   readonly #ready: Execution[] = [];
   /** Executions that nobody is ahead of since this step. */
   readonly #due: Execution[] = [];
+  /** Told executions whose followup did not come, in line; and those of them that are being re-executed. */
+  readonly #lost = new Set<Execution>();
+  readonly #replaced = new Set<Execution>();
   #effects: Effect[] = [];
   /** Monotonic, for all that is due; and by the wall clock, for what others compare with theirs. */
   #nowMs: number;
@@ -142,8 +150,11 @@ export class LviCore {
   #names = 0;
   readonly #leaseTermMs: number;
   #leaseUntilMs: number;
-  /** The renewal under way. */
+  /** When to renew it; Infinity: a renewal is under way, or none is needed. */
+  #renewAtMs = Infinity;
   #renewal: { readonly operation: OperationId; readonly sentAtMs: number } | null = null;
+  /** What has come since the lease ran out; null: it is held. */
+  #putOff: PutOff | null = null;
   #draining = false;
   #halted = false;
   /** Null: nothing is sampled. */
@@ -156,7 +167,7 @@ export class LviCore {
     this.#wallMs = wallMs;
     this.#leaseTermMs = recovered.lease?.termMs ?? Infinity;
     this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
-    if (recovered.lease !== null) this.#renewSoon(0);
+    if (recovered.lease !== null) this.#renewAtMs = monotonicMs;
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     this.#budgets = new Budgets(options.location);
@@ -189,7 +200,8 @@ export class LviCore {
 
   /** When to send the event `clock`, monotonic; null: not until something else happens. */
   get wakeAtMs(): number | null {
-    const atMs = Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs);
+    const nextMs = this.#putOff === null ? Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs) : Infinity;
+    const atMs = Math.min(nextMs, this.#renewAtMs, this.#putOff?.refusesAtMs ?? Infinity);
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
@@ -222,31 +234,40 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0;
+    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0 && this.#putOff === null;
+  }
+
+  /** Else it may be held by another server, and nothing is done. */
+  get holdsLease(): boolean {
+    return this.#putOff === null;
   }
 
   step({ monotonicMs, wallMs }: Now, event: Event): readonly Effect[] {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
+    if (monotonicMs >= this.#renewAtMs) this.#renew();
+    if (this.#isAboutLease(event)) this.#hearOfLease(event);
     // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
     // may not be among those that the next server has found.
-    if (monotonicMs >= this.#leaseUntilMs) {
-      this.#halt("the lease has run out");
-      return this.#effects;
-    }
+    else if (monotonicMs >= this.#leaseUntilMs) this.#withoutLease(event);
+    else this.#act(event);
+    return this.#effects;
+  }
+
+  #act(event: Event): void {
     this.#handle(event);
-    while (this.#ready.length > 0 || this.#due.length > 0) {
+    while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
       if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching")) {
-        this.#note("waited", next, { waitedMs: monotonicMs - phase.sinceMs });
+        this.#note("waited", next, { waitedMs: this.#nowMs - phase.sinceMs });
         this.#proceed(next, phase.next);
       }
+      if (this.#replaces) this.#replaceNext();
     }
     this.#versions.evict();
-    return this.#effects;
   }
 
   #handle(event: Event): void {
@@ -269,7 +290,7 @@ export class LviCore {
       case "completed":
         return this.#completed(event.operation, event.result);
       case "lease-renewed":
-        return this.#leaseRenewed(event.isHeld);
+        throw new Error("heard of before");
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
@@ -670,6 +691,21 @@ export class LviCore {
     else this.#replayLoaded(execution);
   }
 
+  /** A server that adopted many intents is not to have all its workers and all of storage busy with them. */
+  get #replaces(): boolean {
+    return this.#lost.size > 0 && this.#replaced.size < this.#options.maxReplaced;
+  }
+
+  #replaceNext(): void {
+    const [execution] = this.#lost;
+    this.#lost.delete(execution!);
+    if (execution!.phase.kind !== "pending" || execution!.replay !== null) return;
+    this.#note("followup_lost", execution!);
+    // What is ahead of it is run first, and ends it when it has ended.
+    if (execution!.ahead.size === 0) this.#replaced.add(execution!);
+    this.#replay(execution!, "followup_lost");
+  }
+
   #replayLoaded(execution: Execution): void {
     const { intent } = execution;
     if (execution.phase.kind !== "pending" || intent === null) return;
@@ -710,8 +746,7 @@ export class LviCore {
         // It may have ended at the location, and its success be known: it is never given up.
         const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
         this.#note("re_execution_killed", execution, { detail });
-        execution.replay = "paused";
-        this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "replay", execution });
+        this.#pauseReplay(execution, this.#pauseMs(execution));
         return;
       }
       case "needs":
@@ -721,6 +756,12 @@ export class LviCore {
     }
   }
 
+  #pauseReplay(execution: Execution, ms: number): void {
+    execution.replay = "paused";
+    this.#replaced.delete(execution);
+    this.#deadlines.add(this.#nowMs + ms, { kind: "replay", execution });
+  }
+
   /**
    * The handler left its declared set, so the location's run stopped there too and nobody was told a success: what was
    * locked and validated means nothing, and the execution runs near storage. Its intent stays pending meanwhile.
@@ -728,6 +769,7 @@ export class LviCore {
   #abandon(execution: Execution): void {
     this.#note("abandoned_intent", execution);
     execution.replay = null;
+    this.#replaced.delete(execution);
     execution.told = false;
     execution.sequence = null;
     this.#leaveQueue(execution);
@@ -1028,6 +1070,8 @@ export class LviCore {
   #end(execution: Execution): void {
     execution.phase = { kind: "ended" };
     execution.told = false;
+    this.#lost.delete(execution);
+    this.#replaced.delete(execution);
     this.#executions.delete(execution.id);
     this.#budgets.end(execution.location, execution.usage, this.#nowMs);
     this.#leaveQueue(execution);
@@ -1215,10 +1259,7 @@ export class LviCore {
           this.#giveUp(due.execution);
           break;
         case "followup":
-          if (due.execution.phase.kind === "pending" && due.execution.replay === null) {
-            this.#note("followup_lost", due.execution);
-            this.#replay(due.execution, "followup_lost");
-          }
+          if (due.execution.phase.kind === "pending") this.#lost.add(due.execution);
           break;
         case "replay":
           if (due.execution.replay === "paused") {
@@ -1229,12 +1270,6 @@ export class LviCore {
         case "run-again":
           if (due.execution.phase.kind === "paused") this.#runNearStorage(due.execution, "requested");
           break;
-        case "renew-lease": {
-          const operation = ++this.#names;
-          this.#renewal = { operation, sentAtMs: this.#nowMs };
-          this.#effects.push({ kind: "renew-lease", operation, termMs: this.#leaseTermMs });
-          break;
-        }
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -1270,11 +1305,6 @@ export class LviCore {
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
-    if (operation === this.#renewal?.operation) {
-      this.#note("storage_failed", null, { detail: `renew: ${reason}` });
-      // It may have been renewed; until its time is over it is held.
-      return this.#renewSoon(Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs)));
-    }
     const failed = this.#operations.get(operation)!;
     const { execution } = failed;
     this.#note("storage_failed", execution, { detail: `${failed.kind}: ${reason}` });
@@ -1289,8 +1319,7 @@ export class LviCore {
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
         if (failed.next === "replay") {
-          execution.replay = "paused";
-          this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "replay", execution });
+          this.#pauseReplay(execution, this.#options.retryMs);
         } else if (execution.intent !== null) this.#pause(execution);
         else this.#refuseBusy(execution, "storage can't be read");
         return;
@@ -1337,15 +1366,82 @@ export class LviCore {
     }
   }
 
-  #renewSoon(ms: number): void {
-    this.#renewal = null;
-    this.#deadlines.add(this.#nowMs + ms, { kind: "renew-lease" });
+  // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #renew(): void {
+    const operation = ++this.#names;
+    this.#renewal = { operation, sentAtMs: this.#nowMs };
+    this.#renewAtMs = Infinity;
+    this.#effects.push({ kind: "renew-lease", operation, termMs: this.#leaseTermMs });
   }
 
-  #leaseRenewed(isHeld: boolean): void {
-    if (!isHeld) return this.#halt(TAKEN_OVER);
-    this.#leaseUntilMs = heldUntilMs(this.#renewal!.sentAtMs, this.#leaseTermMs);
-    this.#renewSoon(renewalMs(this.#leaseTermMs));
+  #isAboutLease(event: Event): event is Event & { kind: "lease-renewed" | "storage-failed" } {
+    return "operation" in event && event.operation === this.#renewal?.operation;
+  }
+
+  #hearOfLease(event: Event & { kind: "lease-renewed" | "storage-failed" }): void {
+    const { sentAtMs } = this.#renewal!;
+    this.#renewal = null;
+    if (event.kind === "storage-failed") {
+      this.#note("storage_failed", null, { detail: `renew: ${event.reason}` });
+      // It may have been renewed; until its time is over it is held.
+      this.#renewAtMs = this.#nowMs + Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs));
+      return;
+    }
+    if (!event.isHeld) return this.#halt(TAKEN_OVER);
+    this.#leaseUntilMs = heldUntilMs(sentAtMs, this.#leaseTermMs);
+    if (this.#nowMs >= this.#leaseUntilMs) return this.#renew();
+    this.#renewAtMs = this.#nowMs + renewalMs(this.#leaseTermMs);
+    if (this.#putOff === null) return;
+    // Nobody has had it meanwhile, else its epoch would be another: what was put off is met as if it came now.
+    const { events } = this.#putOff;
+    this.#putOff = null;
+    this.#note("lease_regained", null);
+    this.#effects.push({ kind: "resume", events });
+  }
+
+  /**
+   * The lease has run out, and nobody may have it, or another server. Until storage says which nothing is done: events are
+   * put off. Who waits for a reply is not kept waiting for long: what is refused is refused as by a server that was replaced.
+   */
+  #withoutLease(event: Event): void {
+    if (this.#renewal === null) this.#renew();
+    if (this.#putOff === null) {
+      this.#note("lease_run_out", null);
+      this.#putOff = { events: [], refusesAtMs: this.#nowMs + renewalMs(this.#leaseTermMs) };
+    }
+    const { events, refusesAtMs } = this.#putOff;
+    if (refusesAtMs === null) {
+      if (!this.#isRefusedWithoutLease(event)) events.push(event);
+      return;
+    }
+    events.push(event);
+    if (this.#nowMs < refusesAtMs && events.length <= MOST_PUT_OFF) return;
+    this.#putOff = { events: events.filter((late) => !this.#isRefusedWithoutLease(late)), refusesAtMs: null };
+  }
+
+  /** What storage and workers answer is kept, whatever comes. */
+  #isRefusedWithoutLease(event: Event): boolean {
+    switch (event.kind) {
+      case "lvi-request": {
+        const { caller, request } = event;
+        if (this.#executions.has(request.executionId) || this.#finished.get(request.executionId) !== undefined) {
+          this.#replyPending(caller);
+        } else {
+          this.#remember(request);
+          this.#reply(caller, { kind: "refused", code: "draining", message: RUN_OUT, retryAfterMs: 1_000 }, null);
+        }
+        return true;
+      }
+      case "followup":
+        this.#note("followup_unknown", { id: event.followup.executionId });
+        this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: null });
+        return true;
+      case "clock":
+        return true;
+      default:
+        return false;
+    }
   }
 
   #halt(reason: string): void {
@@ -1463,6 +1559,9 @@ const RETRY_AFTER_MS = 1_000;
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
+const RUN_OUT = "the lease has run out, and another server may have it";
+/** Most events that are put off until the lease is known to be held. */
+const MOST_PUT_OFF = 1_000;
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const REUSED = "the execution id was used before with another handler, with other arguments or by another caller";

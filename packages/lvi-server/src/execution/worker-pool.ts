@@ -10,6 +10,7 @@ import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
 import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
 import { FairQueue } from "./fair-queue.ts";
+import { SentExecutions } from "./sent-executions.ts";
 import type { FromWorker, WorkerTask } from "./worker.ts";
 
 /** What came of a task, and how long it took a thread: 0 if none began with it. */
@@ -60,6 +61,7 @@ interface Thread {
   readonly worker: Worker;
   /** Modules that it was sent. */
   readonly modules: Set<ModuleHash>;
+  readonly sent: SentExecutions;
   /** It has started, and takes tasks. */
   isUp: boolean;
   running: Running | null;
@@ -134,12 +136,13 @@ export class WorkerPool implements Executor {
   // ── The queue ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #dispatch(): void {
-    for (const thread of this.#lane) {
-      // The start of a thread is no part of a run's time.
-      if (thread.running !== null || !thread.isUp) continue;
+    // The start of a thread is no part of a run's time.
+    const free = [...this.#lane].filter(({ running, isUp }) => running === null && isUp);
+    while (free.length > 0) {
       const waiting = this.#queue.shift();
       if (waiting === undefined) break;
-      this.#begin(thread, waiting);
+      const knows = free.findIndex(({ sent }) => sent.has(waiting.task));
+      this.#begin(free.splice(Math.max(0, knows), 1)[0]!, waiting);
     }
     const { workers } = this.#options;
     const long = [...this.#lane].filter(({ running }) => running?.isLong === true);
@@ -212,7 +215,7 @@ export class WorkerPool implements Executor {
       thread.modules.add(module);
     }
     if (thread.running !== running) return;
-    const message: WorkerTask = { task, content, forget };
+    const message: WorkerTask = { ...thread.sent.send(task), access: task.access, content, forget };
     thread.worker.postMessage(message);
   }
 
@@ -280,15 +283,16 @@ export class WorkerPool implements Executor {
     this.#dispatch();
   }
 
+  /** One that is set aside becomes a spare when it ends, and no more are set aside than there are workers. */
   get #sparesWanted(): number {
-    return Math.min(this.#options.workers, MAX_SPARES);
+    return Math.min(this.#options.workers - this.#aside.size, MAX_SPARES);
   }
 
   #thread(): Thread {
     const worker = new Worker(WORKER, {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, stackSizeMb: STACK_MB },
     });
-    const thread: Thread = { worker, modules: new Set(), isUp: false, running: null };
+    const thread: Thread = { worker, modules: new Set(), sent: new SentExecutions(), isUp: false, running: null };
     worker.on("message", (message: FromWorker) => {
       if (message !== "up") return this.#finish(thread, message);
       thread.isUp = true;

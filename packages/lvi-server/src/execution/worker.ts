@@ -1,14 +1,25 @@
-/** A worker thread of the pool: runs one task at a time and keeps the modules that it was sent, compiled. */
+/**
+ * A worker thread of the pool: runs one task at a time and keeps the modules that it was sent, compiled, and the values of
+ * executions that may come again with some more of them.
+ */
 import { parentPort } from "node:worker_threads";
-import { decodeModuleContent, type ModuleHash } from "@radical/protocol";
+import { decodeModuleContent, type Entry, type ModuleHash, type UnitId } from "@radical/protocol";
 import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radical/wasm-host";
-import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import type { ExecutionResult, ExecutionTask, TaskAccess } from "../core/execution-task.ts";
+import type { Invocation } from "../core/intent.ts";
 import { failpoint } from "../failpoints.ts";
 import { executeTask, type Host, hostOf } from "./execute.ts";
 import { paced } from "./pace.ts";
 
 export interface WorkerTask {
-  readonly task: ExecutionTask;
+  /** Among those that this worker keeps. */
+  readonly execution: number;
+  /** Null: it has it, and these values are besides those it has. */
+  readonly invocation: Invocation | null;
+  readonly values: ReadonlyMap<UnitId, Entry>;
+  readonly access: TaskAccess;
+  /** Executions that it is to keep no longer. */
+  readonly dropped: readonly number[];
   /** Of the task's module, if this worker was not sent it before. */
   readonly content: Uint8Array | null;
   /** Whether to forget the modules that it was sent before. */
@@ -18,16 +29,30 @@ export interface WorkerTask {
 /** That it takes tasks, once; then the result of each. */
 export type FromWorker = "up" | ExecutionResult;
 
-const hosts = new Map<ModuleHash, Host>();
+interface Kept {
+  readonly invocation: Invocation;
+  readonly snapshot: Map<UnitId, Entry>;
+}
 
-parentPort!.on("message", ({ task, content, forget }: WorkerTask) => {
-  if (forget) hosts.clear();
+const hosts = new Map<ModuleHash, Host>();
+const kept = new Map<number, Kept>();
+
+parentPort!.on("message", (message: WorkerTask) => {
+  if (message.forget) hosts.clear();
+  for (const execution of message.dropped) kept.delete(execution);
   failpoint("worker.task-received");
-  const answer = run(task, content);
+  const answer = run(taskOf(message), message.content);
   failpoint("worker.task-done");
   parentPort!.postMessage(answer satisfies FromWorker);
 });
 parentPort!.postMessage("up" satisfies FromWorker);
+
+function taskOf({ execution, invocation, values, access }: WorkerTask): ExecutionTask {
+  if (invocation !== null) kept.set(execution, { invocation, snapshot: new Map() });
+  const { invocation: invoked, snapshot } = kept.get(execution)!;
+  for (const [unit, entry] of values) snapshot.set(unit, entry);
+  return { invocation: invoked, snapshot, access };
+}
 
 function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
   try {

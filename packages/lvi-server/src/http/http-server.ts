@@ -372,7 +372,12 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
 function readiness(state: ServerState): Answer {
   switch (state.kind) {
     case "serving":
-      return json(200, { status: "ready" });
+      return state.engine.holdsLease
+        ? json(200, { status: "ready" })
+        : json(503, {
+            status: "lease_run_out",
+            reason: "its lease was not renewed in time, and it is being asked for",
+          });
     case "draining":
       return json(503, { status: "draining", reason: WHY_NOT_SERVING.stopped });
     case "not-serving": {

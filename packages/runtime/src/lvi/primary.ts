@@ -26,6 +26,7 @@ import {
 } from "@radical/protocol";
 import type { ServerIndex } from "../core/leader.ts";
 import { hex } from "../hex.ts";
+import { type Connection, Connections } from "./connections.ts";
 
 export interface PrimaryKey {
   readonly id: string;
@@ -47,9 +48,6 @@ export type Answered<T> =
   /** Refused before anything was done; the same request would be refused again. */
   | { readonly kind: "rejected"; readonly reason: string };
 
-/** What the request goes over, as far as a Worker can know: `fetch` tells nothing before the response. */
-export type Connection = "open" | "new";
-
 export interface Sending {
   /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
   readonly sent: Promise<Connection>;
@@ -64,17 +62,13 @@ const MAX_LINE_LENGTH = 1024 * 1024;
 /** For which the server may be late. */
 const UPDATES_GRACE_MS = 2_000;
 
-/** workerd closes a connection that was idle for five seconds. */
-const IDLE_CONNECTION_MS = 4_000;
-
 /** The host that a server behind a binding is addressed by. */
 const BOUND_ORIGIN = "http://primary";
 
 /** A server of the primary, with what is known of the connections to it. */
 class Server {
   readonly #way: Way;
-  /** Of each connection that should be open and idle: since when. */
-  readonly #idleSinceMs: number[] = [];
+  readonly #connections = new Connections();
 
   constructor(way: Way) {
     this.#way = way;
@@ -89,19 +83,17 @@ class Server {
     }
   }
 
-  /** The platform takes the one that was used last. Behind a binding it keeps them open itself. */
-  takeConnection(): Connection {
-    if (this.#way.kind === "binding") return "open";
-    const sinceMs = this.#idleSinceMs.pop();
-    if (sinceMs !== undefined && performance.now() - sinceMs < IDLE_CONNECTION_MS) return "open";
-    this.#idleSinceMs.length = 0;
-    return "new";
+  get idleConnections(): number {
+    return this.#connections.idle;
   }
 
-  /** A connection that broke has rarely broken alone. */
+  /** Behind a binding the platform keeps connections itself: nothing is known of them, and nothing kept. */
+  takeConnection(): Connection {
+    return this.#way.kind === "binding" ? "open" : this.#connections.take(performance.now());
+  }
+
   leaveConnection(isWhole: boolean): void {
-    if (isWhole) this.#idleSinceMs.push(performance.now());
-    else this.#idleSinceMs.length = 0;
+    if (this.#way.kind !== "binding") this.#connections.leave(performance.now(), isWhole);
   }
 }
 
@@ -116,6 +108,11 @@ export class Primary {
   constructor(ways: readonly Way[], key: PrimaryKey) {
     this.#servers = ways.map((way) => new Server(way));
     this.#key = key;
+  }
+
+  /** Those that should be open, to all servers. */
+  get idleConnections(): number {
+    return this.#servers.reduce((sum, { idleConnections }) => sum + idleConnections, 0);
   }
 
   /** `trace`: whose lines of log the primary's belong to. */

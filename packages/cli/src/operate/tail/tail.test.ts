@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createTerminal } from "../../terminal/terminal.ts";
 import { JsonObjects } from "./json-objects.ts";
@@ -91,4 +92,23 @@ test("of a handler: its lines, and the primary's about its executions; errors on
   expect(errors(edgeLine("log", request(), null))).toBe(false);
   expect(errors(edgeLine("log", request({ status: 500 }), null))).toBe(true);
   expect(errors(primaryLine('{"level":"error","event":"halted"}'))).toBe(true);
+});
+
+test("what the documents show of a tail is what lines look like", () => {
+  const file = new URL("../../../../../docs/examples/output/tail.txt", import.meta.url);
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  // Numbers are right-aligned.
+  const shape = (line: string): string => line.replaceAll(/ *(?:-(?= )|\d+\.\d)(?= )/g, " #");
+  const shownOf = (line: string): string => {
+    const [, handler, location, path, status = "", code = null, reason = null] =
+      /^edge {5}(\S+) +(\S+) +(\S+) .* ms {2}(\d+)(?: (\w+))?(?: {2}(\w+))?$/.exec(line) ?? [];
+    const more = { handler, location, path, status: Number(status), code, reason: reason ?? "valid" };
+    return showLine(
+      edgeLine("log", request({ ...more, ms: { rw: 1, cache: 1, lvi: 1, f: 1, total: 1 } }), null),
+      terminal,
+    );
+  };
+  for (const line of lines)
+    if (line.startsWith("edge")) expect(shape(line)).toBe(shape(shownOf(line)));
+    else expect(line).toMatch(/^primary {2}\S+Z (?:info|warn) \w+ \w+=/);
 });

@@ -64,6 +64,8 @@ export interface DynamoOptions {
 const SCHEMA_VERSION = 1;
 const DEFAULT_RETENTION_MS = 24 * 3_600_000;
 const OVERTAKEN = "another server has taken over";
+/** Of records that a starting server adopts: each takes as long as a hundred requests. */
+const BATCHES_AT_ONCE = 2;
 /** Of one write set: the fences that its parts take at once. */
 const PARTS_AT_ONCE = 4;
 
@@ -172,7 +174,7 @@ export class DynamoStorage implements Storage {
   }
 
   async renewLease(epoch: number, termMs: number): Promise<boolean> {
-    const failed = await this.#dynamo.update({
+    const failed = await this.#dynamo.updateAtOnce({
       TableName: this.#tables.meta,
       Key: LEASE,
       UpdateExpression: "SET beat = beat + :one, term_ms = :term",
@@ -187,10 +189,10 @@ export class DynamoStorage implements Storage {
     const served = Number(lease?.["served"]?.N ?? 0);
     const keys = (await atOnce(allShards(), (shard) => this.#openKeys(shard))).flat();
     const pending: Intent[] = [];
-    await atOnce(await this.#dynamo.batchGet(this.#tables.intents, keys), async (found) => {
-      const record = await this.#adopt(epoch, served, found);
-      failpoint("dynamo.adopted");
-      if (record === null) return;
+    const found = await this.#dynamo.batchGet(this.#tables.intents, keys);
+    const batches = inBatches(found);
+    const adopted = (await atOnce(batches, (batch) => this.#adoptAll(epoch, served, batch), BATCHES_AT_ONCE)).flat();
+    await atOnce(adopted, async (record) => {
       const known = await this.#known(epoch, record);
       if (known === "fenced") throw new StorageError("none", OVERTAKEN);
       if (known.state === "done") return;
@@ -227,35 +229,69 @@ export class DynamoStorage implements Storage {
     return found.map((item) => keyOf(text(item, "execution_id") as ExecutionId));
   }
 
+  /** Makes this server the owner of records, in one transaction unless one of them is not as it was found. */
+  async #adoptAll(epoch: number, served: number, found: readonly Item[]): Promise<readonly Item[]> {
+    const changes = found.map((record) => this.#adoption(epoch, served, record));
+    const actions = changes.flatMap((change): TransactWriteItem[] => {
+      switch (change.kind) {
+        case "owned":
+          return [];
+        case "deletes":
+          return [{ Delete: change.action }];
+        case "updates":
+          return [{ Update: change.action }];
+      }
+    });
+    if (actions.length > 0 && (await this.#dynamo.transact(actions)) !== null) {
+      const records = await atOnce(found, (record) => this.#adopt(epoch, served, record));
+      return records.filter((record) => record !== null);
+    }
+    failpoint("dynamo.adopted");
+    return changes.flatMap((change) => (change.kind === "deletes" ? [] : [change.record]));
+  }
+
   /**
    * Makes this server the owner of a record that is not done. Null: it was an orphan, and is deleted. What a server left
    * that died before it had recovered is no orphan: nobody knows what the one before that had told.
    */
   async #adopt(epoch: number, served: number, found: Item): Promise<Item | null> {
     for (let record = found; ;) {
-      const { status, owner, executionId } = positionOf(record);
-      if (status === "done" || owner === epoch) return record;
-      if (owner > epoch) throw new StorageError("none", OVERTAKEN);
-      const asFound = {
-        TableName: this.#tables.intents,
-        Key: keyOf(executionId),
-        ConditionExpression: "#status = :status AND #owner = :owner",
-        ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
-      };
-      const values = { ":status": record["status"]!, ":owner": { N: String(owner) } };
-      const goes = status === "pending" && owner < served;
-      const failed: Met | null = goes
-        ? await this.#dynamo.delete({ ...asFound, ExpressionAttributeValues: values })
-        : await this.#dynamo.update({
-            ...asFound,
-            UpdateExpression: "SET #owner = :epoch",
-            ExpressionAttributeValues: { ...values, ":epoch": { N: String(epoch) } },
-          });
-      if (failed === null) return goes ? null : { ...record, owner: { N: String(epoch) } };
+      const change = this.#adoption(epoch, served, record);
+      if (change.kind === "owned") return change.record;
+      const failed: Met | null =
+        change.kind === "deletes" ? await this.#dynamo.delete(change.action) : await this.#dynamo.update(change.action);
+      failpoint("dynamo.adopted");
+      if (failed === null) return change.kind === "deletes" ? null : change.record;
       // Completed at the last moment by the server before; or an earlier attempt of this very request succeeded.
       if (failed.item === null) return null;
       record = failed.item;
     }
+  }
+
+  /** What makes this server the owner of a record, on the condition that it is as it was found. */
+  #adoption(epoch: number, served: number, record: Item): Adoption {
+    const { status, owner, executionId } = positionOf(record);
+    if (status === "done" || owner === epoch) return { kind: "owned", record };
+    if (owner > epoch) throw new StorageError("none", OVERTAKEN);
+    const asFound = {
+      TableName: this.#tables.intents,
+      Key: keyOf(executionId),
+      ConditionExpression: "#status = :status AND #owner = :owner",
+      ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
+    };
+    const values = { ":status": record["status"]!, ":owner": { N: String(owner) } };
+    if (status === "pending" && owner < served)
+      return { kind: "deletes", action: { ...asFound, ExpressionAttributeValues: values } };
+    const adopter = { N: String(epoch) };
+    return {
+      kind: "updates",
+      record: { ...record, owner: adopter },
+      action: {
+        ...asFound,
+        UpdateExpression: "SET #owner = :epoch",
+        ExpressionAttributeValues: { ...values, ":epoch": adopter },
+      },
+    };
   }
 
   // ── Executions ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -497,6 +533,19 @@ export class DynamoStorage implements Storage {
   }
 }
 
+/** How a server that starts makes an open record its own. */
+type Adoption =
+  /** It is, or it is done. */
+  | { readonly kind: "owned"; readonly record: Item }
+  | {
+      readonly kind: "updates";
+      /** As it is then. */
+      readonly record: Item;
+      readonly action: NonNullable<TransactWriteItem["Update"]>;
+    }
+  /** It is an orphan. */
+  | { readonly kind: "deletes"; readonly action: NonNullable<TransactWriteItem["Delete"]> };
+
 /** The name of a module's content among the parts of its hash. */
 const MODULE_PARTS = "module";
 
@@ -544,6 +593,22 @@ function outcomeParts({ commitId, writesHash }: Pick<Completion, "commitId" | "w
 
 function writeSetParts({ commitId, writesHash }: Pick<Completion, "commitId" | "writesHash">): string {
   return `writes ${commitId} ${writesHash}`;
+}
+
+/** Records that fit into one transaction. */
+function inBatches(records: readonly Item[]): readonly (readonly Item[])[] {
+  const batches: Item[][] = [];
+  let size = Infinity;
+  for (const record of records) {
+    const recordSize = sizeOfItem(record);
+    if (size + recordSize > MAX_TRANSACTION_BYTES || batches.at(-1)!.length >= MAX_ACTIONS) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)!.push(record);
+    size += recordSize;
+  }
+  return batches;
 }
 
 /** As few transactions as they fit into, beside a record and a fence. */

@@ -32,7 +32,7 @@ export interface DynamoTablesOptions {
 }
 
 /** Nobody waits for an answer: better late than not. */
-const PATIENT: RequestOptions = { attemptMs: 10_000, deadlineMs: 60_000, pauseMs: 100, maxPauseMs: 5_000 };
+const PATIENT: RequestOptions = { attemptMs: 10_000, deadlineMs: 60_000, pauseMs: 100, maxPauseMs: 5_000, width: 16 };
 
 const POLL_MS = 500;
 const REMOVAL_MS = 300_000;

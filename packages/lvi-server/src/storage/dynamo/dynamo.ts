@@ -52,17 +52,23 @@ export class Dynamo {
   /** Null: it was done. */
   put(input: PutItemCommandInput): Promise<Met | null> {
     const command = new PutItemCommand({ ...input, ...WITH_ITEM });
-    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+    return conditional(this.#requests.write((abortSignal) => this.#client.send(command, { abortSignal })));
   }
 
   update(input: UpdateItemCommandInput): Promise<Met | null> {
     const command = new UpdateItemCommand({ ...input, ...WITH_ITEM });
-    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+    return conditional(this.#requests.write((abortSignal) => this.#client.send(command, { abortSignal })));
+  }
+
+  /** The same, past all requests that wait. */
+  updateAtOnce(input: UpdateItemCommandInput): Promise<Met | null> {
+    const command = new UpdateItemCommand({ ...input, ...WITH_ITEM });
+    return conditional(this.#requests.writeAtOnce((abortSignal) => this.#client.send(command, { abortSignal })));
   }
 
   delete(input: DeleteItemCommandInput): Promise<Met | null> {
     const command = new DeleteItemCommand({ ...input, ...WITH_ITEM });
-    return this.#conditional((abortSignal) => this.#client.send(command, { abortSignal }));
+    return conditional(this.#requests.write((abortSignal) => this.#client.send(command, { abortSignal })));
   }
 
   /** Null: all of it was done. Else nothing was, and for each action stands what its condition met, if that failed. */
@@ -158,15 +164,15 @@ export class Dynamo {
       start = { ExclusiveStartKey: page.LastEvaluatedKey };
     }
   }
+}
 
-  async #conditional(send: (signal: AbortSignal) => Promise<unknown>): Promise<Met | null> {
-    try {
-      await this.#requests.write(send);
-      return null;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return { item: error.Item ?? null };
-      throw error;
-    }
+async function conditional(written: Promise<unknown>): Promise<Met | null> {
+  try {
+    await written;
+    return null;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return { item: error.Item ?? null };
+    throw error;
   }
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { analyzeCommand } from "./commands/analyze.ts";
+import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     buildCommand(),
     analyzeCommand(),
     explainCommand(),
+    benchCommand(),
     dataCommand(),
     deployCommand(),
     deploymentsCommand(),

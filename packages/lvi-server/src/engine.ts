@@ -4,11 +4,13 @@
  */
 import type { Followup, FollowupResult, ListedModule, LviReply, LviRequest, ModuleHash } from "@radical/protocol";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId } from "./core/events.ts";
+import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId, StoreResult } from "./core/events.ts";
+import type { Intent } from "./core/intent.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import { RequestTimes } from "./request-times.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { Updates } from "./updates.ts";
 
@@ -70,9 +72,12 @@ export class Engine {
   readonly #drained: (() => void)[] = [];
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
   #sampleTaker: SampleTaker | null = null;
+  /** Null: nobody would see them. */
+  readonly #times: RequestTimes | null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.#times = options.log.writes("debug") ? new RequestTimes() : null;
     this.updates = new Updates((isSent, units) => options.metrics.updated(isSent, units));
     this.#collector = setInterval(() => this.#step({ kind: "collect" }), options.collectIntervalMs);
     this.#collector.unref();
@@ -91,7 +96,7 @@ export class Engine {
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
     if (this.#halted !== null) return asker.failed(this.#halted);
-    const caller = this.#wait(asker);
+    const caller = this.#wait(this.#times === null ? asker : this.#timed(this.#times, request, asker));
     if (request.units !== null) this.updates.read(request.location, request.units);
     this.#step({ kind: "lvi-request", caller, request });
   }
@@ -235,7 +240,7 @@ export class Engine {
             : { kind: "loaded", operation: effect.operation, items },
         );
       case "store-intent":
-        return this.#operate(effect.operation, storage.storeIntent(epoch, effect.intent), (result) => ({
+        return this.#operate(effect.operation, this.#storeIntent(effect.intent), (result) => ({
           kind: "intent-stored",
           operation: effect.operation,
           result,
@@ -274,6 +279,24 @@ export class Engine {
     }
   }
 
+  /** The same asker, with a line of log for the answer. */
+  #timed(times: RequestTimes, { executionId }: LviRequest, { answered, failed }: Asker<LviReply>): Asker<LviReply> {
+    times.begin(executionId);
+    return {
+      failed,
+      answered: (reply) => {
+        this.#options.log.debug("request_times", times.answered(executionId, reply));
+        answered(reply);
+      },
+    };
+  }
+
+  #storeIntent(intent: Intent): Promise<StoreResult> {
+    const { storage, epoch } = this.#options;
+    const stored = storage.storeIntent(epoch, intent);
+    return this.#times?.during(intent.executionId, "intentMs", stored) ?? stored;
+  }
+
   #operate<T>(operation: OperationId, answer: Promise<T>, event: (value: T) => Event): void {
     void answer.then(
       (value) => this.#step(event(value)),
@@ -301,7 +324,9 @@ export class Engine {
     const level = ALARMS.has(name) ? "error" : WARNINGS.has(name) ? "warn" : "debug";
     if (!log.writes(level)) return;
     const named = units?.slice(0, LOGGED_UNITS).join(" ");
-    log[level](name, { execution: executionId, module, detail, cause, units: named, waitedMs });
+    if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);
+    const followupMs = name === "followup_applied" ? (this.#times?.followed(executionId) ?? undefined) : undefined;
+    log[level](name, { execution: executionId, module, detail, cause, units: named, waitedMs, followupMs });
   }
 
   /** One timer for all that the core waits for. */

@@ -62,6 +62,12 @@ export function bundleDevWorker(): Promise<string> {
   ));
 }
 
+/** One made by a function of a module of this package, from the same files. */
+export function bundleWorkerAround(module: string, create: string): Promise<string> {
+  const imports = `import { ${create} } from "../${module}${FROM_SOURCE ? ".ts" : ".js"}";`;
+  return bundleEntry(imports, `${create}({ manifest, f, rw })`);
+}
+
 function bundleEntry(imports: string, worker: string): Promise<string> {
   return bundleWorker({
     path: fileURLToPath(import.meta.url),

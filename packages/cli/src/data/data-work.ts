@@ -4,7 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
-import { splitUnit } from "@radical/protocol";
+import { splitUnit, type UnitId, unitId } from "@radical/protocol";
 import { framesOf } from "../build/build-app.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";
@@ -154,6 +154,18 @@ export async function seedDev(project: Project, stateFolder: string): Promise<vo
     untyped: false,
     terminal: createTerminal({ quiet: true }),
   });
+}
+
+/** What an application begins with, by unit. Throws a CommandError. */
+export async function seedItems(
+  root: string,
+  types: TableTypes,
+): Promise<readonly { readonly unit: UnitId; readonly value: Uint8Array }[]> {
+  const file = seedFileOf(root);
+  return itemsOfFile(await readText(file), types, file).map(({ table, key, value }) => ({
+    unit: unitId(table, key),
+    value,
+  }));
 }
 
 function seedFileOf(root: string): string {

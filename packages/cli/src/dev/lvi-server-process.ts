@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type { LogLevel } from "@radical/lvi-server";
 import { CommandError } from "../command-error.ts";
 import type { Address } from "./delay-proxy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -26,6 +27,12 @@ export interface LviServerOptions {
   readonly key: DeploymentKey;
   /** How long an intent waits for its followup before the server runs the handler itself. Null: the server's default. */
   readonly followupTimeoutMs: number | null;
+  /** Default: SQLite in the state folder. */
+  readonly storage?: string;
+  /** Besides that of this process. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Default: `info`. */
+  readonly logLevel?: LogLevel;
   /** Called after each start, before anybody is told of the new address. */
   readonly onStarted: (server: {
     readonly address: Address;
@@ -117,15 +124,23 @@ interface Launched {
   stderr(): string;
 }
 
-function launch({ stateFolder, key, followupTimeoutMs, onLog }: LviServerOptions): Launched {
+function launch({
+  stateFolder,
+  key,
+  followupTimeoutMs,
+  storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
+  environment = {},
+  logLevel = "info",
+  onLog,
+}: LviServerOptions): Launched {
   const entry = import.meta.resolve("@radical/lvi-server");
   const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
-  const args = ["--host", HOST, "--port", "0", "--storage", `sqlite:${join(stateFolder, "data.sqlite")}`];
+  const args = ["--host", HOST, "--port", "0", "--storage", storage, "--log-level", logLevel];
   args.push("--lease-ms", String(LEASE_MS));
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { ...withoutSettings(process.env), RADICAL_KEYS: `${key.id}:${key.secret}` },
+    env: { ...withoutSettings(process.env), ...environment, RADICAL_KEYS: `${key.id}:${key.secret}` },
     // Ctrl-C reaches the whole group of a terminal, but the server is to drain when it is told to. It ends with its
     // parent too: its channel to it is then closed.
     detached: true,

@@ -1,0 +1,159 @@
+/** What the experiments of `pnpm bench` share. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CREDENTIALS, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
+import { type ApplicationRun, runApplication } from "../../src/bench/application-run.ts";
+import { type BuiltApp, buildForBenchmark, type Measurement, type RunOutcome } from "../../src/bench/measurement.ts";
+import type { Experiment, Profile, StorageSetup, System } from "../../src/bench/result.ts";
+import { ResultBuilder, type RunPlan } from "../../src/bench/result-builder.ts";
+import type { Load } from "../../src/bench/schedule.ts";
+import type { ServerLog } from "../../src/bench/server-log.ts";
+import { type Location, PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { loadProject, type Project } from "../../src/config/load-config.ts";
+import { PAPER_TABLE, paperZipf } from "./paper.ts";
+
+const ROOT = new URL("../../../../", import.meta.url);
+/** The application that locks as much as it is told. */
+export const LOCKS = "locks";
+const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
+
+export interface ContextOptions {
+  readonly command: string;
+  readonly quick: boolean;
+  readonly seed: number;
+  readonly storage: "sqlite" | "dynamodb";
+  /** Times the requests of every run. */
+  readonly scale: number;
+  readonly signal: AbortSignal;
+  readonly tell: (line: string) => void;
+}
+
+export interface Application {
+  readonly project: Project;
+  readonly built: BuiltApp;
+}
+
+export interface ApplicationSetup {
+  readonly application: string;
+  readonly plans: readonly RunPlan[];
+  readonly systems: readonly System[];
+  readonly locations?: readonly Location[];
+  readonly warm?: boolean;
+  readonly storage?: "sqlite" | "dynamodb";
+  readonly onRun?: (run: EndedRun) => Promise<void> | void;
+}
+
+export interface EndedRun {
+  readonly plan: RunPlan;
+  readonly outcome: RunOutcome;
+  readonly log: ServerLog;
+  readonly measurement: Measurement;
+  readonly result: ResultBuilder;
+}
+
+/** Lives as long as the command. */
+export class BenchContext {
+  readonly options: ContextOptions;
+  readonly #built = new Map<string, Promise<Application>>();
+  #dynamo: Promise<DynamoDbLocal> | null = null;
+  #tables = 0;
+
+  constructor(options: ContextOptions) {
+    this.options = options;
+  }
+
+  /** A template, or a fixture of the benchmarks. */
+  application(name: string): Promise<Application> {
+    let built = this.#built.get(name);
+    if (built === undefined) {
+      built = (async () => {
+        const folder = name === LOCKS ? `packages/cli/e2e/fixtures/${name}` : `templates/${name}`;
+        const project = await loadProject(fileURLToPath(new URL(folder, ROOT)));
+        return { project, built: await buildForBenchmark(project) };
+      })();
+      this.#built.set(name, built);
+    }
+    return built;
+  }
+
+  builder(experiment: Experiment): ResultBuilder {
+    const { command, quick, seed } = this.options;
+    return new ResultBuilder({ experiment, command, quick, seed });
+  }
+
+  /** Requests of a run: fewer if it is to be quick. */
+  requests(count: number): number {
+    const { quick, scale } = this.options;
+    return Math.max(4, Math.round(count * scale * (quick ? 0.1 : 1)));
+  }
+
+  plan(
+    application: string,
+    profile: Profile,
+    loads: readonly Load[],
+    more: Partial<RunPlan> & { readonly storageSetup?: StorageSetup } = {},
+  ): RunPlan {
+    const { storageSetup, ...rest } = more;
+    return {
+      application,
+      profile,
+      storage: storageSetup ?? this.options.storage,
+      zipf: PAPER_TABLE[application] === undefined ? 0.99 : paperZipf(application),
+      parameters: {},
+      loads,
+      warmUpRequests: this.options.quick ? 1 : 3,
+      leastMs: {},
+      ...rest,
+    };
+  }
+
+  async run(result: ResultBuilder, setup: ApplicationSetup): Promise<void> {
+    const { application, plans, systems, locations = PAPER_LOCATIONS, warm = true, onRun } = setup;
+    const { seed, signal, tell } = this.options;
+    if (signal.aborted) return;
+    const { project, built } = await this.application(application);
+    const storage = setup.storage ?? this.options.storage;
+    const paper = PAPER_TABLE[application] ?? {};
+    await runApplication(
+      {
+        project,
+        built,
+        measurement: {
+          locations,
+          systems,
+          seed,
+          zipf: 0.99,
+          signal,
+          storage: storage === "sqlite" ? null : await this.#dynamoStorage(),
+        },
+        warm,
+        plans,
+        paper,
+        tell,
+        ...(onRun === undefined ? {} : { onRun: (ended) => onRun({ ...ended, result }) }),
+      },
+      result,
+    );
+  }
+
+  /** Writes the file, whether or not all went well. */
+  async save(result: ResultBuilder): Promise<string> {
+    const figures = result.result(this.options.signal.aborted);
+    await mkdir(RESULTS, { recursive: true });
+    const file = join(RESULTS, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
+    await writeFile(file, `${JSON.stringify(figures, null, 1)}\n`);
+    return file;
+  }
+
+  async stop(): Promise<void> {
+    await (await this.#dynamo)?.stop();
+  }
+
+  async #dynamoStorage(): Promise<ApplicationRun["measurement"]["storage"]> {
+    this.#dynamo ??= startDynamoDbLocal();
+    const { endpoint } = await this.#dynamo;
+    const tables = `bench-${++this.#tables}`;
+    return { addressOf: (name) => `dynamodb:${tables}-${name}?endpoint=${endpoint}`, environment: CREDENTIALS };
+  }
+}

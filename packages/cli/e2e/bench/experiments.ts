@@ -1,0 +1,223 @@
+/** The experiments of `pnpm bench`: each is what one file of `benchmarks/results` has. */
+import { durationMs, withEqualShares } from "../../src/bench/application-run.ts";
+import type { Benchmark, BenchmarkRequest } from "../../src/bench/benchmark.ts";
+import { type Experiment, type System, SYSTEMS } from "../../src/bench/result.ts";
+import type { ResultBuilder, RunPlan } from "../../src/bench/result-builder.ts";
+import type { Load } from "../../src/bench/schedule.ts";
+import { PAPER_LOCATIONS } from "../../src/config/config.ts";
+import type { ApplicationSetup, BenchContext } from "./bench-context.ts";
+import { lockingSetups } from "./replication.ts";
+import { PAPER_TABLE, paperMs } from "./paper.ts";
+
+export type Measured = Exclude<Experiment, "app">;
+
+/** What it takes, for the estimate; and how it is done. */
+export interface ExperimentPlan {
+  readonly setups: readonly ApplicationSetup[];
+  readonly run: (result: ResultBuilder) => Promise<void>;
+}
+
+const PAPER_APPLICATIONS = ["social", "hotel", "forum"] as const;
+export const APPLICATIONS = [...PAPER_APPLICATIONS, "images", "board"] as const;
+const NEAR = PAPER_LOCATIONS.slice(0, 1);
+/** To build an application, to start it, to fill its caches, and to check it. */
+const SETUP_MS = 45_000;
+/** Of the processors, while handlers are paced: queues stay short. */
+const UTILIZATION = 0.55;
+const CORES = 2;
+const COLD_STEP = 10;
+/** Of processor for a request, besides its run: client, platform, server. */
+const OVERHEAD_MS = 12;
+
+export function planOf(experiment: Measured, context: BenchContext, applications: readonly string[]): ExperimentPlan {
+  const setups = setupsOf(experiment, context, applications);
+  return {
+    setups,
+    run: async (result) => {
+      for (const setup of setups) await context.run(result, setup);
+    },
+  };
+}
+
+export function estimateMs({ setups }: ExperimentPlan): number {
+  return setups.reduce((sum, { plans }) => sum + SETUP_MS + plans.reduce((all, plan) => all + durationMs(plan), 0), 0);
+}
+
+function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly string[]): readonly ApplicationSetup[] {
+  const ofPaper = PAPER_APPLICATIONS.filter((name) => wanted.includes(name));
+  const named = APPLICATIONS.filter((name) => wanted.includes(name));
+  switch (experiment) {
+    case "end-to-end-paper":
+      return ofPaper.map((application) => ({
+        application,
+        systems: SYSTEMS,
+        plans: [
+          paced(context, application, { radical: 100, central: 100, ideal: 60, "edge-direct": 16 }, "paper"),
+          paced(context, application, { radical: 60, central: 60, ideal: 24 }, "equal"),
+        ],
+      }));
+    case "end-to-end-native":
+      return named.map((application) => ({
+        application,
+        systems: SYSTEMS,
+        plans: [
+          context.plan(
+            application,
+            "native",
+            loads(context, { radical: 150, central: 150, ideal: 80, "edge-direct": 24 }, 2),
+            {
+              parameters: { mix: "paper" },
+            },
+          ),
+          context.plan(application, "native", loads(context, { radical: 120, central: 120, ideal: 40 }, 2), {
+            parameters: { mix: "equal" },
+            requestsOf: withEqualShares,
+          }),
+        ],
+      }));
+    case "validation":
+      return ofPaper.map((application) => ({
+        application,
+        systems: ["radical"],
+        plans: [context.plan(application, "native", loads(context, { radical: 400 }, 5))],
+      }));
+    case "execution-time":
+      return [
+        {
+          application: "social",
+          systems: ["radical", "central", "ideal"],
+          plans: [1, 5, 10, 20, 50, 100, 150, 200, 300].map((executionMs) =>
+            context.plan("social", "paper", shared(context, { radical: 14, central: 14, ideal: 14 }, executionMs + 8), {
+              parameters: { executionMs },
+              leastMs: { timeline: executionMs },
+              requestsOf: only("timeline"),
+            }),
+          ),
+        },
+      ];
+    case "skew":
+      return [
+        {
+          application: "social",
+          systems: ["radical", "central"],
+          plans: [0, 0.5, 0.8, 0.99, 1.2, 1.4].map((zipf) =>
+            context.plan("social", "native", loads(context, { radical: 80, central: 40 }, 4), {
+              zipf,
+              parameters: { zipf, mix: "many writes" },
+              requestsOf: withManyWrites,
+            }),
+          ),
+        },
+      ];
+    case "cold-start":
+      return named.map((application) => ({
+        application,
+        systems: ["radical", "central"],
+        warm: false,
+        plans: [
+          context.plan(application, "native", loads(context, { radical: 200, central: 40 }, 4), { warmUpRequests: 0 }),
+        ],
+        onRun: ({ plan, outcome, result }) => result.addColdStart(plan, outcome, COLD_STEP),
+      }));
+    case "contention":
+      return [
+        {
+          application: "social",
+          systems: ["radical", "central"],
+          plans: [0.5, 1, 2, 4, 8].map((arrivalsPerSecond) =>
+            context.plan("social", "native", loads(context, { radical: 40, central: 40 }, arrivalsPerSecond), {
+              parameters: { arrivalsPerSecond, mix: "one post" },
+              requestsOf: ofOnePost,
+            }),
+          ),
+        },
+      ];
+    case "near-primary":
+      return ofPaper.map((application) => ({
+        application,
+        systems: ["radical", "central"],
+        locations: NEAR,
+        plans: [
+          context.plan(application, "native", loads(context, { radical: 240, central: 240 }, 4), {
+            parameters: { mix: "equal" },
+            requestsOf: withEqualShares,
+          }),
+        ],
+      }));
+    case "replication":
+      return lockingSetups(context);
+  }
+}
+
+// ── Loads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Requests = Readonly<Partial<Record<System, number>>>;
+
+/** All systems are asked during the same time; those with the most requests so often a second. */
+function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: number): readonly Load[] {
+  const entries = Object.entries(requests) as [System, number][];
+  const most = Math.max(...entries.map(([, count]) => count));
+  return entries.map(([system, count]) => ({
+    system,
+    requests: context.requests(count),
+    arrivalsPerSecond: (arrivalsPerSecond * count) / most,
+  }));
+}
+
+/** The same with as many arrivals as keep the processors as busy as they may be, if a request takes so long. */
+function shared(context: BenchContext, requests: Requests, meanMs: number): readonly Load[] {
+  const counts = Object.values(requests);
+  const sum = counts.reduce((all, count) => all + count, 0) * PAPER_LOCATIONS.length;
+  const durationS = (sum * meanMs) / (1_000 * UTILIZATION * CORES);
+  return loads(context, requests, Math.max(...counts) / durationS);
+}
+
+/** At the paper's times of execution. */
+function paced(context: BenchContext, application: string, requests: Requests, mix: "paper" | "equal"): RunPlan {
+  const handlers = Object.values(PAPER_TABLE[application]!);
+  const meanMs =
+    mix === "paper"
+      ? handlers.reduce((sum, { ms, share }) => sum + ms * share, 0)
+      : handlers.reduce((sum, { ms }) => sum + ms, 0) / handlers.length;
+  return context.plan(application, "paper", shared(context, requests, meanMs + OVERHEAD_MS), {
+    parameters: { mix },
+    leastMs: paperMs(application),
+    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+  });
+}
+
+// ── Other requests ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+function only(handler: string): (benchmark: Benchmark) => Benchmark {
+  return (benchmark) => ({ ...benchmark, requests: benchmark.requests.filter((one) => one.handler === handler) });
+}
+
+/** Every tenth request follows somebody or posts; nobody logs in. */
+function withManyWrites(benchmark: Benchmark): Benchmark {
+  const requests = benchmark.requests.flatMap((one): BenchmarkRequest[] => {
+    if (one.handler === "login") return [];
+    return [one.handler === "follow" || one.handler === "post" ? { ...one, share: 5 } : one];
+  });
+  return { ...benchmark, requests };
+}
+
+const ONE_POST = "10000000-0000-4000-8000-000000000000";
+const PEOPLE = 200;
+
+/** Everybody likes one post, or looks at it. */
+function ofOnePost(benchmark: Benchmark): Benchmark {
+  return {
+    ...benchmark,
+    requests: [
+      {
+        handler: "like",
+        share: 1,
+        args: (draw) => ({
+          token: `20000000-0000-4000-8000-${String(draw.below(PEOPLE)).padStart(12, "0")}`,
+          id: ONE_POST,
+        }),
+      },
+      { handler: "profile", share: 1, args: () => ({ name: "person-0" }) },
+    ],
+  };
+}

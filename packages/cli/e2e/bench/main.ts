@@ -1,0 +1,82 @@
+/**
+ * `pnpm bench`: Radical beside what else could be done with the same handlers, at the paper's distances, for the templates. Each
+ * experiment writes a file of figures; docs/evaluation.md is made from them.
+ */
+import { commandLine, wrongOption } from "@radical/command-line";
+import { summaryOf } from "../../src/bench/summary.ts";
+import { EXPERIMENTS } from "../../src/bench/result.ts";
+import { CommandError } from "../../src/command-error.ts";
+import { untilSignal } from "../../src/operate/until-signal.ts";
+import { BenchContext } from "./bench-context.ts";
+import { APPLICATIONS, estimateMs, type Measured, planOf } from "./experiments.ts";
+
+const ALL = EXPERIMENTS.filter((name): name is Measured => name !== "app");
+
+const options = commandLine({
+  name: "pnpm bench",
+  words:
+    "Measures the templates as clients at five locations see them: with Radical, with the same handlers beside the storage\n(central), at the location with each storage operation over the distance (edge-direct), and on data of its own (ideal).\nThen everything is run again, one execution after the other, and compared: a system that did something else fails the\nbenchmark. Figures go to benchmarks/results/<experiment>.json. Ctrl-C ends it, and keeps what was measured.",
+  options: {
+    experiment: { kind: "operands", of: ALL, words: "what is measured" },
+    applications: { kind: "text", placeholder: "names", words: `some of ${APPLICATIONS.join(",")}; default: all` },
+    storage: { kind: "choice", of: ["sqlite", "dynamodb"], words: "of the primary; dynamodb is DynamoDB Local" },
+    percent: { kind: "number", default: 100, least: 1, words: "of the requests of every run" },
+    quick: { kind: "flag", words: "a tenth of the requests, in files of their own" },
+    json: { kind: "flag", words: "print the figures as JSON" },
+    seed: { kind: "seed", words: "of arrivals, requests and data" },
+  },
+  exitCodes: [
+    "it was measured, and all checks have passed",
+    "it was not, or a system did something else than the handlers say",
+  ],
+  examples: [
+    ["pnpm bench", "everything, on a machine that does nothing else"],
+    ["pnpm bench end-to-end-paper --applications social --quick", "some two minutes"],
+    ["pnpm bench near-primary skew --seed 7", "two of them, with requests that can be drawn again"],
+  ],
+});
+
+const { signal, stopListening } = untilSignal();
+const applications = options.applications?.split(",") ?? APPLICATIONS;
+for (const name of applications) {
+  if (!APPLICATIONS.some((known) => known === name))
+    wrongOption({ name: "pnpm bench" }, `there is no application "${name}": ${APPLICATIONS.join(", ")}`);
+}
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const context = new BenchContext({
+  command: `pnpm bench ${process.argv.slice(2).join(" ")} --seed ${options.seed}`,
+  quick: options.quick,
+  seed: options.seed,
+  storage: options.storage,
+  scale: options.percent / 100,
+  signal,
+  tell,
+});
+const plans = options.experiment.map((experiment) => ({
+  experiment,
+  plan: planOf(experiment, context, applications),
+}));
+const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`;
+tell(`seed ${options.seed}; some ${minutes(plans.reduce((sum, { plan }) => sum + estimateMs(plan), 0))} in all`);
+try {
+  for (const { experiment, plan } of plans) {
+    if (signal.aborted) break;
+    tell(`${experiment}: some ${minutes(estimateMs(plan))}`);
+    const result = context.builder(experiment);
+    try {
+      await plan.run(result);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      // The other experiments are still worth their time.
+      process.exitCode = 1;
+      tell(`✗ ${experiment}: ${error.message}`);
+    }
+    const file = await context.save(result);
+    const figures = result.result(signal.aborted);
+    process.stdout.write(`${options.json ? JSON.stringify(figures) : summaryOf(figures)}\n`);
+    tell(`${file} (${minutes(figures.tookMs)})`);
+  }
+} finally {
+  stopListening();
+  await context.stop();
+}

@@ -1,0 +1,144 @@
+/**
+ * A handler as applications without Radical run it: the same modules on the same host, with data that is read and written in
+ * steps. What differs between the systems is where this runs, and how it reads: see {@link Reading}.
+ */
+import { type Environment, entryOf, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
+import {
+  type CompletedRun,
+  deriveAccessSet,
+  type HandlerModule,
+  type Invocation,
+  recordHandler,
+  runHandler,
+  type Snapshot,
+} from "@radical/wasm-host";
+import type { Access, Accessed, StoredValue } from "./store-messages.ts";
+
+/**
+ * `in-turn`: each item as the handler comes to read it, a step each: what a handler does that awaits its database.
+ * `at-once`: all in one step, found by f^rw: better than most applications do by hand.
+ */
+export type Reading = "in-turn" | "at-once";
+
+export interface Surroundings {
+  readonly module: HandlerModule;
+  readonly reading: Reading;
+  readonly access: (access: Access) => Promise<Accessed>;
+  readonly now: () => number;
+}
+
+export interface Ended {
+  readonly outcome: Outcome;
+  /** In the order of all executions on the data. */
+  readonly position: number;
+  /** Of the run that counts. */
+  readonly fMs: number;
+}
+
+/** Others may change what was read again and again; more often than that never happens. */
+const MOST_ATTEMPTS = 100;
+
+export async function execute(
+  surroundings: Surroundings,
+  handler: string,
+  args: Uint8Array,
+  environment: Environment,
+): Promise<Ended> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const ended = await new Attempt(surroundings, { handler, args, environment }).run();
+    if (ended !== null) return ended;
+  }
+  throw new Error(`${handler}: what it read has changed ${MOST_ATTEMPTS} times`);
+}
+
+class Attempt {
+  readonly #surroundings: Surroundings;
+  readonly #invocation: Invocation;
+  readonly #values = new Map<UnitId, StoredValue>();
+  #position = 0;
+  #fMs = 0;
+
+  constructor(surroundings: Surroundings, invocation: Invocation) {
+    this.#surroundings = surroundings;
+    this.#invocation = invocation;
+  }
+
+  /** Null: what it read has changed. */
+  async run(): Promise<Ended | null> {
+    const run = this.#surroundings.reading === "at-once" ? await this.#atOnce() : await this.#inTurn();
+    if (run === null) return null;
+    const { outcome } = run;
+    const writes = new Map(run.writes.map(({ unit, value }) => [unit, value]));
+    if (writes.size > 0 && !(await this.#step([], writes))) return null;
+    return { outcome, position: this.#position, fMs: this.#fMs };
+  }
+
+  readonly #snapshot: Snapshot = (unit) => {
+    const known = this.#values.get(unit);
+    return known === undefined ? undefined : entryOf(NO_COMMIT, known.value);
+  };
+
+  /** False: something has changed that was read before. */
+  async #step(reads: readonly UnitId[], writes: Access["writes"] = new Map()): Promise<boolean> {
+    const expects = new Map(Array.from(this.#values, ([unit, { version }]) => [unit, version]));
+    const accessed = await this.#surroundings.access({ reads, expects, writes });
+    if (accessed === null) return false;
+    for (const [unit, value] of accessed.values) this.#values.set(unit, value);
+    this.#position = accessed.position;
+    return true;
+  }
+
+  async #inTurn(): Promise<CompletedRun | null> {
+    for (;;) {
+      const { run, missing } = this.#timed(({ unpaced }) =>
+        recordHandler(unpaced, this.#invocation, this.#snapshot, { guess: false }),
+      );
+      if (run !== null) return run;
+      if (!(await this.#step(missing))) return null;
+    }
+  }
+
+  async #atOnce(): Promise<CompletedRun | null> {
+    const { module } = this.#surroundings;
+    for (;;) {
+      const derived = deriveAccessSet(module, this.#invocation, this.#snapshot);
+      // Without a set, or with a wrong one.
+      if (derived.kind === "failed") return this.#recorded();
+      const { set, missing } = derived;
+      const wanted = [...set.reads].filter((unit) => !this.#values.has(unit));
+      if (wanted.length > 0) {
+        if (!(await this.#step(wanted))) return null;
+        continue;
+      }
+      if (missing.length > 0) return this.#recorded();
+      const run = this.#timed(({ unpaced }) => ({
+        run: runHandler(unpaced, this.#invocation, this.#snapshot, set),
+        missing: [],
+      })).run;
+      return run.kind === "completed" ? run : this.#recorded();
+    }
+  }
+
+  async #recorded(): Promise<CompletedRun | null> {
+    for (;;) {
+      const { run, missing } = this.#timed(({ unpaced }) =>
+        recordHandler(unpaced, this.#invocation, this.#snapshot, { guess: true }),
+      );
+      if (run !== null && missing.length === 0) return run;
+      if (!(await this.#step(missing))) return null;
+    }
+  }
+
+  /** A run takes its time only if it is the one that counts. */
+  #timed<T extends { readonly run: { readonly kind: string } | null; readonly missing: readonly UnitId[] }>(
+    work: (modules: { readonly unpaced: HandlerModule }) => T,
+  ): T {
+    const { module, now } = this.#surroundings;
+    const beganAtMs = now();
+    const ended = module.pace?.(this.#invocation.handler);
+    const done = work({ unpaced: { ...module, pace: undefined } });
+    if (done.missing.length === 0 && done.run?.kind === "completed") ended?.();
+    this.#fMs = now() - beganAtMs;
+    return done;
+  }
+}

@@ -1,0 +1,32 @@
+/** What all executions of one system have been, as far as the checks need it. */
+import type { Environment, UnitId } from "@radical/protocol";
+
+/** An execution and the answer that its client got. */
+export interface Executed {
+  readonly id: string;
+  readonly handler: string;
+  /** Encoded. */
+  readonly args: Uint8Array;
+  readonly environment: Environment;
+  /** Null: nobody has the answer. */
+  readonly answer: { readonly status: number; readonly body: string } | null;
+  /** By one clock; infinite: nobody has the answer. */
+  readonly invokedAtMs: number;
+  readonly answeredAtMs: number;
+}
+
+/** An execution whose versions are known: of Radical. */
+export interface Versioned extends Executed {
+  /** Names its writes; null: it has none. Commit ids in ascending order are the order of the writers. */
+  readonly commit: string | null;
+  /** Commits that wrote what it has read; null: absent. */
+  readonly reads: ReadonlyMap<UnitId, string | null>;
+  /** Units that it has written; false: deleted. */
+  readonly writes: ReadonlyMap<UnitId, boolean>;
+}
+
+/** An execution whose place in the order is known: of the systems that Radical is compared with. */
+export interface Placed extends Executed {
+  /** After so many writers, itself among them if it is one. */
+  readonly position: number;
+}

@@ -1,0 +1,82 @@
+/** The application as a pure function: handlers run one after the other on data in this process's memory. */
+import {
+  type Entry,
+  type Environment,
+  NO_COMMIT,
+  type Outcome,
+  SEED_BYTES,
+  type UnitId,
+  valueToJson,
+} from "@radical/protocol";
+import { type CompletedRun, type HandlerModule, recordHandler } from "@radical/wasm-host";
+import type { AppBuild } from "../build/build-app.ts";
+import { itemOf, parseJson } from "../data/item-json.ts";
+import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
+import { argumentsOf } from "./arguments.ts";
+import type { Benchmark, Call, Preparation } from "./benchmark.ts";
+import type { Draw } from "./random.ts";
+
+export type Items = Map<UnitId, Uint8Array>;
+
+/** The run's writes are in the items afterwards. */
+export function runOn(
+  items: Items,
+  module: HandlerModule,
+  { handler, args, environment }: { handler: string; args: Uint8Array; environment: Environment },
+): CompletedRun {
+  const snapshot = (unit: UnitId) => entryWithoutVersion(items.get(unit) ?? null);
+  const { run } = recordHandler(module, { handler, args, environment }, snapshot, { guess: false });
+  if (run === null) throw new Error(`${handler} has not ended on data that is all there`);
+  for (const { unit, value } of run.writes) {
+    if (value === null) items.delete(unit);
+    else items.set(unit, value);
+  }
+  return run;
+}
+
+/** The host asks for the value alone. */
+function entryWithoutVersion(value: Uint8Array | null): Entry {
+  return { value, version: { commitId: NO_COMMIT, hash: null } };
+}
+
+/** What all systems begin with. Throws a CommandError for a preparation that fails. */
+export function prepared(
+  { manifest }: Pick<AppBuild, "manifest">,
+  module: HandlerModule,
+  benchmark: Benchmark,
+  seed: Items,
+  draw: Draw,
+): Items {
+  if (benchmark.prepare === undefined) return seed;
+  const items: Items = new Map();
+  const run = ({ handler, args }: Call): Outcome => {
+    const bytes = argumentsOf(manifest, handler, args);
+    const environment = {
+      timeMs: Date.now(),
+      seed: Uint8Array.from({ length: SEED_BYTES }, () => draw.below(256)),
+      caller: null,
+    };
+    return runOn(items, module, { handler, args: bytes, environment }).outcome;
+  };
+  const preparation: Preparation = {
+    draw,
+    put: (table, key, value) => {
+      const item = itemOf(table, key, parseJson(JSON.stringify(value)), manifest);
+      items.set(`${table}/${key}` as UnitId, item.value);
+    },
+    call: (handler: string, args: Call["args"] = {}) => {
+      const outcome = run({ handler, args });
+      if (outcome.kind !== "result") throw new Error(`${handler}: ${outcome.message}`);
+      return JSON.parse(valueToJson(outcome.value)) as unknown;
+    },
+  };
+  try {
+    benchmark.prepare(preparation);
+  } catch (error) {
+    throw new CommandError("benchmark_invalid", `the data can't be prepared: ${messageOf(error)}`, "see prepare()", {
+      exitCode: EXIT_USAGE,
+      cause: error,
+    });
+  }
+  return items;
+}

@@ -1,0 +1,53 @@
+/** When which request is sent: an open system, in which clients come whether or not those before them were served. */
+import type { Benchmark, Call } from "./benchmark.ts";
+import type { Draw } from "./random.ts";
+import type { System } from "./result.ts";
+
+export interface Load {
+  readonly system: System;
+  /** At each location, in the mean. */
+  readonly arrivalsPerSecond: number;
+  /** At each location. */
+  readonly requests: number;
+}
+
+export interface Planned extends Call {
+  readonly system: System;
+  readonly location: string;
+  /** Of the requests of its system at its location, from 0. */
+  readonly place: number;
+  /** From the beginning of the run. */
+  readonly atMs: number;
+}
+
+/**
+ * Arrivals at each location and system are a Poisson process of their own, so that those of all systems lie between each
+ * other. What is asked for at a location is the same in all systems.
+ */
+export function schedule(
+  benchmark: Benchmark,
+  locations: readonly string[],
+  loads: readonly Load[],
+  draw: Draw,
+): readonly Planned[] {
+  const planned = locations.flatMap((location) => {
+    const calls = callsOf(benchmark, Math.max(...loads.map(({ requests }) => requests)), draw.fork(location));
+    return loads.flatMap(({ system, arrivalsPerSecond, requests }) => {
+      const arrivals = draw.fork(`${location} ${system}`);
+      let atMs = 0;
+      return calls.slice(0, requests).map((call, place): Planned => {
+        atMs += arrivals.exponential(1_000 / arrivalsPerSecond);
+        return { ...call, system, location, place, atMs };
+      });
+    });
+  });
+  return planned.toSorted((a, b) => a.atMs - b.atMs);
+}
+
+function callsOf({ requests }: Benchmark, count: number, draw: Draw): readonly Call[] {
+  const shares = requests.map(({ share }) => share);
+  return Array.from({ length: count }, () => {
+    const { handler, args } = requests[draw.weighted(shares)]!;
+    return { handler, args: args?.(draw) ?? {} };
+  });
+}

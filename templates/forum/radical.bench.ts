@@ -1,0 +1,75 @@
+/**
+ * What `radical bench` asks of the forum: nearly everybody reads, mostly the stories that everybody reads. Mix as told by
+ * lobste.rs.
+ */
+import { pbkdf2Sync } from "node:crypto";
+import { type Draw, defineBenchmark } from "@radical/cli";
+
+const MEMBERS = 100;
+const STORIES = 120;
+const COMMENTS_EACH = 8;
+const PASSWORD = "correct horse battery";
+const SALT = "salt";
+/** As in handlers/lib/pbkdf2.ts. */
+const ITERATIONS = 10_000;
+const BEGINNING = 1_767_225_600_000;
+
+const nameOf = (member: number): string => `member-${member}`;
+const tokenOf = (member: number): string => `20000000-0000-4000-8000-${String(member).padStart(12, "0")}`;
+const somebody = (draw: Draw): string => tokenOf(draw.below(MEMBERS));
+
+/** Ids, the most read first. */
+const stories: string[] = [];
+const storyOf = (draw: Draw): string => stories[draw.zipf(stories.length)] ?? "";
+
+export default defineBenchmark({
+  prepare({ put, call, draw }) {
+    const passwordHash = pbkdf2Sync(PASSWORD, SALT, ITERATIONS, 32, "sha256").toString("hex");
+    for (let member = 0; member < MEMBERS; member++) {
+      const name = nameOf(member);
+      put("accounts", name, { name, salt: SALT, passwordHash });
+      put("sessions", tokenOf(member), { token: tokenOf(member), name, since: BEGINNING });
+      put("members", name, { name, karma: 10, joinedAt: BEGINNING });
+    }
+    stories.length = 0;
+    for (let story = 0; story < STORIES; story++) {
+      const title = `Story number ${story}, about something that many people know`;
+      const url = `https://example.com/stories/${story}`;
+      const id = call("post", { token: somebody(draw), title, url, text: `What *${story}* is about.` }) as string;
+      stories.push(id);
+      const comments: string[] = [];
+      for (let comment = 0; comment < COMMENTS_EACH; comment++) {
+        const parent = comments.length > 0 && draw.unit() < 0.5 ? draw.pick(comments) : "";
+        const text = `Comment ${comment} on story ${story}, with a line or two of text.`;
+        comments.push(call("comment", { token: somebody(draw), story: id, text, parent }) as string);
+      }
+      call("interact", { token: somebody(draw), story: id, vote: "up" });
+    }
+    stories.reverse();
+  },
+
+  *warmUp() {
+    for (const story of stories) yield { handler: "view", args: { story } };
+    for (let page = 0; page < 3; page++) yield { handler: "homepage", args: { page } };
+    for (let member = 0; member < MEMBERS; member++) {
+      yield { handler: "member", args: { name: nameOf(member) } };
+      yield { handler: "interact", args: { token: tokenOf(member), story: stories[0], vote: "none" } };
+    }
+  },
+
+  requests: [
+    { handler: "homepage", share: 80, args: (draw) => ({ page: draw.zipf(3) }) },
+    { handler: "view", share: 8, args: (draw) => ({ story: storyOf(draw) }) },
+    {
+      handler: "interact",
+      share: 9,
+      args: (draw) => ({ token: somebody(draw), story: storyOf(draw), vote: draw.unit() < 0.8 ? "up" : "down" }),
+    },
+    {
+      handler: "post",
+      share: 1,
+      args: (draw) => ({ token: somebody(draw), title: "A story of today", url: `https://example.com/${draw.unit()}` }),
+    },
+    { handler: "login", share: 2, args: (draw) => ({ name: nameOf(draw.below(MEMBERS)), password: PASSWORD }) },
+  ],
+});

@@ -1,0 +1,89 @@
+/**
+ * What `radical bench` asks of the social network: a few popular people, and many whom hardly anybody knows. Everybody's time
+ * goes into reading.
+ */
+import { pbkdf2Sync } from "node:crypto";
+import { type Draw, defineBenchmark } from "@radical/cli";
+
+const PEOPLE = 200;
+const POSTS_EACH = 10;
+const FOLLOWED_EACH = 8;
+const TIMELINE_LENGTH = 50;
+const PASSWORD = "correct horse battery";
+const SALT = "salt";
+/** As in handlers/lib/pbkdf2.ts. */
+const ITERATIONS = 10_000;
+const FIRST_POST_AT = 1_767_225_600_000;
+
+const nameOf = (person: number): string => `person-${person}`;
+const tokenOf = (person: number): string => `20000000-0000-4000-8000-${String(person).padStart(12, "0")}`;
+const postOf = (person: number, index: number): string =>
+  `10000000-0000-4000-8000-${String(person * POSTS_EACH + index).padStart(12, "0")}`;
+const somebody = (draw: Draw): number => draw.zipf(PEOPLE);
+
+export default defineBenchmark({
+  prepare({ put, draw }) {
+    const passwordHash = pbkdf2Sync(PASSWORD, SALT, ITERATIONS, 32, "sha256").toString("hex");
+    const everybody = Array.from({ length: PEOPLE }, (_, person) => person);
+    const following = everybody.map((person) => {
+      const followed = new Set<number>();
+      while (followed.size < FOLLOWED_EACH) {
+        const other = somebody(draw);
+        if (other !== person) followed.add(other);
+      }
+      return [...followed];
+    });
+    for (const person of everybody) {
+      const name = nameOf(person);
+      const posts = Array.from({ length: POSTS_EACH }, (_, index) => postOf(person, index));
+      const followers = everybody.filter((other) => following[other]?.includes(person) === true);
+      put("accounts", name, { name, salt: SALT, passwordHash });
+      put("sessions", tokenOf(person), { token: tokenOf(person), name, since: FIRST_POST_AT });
+      put("people", name, {
+        name,
+        bio: `I am number ${person}.`,
+        joinedAt: FIRST_POST_AT,
+        followers: followers.map(nameOf),
+        following: following[person]?.map(nameOf),
+        posts: posts.toReversed(),
+      });
+      for (const [index, id] of posts.entries()) {
+        const text = `Post ${index} of @${name}, about #number-${person} and other things that fill a line or two.`;
+        put("posts", id, { id, author: name, text, at: FIRST_POST_AT + (index * PEOPLE + person) * 1_000, likes: 0 });
+      }
+    }
+    for (const person of everybody) {
+      const authors = [person, ...(following[person] ?? [])];
+      const entries = Array.from({ length: POSTS_EACH }, (_, index) => POSTS_EACH - 1 - index).flatMap((index) =>
+        authors.map((author) => ({ post: postOf(author, index), author: nameOf(author) })),
+      );
+      put("timelines", nameOf(person), { entries: entries.slice(0, TIMELINE_LENGTH) });
+    }
+  },
+
+  *warmUp() {
+    for (let person = 0; person < PEOPLE; person++) {
+      yield { handler: "timeline", args: { token: tokenOf(person) } };
+      yield { handler: "profile", args: { name: nameOf(person) } };
+    }
+  },
+
+  requests: [
+    { handler: "timeline", share: 80, args: (draw) => ({ token: tokenOf(somebody(draw)) }) },
+    { handler: "profile", share: 9.5, args: (draw) => ({ name: nameOf(somebody(draw)) }) },
+    { handler: "login", share: 9.5, args: (draw) => ({ name: nameOf(somebody(draw)), password: PASSWORD }) },
+    {
+      handler: "follow",
+      share: 0.5,
+      args: (draw) => {
+        const person = somebody(draw);
+        return { token: tokenOf(person), name: nameOf((person + 1 + draw.below(PEOPLE - 1)) % PEOPLE) };
+      },
+    },
+    {
+      handler: "post",
+      share: 0.5,
+      args: (draw) => ({ token: tokenOf(somebody(draw)), text: "Something #new to say." }),
+    },
+  ],
+});

@@ -4,7 +4,7 @@ import type { FaultName } from "./faults.ts";
 import { fingerprintOf, simulate } from "./simulate.ts";
 
 /** What the test suite runs; `pnpm sim` goes on from there. */
-export const CI_HISTORIES = 10_000;
+export const CI_HISTORIES = 4_000;
 
 /** Seeds `from`, `from + step`, … below `to`. */
 export interface Seeds {

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
-import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
+import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "../build/build-app.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -72,7 +72,13 @@ export interface Edge {
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
   const token = randomUUID();
   let [current, notice] = [files, ""];
-  const miniflare = withoutSignalHandlers(() => new Miniflare(miniflareOptions(options, options.port, token, files)));
+  // It is large: commands that start nothing do without it.
+  const { Log, LogLevel, Miniflare } = await import("miniflare");
+  const optionsFor = (port: number): MiniflareOptions => ({
+    ...miniflareOptions(options, port, token, current),
+    log: new Log(LogLevel.NONE),
+  });
+  const miniflare = withoutSignalHandlers(() => new Miniflare(optionsFor(options.port)));
   let url: URL;
   try {
     url = await miniflare.ready;
@@ -106,7 +112,7 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   };
 
   const restart = async (): Promise<void> => {
-    await miniflare.setOptions(miniflareOptions(options, Number(url.port), token, current));
+    await miniflare.setOptions(optionsFor(Number(url.port)));
     await miniflare.ready;
     if (notice !== "") await tellNotice();
   };
@@ -249,7 +255,6 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
     telemetry: { enabled: false },
     // For `wipeCaches`.
     unsafeInspectDurableObjects: options.controlUrl !== undefined,
-    log: new Log(LogLevel.NONE),
     handleStructuredLogs: ({ level, message }) => options.onLog(level, message),
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],

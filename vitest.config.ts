@@ -43,6 +43,8 @@ export default defineConfig({
           name: "unit",
           // By default one core is left alone, also of two.
           maxWorkers: Math.max(2, availableParallelism() - 1),
+          // They start nothing that outlives them, so that the compiler is loaded once for all files of a worker.
+          isolate: false,
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
           execArgv,

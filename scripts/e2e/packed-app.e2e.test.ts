@@ -153,7 +153,7 @@ function dependenciesOf(text: string): Readonly<Record<string, string>> {
 
 test("the tarballs hold what is needed and nothing of the workspace", async () => {
   app = await scaffoldApp(scaffolder, folder, "my-network", "social", { install: false });
-  expect((await readdir(app)).toSorted()).toEqual([...FILES, "public", "seed.ndjson"].toSorted());
+  expect((await readdir(app)).toSorted()).toEqual([...FILES, "public", "radical.bench.ts", "seed.ndjson"].toSorted());
   const text = await readFile(join(app, "package.json"), "utf8");
   // What is there is what it would install.
   expect(dependenciesOf(text)).toEqual(dependenciesOf(await readFile(join(installed, "package.json"), "utf8")));

@@ -13,6 +13,7 @@ import {
   type DeployOptions,
   type DeployOutcome,
   type PrimaryChoice,
+  checkNothingStranded,
   deploy,
   deployedPrimary,
   targetOfProject,
@@ -41,6 +42,7 @@ import {
 } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { type Finished, type TemporaryProject, createProject, radical, spawnRadical } from "./radical-process.ts";
+import { CTRL_C, type FinishedAtTerminal, radicalAtTerminal } from "./terminal.ts";
 
 const WORKER = "visits-production";
 const KEY = { id: "main", secret: "5e".repeat(32) };
@@ -138,6 +140,11 @@ async function deployHere(url = edge.url, more: Partial<DeployOptions> = {}): Pr
   });
 }
 
+/** `keys` are typed when it asks. */
+function answered(command: string, keys: string): Promise<FinishedAtTerminal> {
+  return radicalAtTerminal([command, "--project", project.folder], [{ at: "[y/N] ", keys }], environment);
+}
+
 function changesOf({ planned }: DeployOutcome): readonly Change[] {
   return planned.flatMap(({ changes }) => changes);
 }
@@ -192,15 +199,15 @@ describe("radical deploy", () => {
   });
 
   test("a first deployment serves, with the developer's own configuration in it", async () => {
-    const { code, stdout, stderr } = await run("deploy", "--yes");
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stdout).toBe(`${edge.url}\n`);
-    expect(stderr + stdout).not.toContain(KEY.secret);
+    const { code, shown } = await answered("deploy", "y\r");
+    expect({ code, shown }).toMatchObject({ code: 0 });
+    expect(shown.endsWith(`${edge.url}\n`)).toBe(true);
+    expect(shown).not.toContain(KEY.secret);
     expect(await visit("home")).toBe(1);
     expect(await (await fetch(edge.url)).text()).toContain("visits");
     const [version] = worker().versions;
     expect(version?.bindings).toContainEqual({ name: "GREETING", type: "plain_text", text: "hello" });
-    expect(version?.annotations["workers/message"]).toMatch(/^module [0-9a-f]{64} build [0-9a-f]{16}$/);
+    expect(version?.annotations["workers/message"]).toMatch(/^at once: module [0-9a-f]{64} build [0-9a-f]{12}$/);
     expect(worker().schedules).toEqual([{ cron: "0 3 * * *" }]);
     expect([...cloudflare.namespaces.values()]).toEqual(["visits-production-cache"]);
     expect(cloudflare.unknown).toEqual([]);
@@ -236,18 +243,33 @@ describe("radical deploy", () => {
     expect(await visit("home")).toBe(12);
   });
 
-  test("killed while it uploads, the old version serves on, and the next run completes", async () => {
+  test("broken off while it uploads, by Ctrl-C or killed: the old version serves on, and the next run completes", async () => {
     await project.write("handlers/visits.ts", HANDLERS(100));
     const [before] = Object.keys(serving());
-    const child = spawnRadical(["deploy", "--yes", "--project", project.folder], { env: environment });
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    await expect
-      .poll(() => cloudflare.requests.at(-1), { timeout: 100_000, interval: 10 })
-      .toBe(`POST /workers/scripts/${WORKER}/versions`);
-    child.kill("SIGKILL");
-    await ended;
-    expect(Object.keys(serving())).toContain(before);
-    expect(await visit("home")).toBeLessThan(100);
+    for (const signal of ["SIGINT", "SIGKILL"] as const) {
+      const mark = cloudflare.requests.length;
+      const child = spawnRadical(["deploy", "--yes", "--project", project.folder], { env: environment });
+      let told = "";
+      child.stderr?.on("data", (chunk: Buffer) => (told += chunk.toString()));
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      // Nobody answers.
+      cloudflare.failures.push({ at: /^POST .*\/versions$/, how: "silence" });
+      await expect
+        .poll(() => cloudflare.requests.slice(mark), { timeout: 100_000, interval: 10 })
+        .toContain(`POST /workers/scripts/${WORKER}/versions`);
+      child.kill(signal);
+      expect(await ended).toBe(signal === "SIGINT" ? 1 : null);
+      cloudflare.failures.length = 0;
+      if (signal === "SIGINT") {
+        expect(told).toContain("stopping: what is under way is given up");
+        expect(told).toMatch(
+          /stopped during "Upload the Worker"\. Done before: module\. What served before goes on serving\./,
+        );
+        expect(told).toContain(`run \`radical deploy --yes --project ${project.folder}\` to go on`);
+      }
+      expect(Object.keys(serving())).toContain(before);
+      expect(await visit("home")).toBeLessThan(100);
+    }
     expect((await deployHere()).kind).toBe("done");
     expect(await visit("home")).toBeGreaterThan(100);
   });
@@ -291,6 +313,17 @@ describe("radical deploy", () => {
     expect(await module?.step.apply([])).toBe(old?.slice(0, 12));
     expect(await hasModule(admin, old as ModuleHash)).toBe(true);
     await elsewhere.stop();
+
+    const mark = cloudflare.requests.length;
+    const [no, interrupted] = await Promise.all([answered("rollback", "\r"), answered("rollback", CTRL_C)]);
+    expect(no).toMatchObject({ code: 1, shown: expect.stringMatching(/\[y\/N\] \s*Nothing was changed\.\n$/) });
+    expect(interrupted).toMatchObject({
+      code: 1,
+      shown: expect.stringMatching(
+        /\[y\/N\] \s*error told to stop\n {2}run the same command again\nNothing was changed\.\n$/,
+      ),
+    });
+    expect(changing(mark)).toEqual([]);
 
     const { code, stdout, stderr } = await run("rollback", to, "--yes", "--json");
     expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
@@ -394,15 +427,20 @@ describe("a deployment with another primary", () => {
       message: expect.stringContaining("1 intent of answered requests is still pending"),
       hint: expect.stringContaining("--strand-pending"),
     });
-    link.setFaults({ ...NO_LINK_FAULTS, down: true });
-    await expect(deployHere(edge.url, { primary: elsewhere() })).rejects.toMatchObject({ code: "pending_unknown" });
     const confirm = (): Promise<boolean> => Promise.resolve(false);
     const chosen = await deployHere(edge.url, { primary: elsewhere(), strandPending: true, confirm });
     expect(chosen.kind).toBe("declined");
+
+    const loaded = await loadProject(project.folder);
+    const target = targetOfProject(loaded, "production");
+    const given = { project: loaded, target, region: null, environment: { ...process.env, ...environment } };
+    const cloud = await openEdge(loaded, target, given.environment);
+    const check = (primary: string) => checkNothingStranded(given, cloud, primary, () => Promise.resolve(null));
+    link.setFaults({ ...NO_LINK_FAULTS, down: true });
+    await expect(check(elsewhere())).rejects.toMatchObject({ code: "pending_unknown" });
     // A standby beside it: the same primary.
-    const beside = `http://127.0.0.1:${link.address.port},${elsewhere()}`;
+    await check(`http://127.0.0.1:${link.address.port},${elsewhere()}`);
     link.setFaults(NO_LINK_FAULTS);
-    expect((await deployHere(edge.url, { primary: beside, confirm })).kind).toBe("declined");
   });
 });
 

@@ -67,8 +67,10 @@ interface Named {
 export interface Failure {
   /** Of `METHOD /path` below the account, as in `requests`. */
   readonly at: RegExp;
-  /** A status, or that nothing is answered; `after`: it is done, and then the connection breaks. */
-  readonly how: number | "hang-up" | "after";
+  /** How many such calls go well before. Default: none. */
+  skip?: number;
+  /** A status, or that the connection breaks; `after`: it is done, and then the connection breaks; `silence`: it waits for ever. */
+  readonly how: number | "hang-up" | "after" | "silence";
   /** How often. Default: always. */
   times?: number;
 }
@@ -413,6 +415,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       throw new Refusal(403, 10000, "Authentication error");
     const call = { method, url, body, type: request.headers["content-type"] ?? "" };
     if (method === "GET" && path === "/accounts") return [{ id: ACCOUNT, name: "Ann's account" }];
+    if (method === "GET" && path === "/user/tokens/verify") return { id: "t", status: "active" };
+    if (method === "GET" && path === "/user") return { id: "u", email: AUTHOR };
     if (method === "GET" && path === "/memberships")
       return [{ id: "m", status: "accepted", account: { id: ACCOUNT, name: "Ann's account" } }];
     const below = path.startsWith(`/accounts/${ACCOUNT}/`) ? path.slice(`/accounts/${ACCOUNT}`.length) : null;
@@ -431,8 +435,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       const path = new URL(request.url ?? "", "http://fake").pathname.replace(`/client/v4/accounts/${ACCOUNT}`, "");
       const line = `${request.method ?? ""} ${path.replace("/client/v4", "")}`;
       requests.push(line);
-      const failure = failures.find(({ at, times = 1 }) => times > 0 && at.test(line));
-      if (failure?.times !== undefined) failure.times--;
+      const failure = failureOf(failures, line);
+      if (failure?.how === "silence") return;
       if (failure?.how === "hang-up") return void request.socket.destroy();
       const send = (status: number, envelope: unknown): void => {
         if (failure?.how === "after") return void request.socket.destroy();
@@ -471,6 +475,20 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       });
     },
   };
+}
+
+/** What this call is to meet; undefined: nothing. */
+export function failureOf(failures: readonly Failure[], line: string): Failure | undefined {
+  for (const failure of failures) {
+    const { at, skip = 0, times = 1 } = failure;
+    if (times === 0 || !at.test(line)) continue;
+    if (skip === 0) {
+      if (failure.times !== undefined) failure.times--;
+      return failure;
+    }
+    failure.skip = skip - 1;
+  }
+  return undefined;
 }
 
 function latestOf({ name, versions }: FakeWorker): FakeVersion {

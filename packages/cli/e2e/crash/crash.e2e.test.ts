@@ -22,10 +22,8 @@ const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter((name) =>
   ),
 );
 
-/** Deployments that are killed one failpoint after the other. All lanes go on at the same time, since each waits for timers. */
-const LANES = { sqlite: 2, dynamodb: 2 } as const;
 const TIMEOUT_MS = 900_000;
-/** Six deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
+/** Four deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
 const FREE_WITHIN_MS = 15_000;
 
 const seed = Math.trunc(Math.random() * 2 ** 31);
@@ -51,8 +49,8 @@ beforeAll(async () => {
   }
   const endpoint = local?.endpoint;
   const [sqlite, dynamodb, lostWrite, forgottenExecution] = await Promise.all([
-    crashes(failpointsOf("sqlite"), LANES.sqlite, () => SQLITE),
-    endpoint === undefined ? new Map() : crashes(ON_DYNAMODB, LANES.dynamodb, () => dynamoDb(endpoint)),
+    crashes(failpointsOf("sqlite"), SQLITE),
+    endpoint === undefined ? new Map() : crashes(ON_DYNAMODB, dynamoDb(endpoint)),
     problemsAfter("sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'"),
     // Some executions leave nothing that shows twice: then the next round.
     problemsAfter("storage.execution-stored", 16, "DELETE FROM intents WHERE state = 'done'"),
@@ -65,22 +63,10 @@ afterAll(async () => {
   await application?.remove();
 });
 
-/** Crashes by failpoint. */
-async function crashes(
-  names: readonly string[],
-  count: number,
-  storage: () => StorageChoice,
-): Promise<ReadonlyMap<string, Crash>> {
-  const lanes = Array.from({ length: count }, (_, lane) =>
-    crashAt(
-      application,
-      storage(),
-      names.filter((_name, index) => index % count === lane),
-      generator(seed + lane),
-      { freeWithinMs: FREE_WITHIN_MS },
-    ),
-  );
-  return new Map((await Promise.all(lanes)).flat().map((crash) => [crash.failpoint.name, crash]));
+/** Crashes by failpoint, of one deployment. It goes on beside the others, since each waits for timers. */
+async function crashes(names: readonly string[], storage: StorageChoice): Promise<ReadonlyMap<string, Crash>> {
+  const all = await crashAt(application, storage, names, generator(seed), { freeWithinMs: FREE_WITHIN_MS });
+  return new Map(all.map((crash) => [crash.failpoint.name, crash]));
 }
 
 /** What is found in the first round in which anything is, if the storage is tampered with between the kill and the next start. */

@@ -176,7 +176,9 @@ export class Deployment {
   #standby: Speaker | null = null;
   #standbyAddress: readonly Address[] = [];
   #locations: Speaker | null = null;
-  #url: string | null = null;
+  /** Resolved while they serve. */
+  #url = Promise.withResolvers<string>();
+  #areServing = false;
   /** Since the deployment was made. */
   kills = 0;
   readonly alarms: Line[] = [];
@@ -426,7 +428,8 @@ export class Deployment {
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#locations = new Speaker(child);
-    this.#url = (await this.#locations.listening())["url"] as string;
+    this.#url.resolve((await this.#locations.listening())["url"] as string);
+    this.#areServing = true;
   }
 
   /** Resolves when an armed failpoint is reached. */
@@ -439,17 +442,18 @@ export class Deployment {
     const locations = this.#locations;
     if (locations === null) return false;
     this.kills++;
-    this.#url = null;
+    // Those who wait for them already go on waiting for the same.
+    if (this.#areServing) this.#url = Promise.withResolvers();
+    this.#areServing = false;
     if (locations.child.pid !== undefined && !locations.hasEnded) {
       for (const pid of await descendantsOf(locations.child.pid)) process.kill(pid, "SIGKILL");
     }
     return locations.kill();
   }
 
-  /** One attempt; null: no answer. */
+  /** One attempt, as soon as there are locations; null: no answer. */
   async call(handler: string, args: unknown, location: string, idempotencyKey: string): Promise<Reply | null> {
-    const url = this.#url;
-    if (url === null) return null;
+    const url = await this.#url.promise;
     try {
       const response = await fetch(`${url}/api/${handler}`, {
         method: "POST",

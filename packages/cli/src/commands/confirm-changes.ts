@@ -1,7 +1,7 @@
 /** Whether a plan is carried out: asked only of a person, and only for what changes something. */
-import { createInterface } from "node:readline/promises";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { PlannedStep } from "../deploy/steps.ts";
+import { ask } from "../terminal/ask.ts";
 import { changesOf } from "../terminal/step-lines.ts";
 import { type Terminal, counted } from "../terminal/terminal.ts";
 
@@ -40,10 +40,5 @@ async function answerTo(question: string, { plan, yes }: ConfirmOptions, whether
       { exitCode: EXIT_USAGE },
     );
   }
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
+  return ask(question);
 }

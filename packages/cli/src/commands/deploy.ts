@@ -7,7 +7,7 @@ import type { Half } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 
 const HELP = `
@@ -59,44 +59,35 @@ export function deployCommand(): Command {
     .option("--strand-pending", "change the primary though intents are pending at the one that serves")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action((options: DeployCommandOptions) => reported(options, () => run(options)));
+    .action((options: DeployCommandOptions) => interruptible(options, (signal) => run(options, signal)));
 }
 
-async function run(options: DeployCommandOptions): Promise<void> {
+async function run(options: DeployCommandOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
   const { primary = null, region = null } = options;
   if (options.emitTemplate === true)
     return print(JSON.stringify(await primaryTemplate({ project, target, primary, region }), null, 2));
-  const stop = new AbortController();
-  const interrupted = (): void => {
-    terminal.note("stopping: what is under way is given up");
-    stop.abort();
-  };
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
   const startedAtMs = performance.now();
-  try {
-    const outcome = await deploy({
-      project,
-      target,
-      only: options.only ?? null,
-      primary,
-      region,
-      url: options.url ?? null,
-      strandPending: options.strandPending === true,
-      colours: terminal.colours,
-      signal: stop.signal,
-      onEvent: (event) => show(event, target, terminal),
-      confirm: (planned) => confirmChanges(planned, options, terminal),
-    });
-    const ms = Math.round(performance.now() - startedAtMs);
-    if (outcome.kind === "failed" || outcome.kind === "stopped") process.exitCode = EXIT_FAILED;
-    if (options.json === true) print(JSON.stringify(jsonOf(outcome, target, options.plan === true, ms)));
-    else tell(outcome, options, ms, terminal);
-  } finally {
-    process.removeListener("SIGINT", interrupted).removeListener("SIGTERM", interrupted);
-  }
+  const outcome = await deploy({
+    project,
+    target,
+    only: options.only ?? null,
+    primary,
+    region,
+    url: options.url ?? null,
+    strandPending: options.strandPending === true,
+    colours: terminal.colours,
+    signal,
+    onEvent: (event) => show(event, target, terminal),
+    confirm: (planned) => confirmChanges(planned, options, terminal),
+  });
+  const ms = Math.round(performance.now() - startedAtMs);
+  const isPlan = options.plan === true;
+  if (outcome.kind !== "done" && !(outcome.kind === "declined" && isPlan)) process.exitCode = EXIT_FAILED;
+  if (options.json === true) print(JSON.stringify(jsonOf(outcome, target, isPlan, ms)));
+  else tell(outcome, isPlan, ms, terminal);
 }
 
 function show(event: DeployEvent, { application, environment }: Target, terminal: Terminal): void {
@@ -126,11 +117,11 @@ function show(event: DeployEvent, { application, environment }: Target, terminal
   }
 }
 
-function tell(outcome: DeployOutcome, options: DeployCommandOptions, ms: number, terminal: Terminal): void {
+function tell(outcome: DeployOutcome, isPlan: boolean, ms: number, terminal: Terminal): void {
   const { style } = terminal;
   switch (outcome.kind) {
     case "declined":
-      return terminal.note(options.plan === true ? "Nothing was changed." : "Nothing was changed: not confirmed.");
+      return terminal.note(isPlan ? "Nothing was changed." : "Nothing was changed: not confirmed.");
     case "done": {
       const words = changesOf(outcome.planned).length === 0 ? "nothing had to be changed" : "deployed";
       terminal.note(`${style("green", "✓")} ${words} ${duration(ms, terminal)}`);
@@ -138,10 +129,8 @@ function tell(outcome: DeployOutcome, options: DeployCommandOptions, ms: number,
       return;
     }
     case "stopped":
-    case "failed": {
-      const environment = options.env === DEFAULT_ENVIRONMENT ? "" : ` --env ${options.env}`;
-      return showUnfinished(outcome, `radical deploy${environment}`, terminal);
-    }
+    case "failed":
+      return showUnfinished(outcome, commandLine(), terminal);
   }
 }
 
@@ -160,23 +149,7 @@ function jsonOf(outcome: DeployOutcome, target: Target, isPlan: boolean, ms: num
         ...outcome.edge,
       };
     case "stopped":
-      return {
-        outcome: "stopped",
-        ...head,
-        steps: outcome.reports,
-        next: outcome.next.name,
-        state: outcome.next.ifFailed,
-      };
-    case "failed": {
-      const { code, message, hint } = outcome.error;
-      return {
-        outcome: "failed",
-        ...head,
-        steps: outcome.reports,
-        failed: outcome.failed.name,
-        state: outcome.failed.ifFailed,
-        error: { code, message, hint },
-      };
-    }
+    case "failed":
+      return { outcome: outcome.kind, ...head, ...unfinishedJson(outcome) };
   }
 }

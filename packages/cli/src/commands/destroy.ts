@@ -5,11 +5,11 @@ import { loadProject } from "../config/load-config.ts";
 import { targetOfProject } from "../deploy/deploy.ts";
 import { type PlannedRemoval, planDestroy } from "../deploy/destroy.ts";
 import { openEdge } from "../deploy/edge/open-edge.ts";
-import { applySteps } from "../deploy/steps.ts";
-import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
+import { applySteps, unlessStopped } from "../deploy/steps.ts";
+import type { Target } from "../deploy/target.ts";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
 import { confirmByName } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -45,26 +45,27 @@ export function destroyCommand(): Command {
     .option("--strand-pending", "remove the primary though intents are pending there")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
-    .action((options: DestroyCommandOptions) => reported(options, () => destroy(options)));
+    .action((options: DestroyCommandOptions) => interruptible(options, (signal) => destroy(options, signal)));
 }
 
-async function destroy(options: DestroyCommandOptions): Promise<void> {
+async function destroy(options: DestroyCommandOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const edge = await openEdge(project, target);
-  const removal = await planDestroy({
-    project,
-    target,
-    edge,
-    primary: options.primary ?? null,
-    region: options.region ?? null,
-    tables: options.tables === true,
-    strandPending: options.strandPending === true,
-    note: (words) => terminal.note(terminal.style("dim", `  ${words}`)),
-  });
+  const planning = async (): Promise<PlannedRemoval> =>
+    planDestroy({
+      project,
+      target,
+      edge: await openEdge(project, target, process.env, signal),
+      primary: options.primary ?? null,
+      region: options.region ?? null,
+      tables: options.tables === true,
+      strandPending: options.strandPending === true,
+      note: (words) => terminal.note(terminal.style("dim", `  ${words}`)),
+    });
+  const removal = await unlessStopped(planning(), signal);
   try {
-    await carryOut(removal, target, options, terminal);
+    await carryOut(removal, target, options, terminal, signal);
   } finally {
     removal.close();
   }
@@ -75,6 +76,7 @@ async function carryOut(
   target: Target,
   options: DestroyCommandOptions,
   terminal: Terminal,
+  signal: AbortSignal,
 ): Promise<void> {
   const { application, environment, name } = target;
   const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
@@ -87,27 +89,17 @@ async function carryOut(
     terminal.note(`nothing of ${name} is left to be removed`);
     return tell("unchanged");
   }
-  if (!(await confirmByName(name, options, terminal))) {
+  if (!(await unlessStopped(confirmByName(name, options, terminal), signal))) {
     terminal.note("Nothing was changed.");
+    if (options.plan !== true) process.exitCode = EXIT_FAILED;
     return tell(options.plan === true ? "planned" : "declined");
   }
-  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal) });
+  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal), signal });
   if (outcome.kind === "done") {
     terminal.note(`${terminal.style("green", "✓")} ${name} is removed`);
     return tell("destroyed", { steps: outcome.reports });
   }
   process.exitCode = EXIT_FAILED;
-  showUnfinished(
-    outcome,
-    `radical destroy${environment === DEFAULT_ENVIRONMENT ? "" : ` --env ${environment}`}`,
-    terminal,
-  );
-  if (outcome.kind === "stopped") return tell("stopped", { steps: outcome.reports });
-  const { code, message, hint } = outcome.error;
-  return tell("failed", {
-    steps: outcome.reports,
-    failed: outcome.failed.name,
-    state: outcome.failed.ifFailed,
-    error: { code, message, hint },
-  });
+  showUnfinished(outcome, commandLine(), terminal);
+  tell(outcome.kind, unfinishedJson(outcome));
 }

@@ -5,10 +5,10 @@ import { loadProject } from "../config/load-config.ts";
 import { deployedPrimary, targetOfProject } from "../deploy/deploy.ts";
 import { openEdge } from "../deploy/edge/open-edge.ts";
 import { planRollback } from "../deploy/rollback.ts";
-import { applySteps } from "../deploy/steps.ts";
+import { type PlannedStep, applySteps, unlessStopped } from "../deploy/steps.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -44,38 +44,38 @@ export function rollbackCommand(): Command {
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
     .action((id: string | undefined, options: RollbackCommandOptions) =>
-      reported(options, () => rollback(id ?? null, options)),
+      interruptible(options, (signal) => rollback(id ?? null, options, signal)),
     );
 }
 
-async function rollback(to: string | null, options: RollbackCommandOptions): Promise<void> {
+async function rollback(to: string | null, options: RollbackCommandOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const edge = await openEdge(project, target);
   const { primary = null, region = null, url = null } = options;
-  const reached = await deployedPrimary({ project, target, primary, region, url }, edge);
-  const planned = await planRollback({ project, edge, to, ...reached });
+  const planning = async (): Promise<readonly PlannedStep[]> => {
+    const edge = await openEdge(project, target, process.env, signal);
+    const reached = await deployedPrimary({ project, target, primary, region, url }, edge);
+    return planRollback({ project, edge, to, signal, ...reached });
+  };
+  const planned = await unlessStopped(planning(), signal);
   showPlan(planned, terminal);
   const plan = planned.flatMap(({ step, changes }) => ({ name: step.name, changes }));
-  if (planned.length > 0 && !(await confirmChanges(planned, options, terminal))) {
-    terminal.note("Nothing was changed.");
-    if (options.json === true) print(JSON.stringify({ outcome: options.plan === true ? "planned" : "declined", plan }));
-    return;
+  const tell = (outcome: string, more: object = {}): void => {
+    if (options.json === true) print(JSON.stringify({ outcome, plan, ...more }));
+  };
+  if (planned.length === 0) {
+    terminal.note("nothing had to be changed: that version serves");
+    return tell("unchanged", { steps: [] });
   }
-  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal) });
-  if (outcome.kind !== "done") {
-    process.exitCode = EXIT_FAILED;
-    showUnfinished(outcome, "radical rollback", terminal);
-  } else if (planned.length === 0) terminal.note("nothing had to be changed: that version serves");
-  if (options.json !== true) return;
-  const error = outcome.kind === "failed" ? outcome.error : null;
-  print(
-    JSON.stringify({
-      outcome: outcome.kind === "done" ? (planned.length === 0 ? "unchanged" : "rolled-back") : outcome.kind,
-      plan,
-      steps: outcome.reports,
-      ...(error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } }),
-    }),
-  );
+  if (!(await unlessStopped(confirmChanges(planned, options, terminal), signal))) {
+    terminal.note("Nothing was changed.");
+    if (options.plan !== true) process.exitCode = EXIT_FAILED;
+    return tell(options.plan === true ? "planned" : "declined");
+  }
+  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal), signal });
+  if (outcome.kind === "done") return tell("rolled-back", { steps: outcome.reports });
+  process.exitCode = EXIT_FAILED;
+  showUnfinished(outcome, commandLine(), terminal);
+  tell(outcome.kind, unfinishedJson(outcome));
 }

@@ -1,6 +1,4 @@
 /** `radical secrets`: the secrets of the application's Worker, and the key that locations sign with. */
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Argument, Command } from "commander";
 import { EXIT_FAILED } from "../command-error.ts";
@@ -8,12 +6,20 @@ import { loadProject } from "../config/load-config.ts";
 import { targetOfProject } from "../deploy/deploy.ts";
 import { type OpenEdge, openEdge } from "../deploy/edge/open-edge.ts";
 import { type Rotation, planRotation } from "../deploy/rotate-keys.ts";
-import { applySteps } from "../deploy/steps.ts";
-import { DEFAULT_ENVIRONMENT } from "../deploy/target.ts";
+import { applySteps, unlessStopped } from "../deploy/steps.ts";
 import { deleteSecret, listSecrets, setSecret } from "../deploy/worker-secrets.ts";
+import { ask } from "../terminal/ask.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import {
+  type CommonOptions,
+  PROJECT_OPTION,
+  commandLine,
+  interruptible,
+  print,
+  reported,
+  unfinishedJson,
+} from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
@@ -82,7 +88,7 @@ export function secretsCommand(): Command {
     .option("--region <name>", "of the primary at AWS (default: that of AWS_REGION or of the profile)")
     .option("--url <origin>", "where the deployment is reached, if no route and no workers.dev name says it")
     .addHelpText("after", ROTATE_HELP)
-    .action((options: RotateOptions) => reported(options, () => rotate(options)));
+    .action((options: RotateOptions) => interruptible(options, (signal) => rotate(options, signal)));
   return secrets;
 }
 
@@ -113,25 +119,17 @@ function tell({ json }: CommonOptions, outcome: "set" | "deleted", secret: strin
 }
 
 /** Typed without being shown, or all of standard input. */
-async function readValue(name: string): Promise<string> {
-  if (!process.stdin.isTTY) return text(process.stdin);
-  process.stderr.write(`Value of ${name} (not shown): `);
-  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: hidden, terminal: true });
-  try {
-    return await lines.question("");
-  } finally {
-    lines.close();
-    process.stderr.write("\n");
-  }
+function readValue(name: string): Promise<string> {
+  return process.stdin.isTTY ? ask(`Value of ${name} (not shown): `, { isHidden: true }) : text(process.stdin);
 }
 
-async function rotate(options: RotateOptions): Promise<void> {
+async function rotate(options: RotateOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
   const { primary = null, region = null, url = null } = options;
   const target = targetOfProject(project, options.env);
-  const rotation = await planRotation({ project, target, primary, region, url, colours: terminal.colours });
+  const planning = planRotation({ project, target, primary, region, url, colours: terminal.colours, signal });
+  const rotation = await unlessStopped(planning, signal);
   if (rotation.kind === "by-hand") {
     if (options.json === true) return print(JSON.stringify({ outcome: "by-hand", steps: rotation.steps }));
     terminal.note("The primary is your own, and so are its keys (docs/how-to/rotate-keys.md):");
@@ -139,7 +137,7 @@ async function rotate(options: RotateOptions): Promise<void> {
     return;
   }
   try {
-    await carryOut(rotation, options, terminal);
+    await carryOut(rotation, options, terminal, signal);
   } finally {
     rotation.close();
   }
@@ -149,28 +147,21 @@ async function carryOut(
   { planned }: Extract<Rotation, { readonly kind: "steps" }>,
   options: RotateOptions,
   terminal: Terminal,
+  signal: AbortSignal,
 ): Promise<void> {
   const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
   const report = (outcome: string, more: object = {}): void => {
     if (options.json === true) print(JSON.stringify({ outcome, plan, ...more }));
   };
   showPlan(planned, terminal);
-  if (!(await confirmChanges(planned, options, terminal))) {
+  if (!(await unlessStopped(confirmChanges(planned, options, terminal), signal))) {
     terminal.note("Nothing was changed.");
+    if (options.plan !== true) process.exitCode = EXIT_FAILED;
     return report(options.plan === true ? "planned" : "declined");
   }
-  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal) });
-  const { kind, reports: steps } = outcome;
-  if (kind === "done") return report("rotated", { steps });
+  const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal), signal });
+  if (outcome.kind === "done") return report("rotated", { steps: outcome.reports });
   process.exitCode = EXIT_FAILED;
-  const environment = options.env === DEFAULT_ENVIRONMENT ? "" : ` --env ${options.env}`;
-  showUnfinished(outcome, `radical secrets rotate-keys${environment}`, terminal);
-  if (kind === "stopped") return report(kind, { steps });
-  const { code, message, hint } = outcome.error;
-  return report(kind, {
-    steps,
-    failed: outcome.failed.name,
-    state: outcome.failed.ifFailed,
-    error: { code, message, hint },
-  });
+  showUnfinished(outcome, commandLine(), terminal);
+  report(outcome.kind, unfinishedJson(outcome));
 }

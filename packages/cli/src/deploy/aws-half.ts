@@ -151,7 +151,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     name: "primary",
     title: "Machines, tables and secrets at AWS",
     half: "primary",
-    ifFailed: `${STILL_SERVES} Machines that serve are replaced one after the other, and a change that fails is rolled back.`,
+    ifFailed: `${STILL_SERVES} Machines that serve are replaced one after the other; a change that is under way goes on at AWS, and one that fails is rolled back there.`,
     plan: async () => {
       plan = await deployment.plan();
       state = await deployment.state();

@@ -24,7 +24,15 @@ import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import type { RollbackOptions } from "./rollback.ts";
-import { type Half, type PlannedStep, type StepEvent, type StepsOutcome, applySteps, planSteps } from "./steps.ts";
+import {
+  type Half,
+  type PlannedStep,
+  type StepEvent,
+  type StepsOutcome,
+  applySteps,
+  planSteps,
+  unlessStopped,
+} from "./steps.ts";
 import { type Target, targetOf } from "./target.ts";
 
 export interface DeployOptions {
@@ -80,7 +88,7 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
       },
     );
   }
-  const aws = own === null ? await awsOf(options) : null;
+  const aws = own === null ? await unlessStopped(awsOf(options), options.signal) : null;
   try {
     return await deployTo(options, own, aws, startedAtMs);
   } finally {
@@ -97,10 +105,11 @@ async function deployTo(
   const { project, target, onEvent, signal, environment = process.env } = options;
   const { config, root } = project;
   let startedAtMs = checksSinceMs;
-  const [build, opened] = await Promise.all([
+  const checking = Promise.all([
     checkedBuild(project, config.deploy.strict, options.colours),
     openEdge(project, target, environment, signal),
   ]);
+  const [build, opened] = await unlessStopped(checking, signal);
   const { api, account, wrangler, user } = opened;
   onEvent({ kind: "checked", build, account, ms: since(startedAtMs) });
 
@@ -123,7 +132,7 @@ async function deployTo(
       note: (words) => onEvent({ kind: "note", words }),
     });
   if (options.only !== "primary" && !options.strandPending)
-    await checkNothingStranded(options, opened, primary.description, originOf);
+    await unlessStopped(checkNothingStranded(options, opened, primary.description, originOf), signal);
   const edge = edgeHalf({
     project,
     target,
@@ -139,19 +148,20 @@ async function deployTo(
     ...(signal === undefined ? {} : { signal }),
   });
   // The one half needs to know what the other one finds.
-  const all = await planSteps(options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps]);
+  const steps = options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps];
+  const all = await unlessStopped(planSteps(steps), signal);
   const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
 
   const isEmpty = planned.every(({ changes }) => changes.length === 0);
-  if (!isEmpty && !(await options.confirm(planned))) return { kind: "declined", planned };
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   return { ...outcome, planned, edge: edge.state() };
 }
 
-/** The deployment that serves may have another primary, with intents that nobody would ask for any more. */
-async function checkNothingStranded(
-  options: DeployOptions,
+/** The deployment that serves may have another primary, with intents that nobody would ask for any more. Throws a CommandError. */
+export async function checkNothingStranded(
+  options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment" | "environment" | "now">,
   { versions }: OpenEdge,
   description: string,
   originOf: (worker: string) => Promise<string | null>,

@@ -70,8 +70,19 @@ test("told to stop, no further step begins", async () => {
       if (kind === "ended" && step.name === "b") stop.abort();
     },
   });
-  expect(outcome).toMatchObject({ kind: "stopped", next: { name: "c" } });
+  expect(outcome).toMatchObject({ kind: "stopped", next: { name: "c" }, isBegun: false });
   expect([...things]).toEqual(["a", "b"]);
+});
+
+test("told to stop within a step that takes its time, it is not waited for", async () => {
+  const { steps, things } = world("a", "b", "c");
+  const stop = new AbortController();
+  const lasting = steps.map((step) =>
+    step.name === "b" ? { ...step, apply: () => (stop.abort(), new Promise<undefined>(() => undefined)) } : step,
+  );
+  const outcome = await applySteps(await planSteps(lasting), { signal: stop.signal, onEvent: () => undefined });
+  expect(outcome).toMatchObject({ kind: "stopped", next: { name: "b" }, isBegun: true, reports: [{ name: "a" }] });
+  expect([...things]).toEqual(["a"]);
 });
 
 test("what is no error of ours is told as a fault of ours", async () => {

@@ -58,12 +58,19 @@ export type StepsOutcome =
       readonly failed: Step;
       readonly error: CommandError;
     }
-  /** Told to stop, between two steps. */
-  | { readonly kind: "stopped"; readonly reports: readonly StepReport[]; readonly next: Step };
+  /** Told to stop. */
+  | {
+      readonly kind: "stopped";
+      readonly reports: readonly StepReport[];
+      /** The first that has not ended. */
+      readonly next: Step;
+      /** Whether it was under way. */
+      readonly isBegun: boolean;
+    };
 
 export interface StepsOptions {
   readonly onEvent: (event: StepEvent) => void;
-  /** Aborted: no further step begins. */
+  /** Aborted: the step that is under way is not waited for, and no further one begins. */
   readonly signal?: AbortSignal;
   /** In milliseconds; only differences count. */
   readonly now?: () => number;
@@ -82,7 +89,7 @@ export async function applySteps(planned: readonly PlannedStep[], options: Steps
   const reports: StepReport[] = [];
   const isStopped = (): boolean => signal?.aborted === true;
   for (const [index, { step, changes }] of planned.entries()) {
-    if (isStopped()) return { kind: "stopped", reports, next: step };
+    if (isStopped()) return { kind: "stopped", reports, next: step, isBegun: false };
     onEvent({ kind: "begun", step, number: index + 1, of: planned.length });
     const startedAtMs = now();
     const end = (outcome: StepReport["outcome"], found: string | null): void => {
@@ -92,16 +99,31 @@ export async function applySteps(planned: readonly PlannedStep[], options: Steps
       onEvent({ kind: "ended", step, report });
     };
     try {
-      const found = await step.apply(changes);
+      const found = await unlessStopped(step.apply(changes), signal);
       end(changes.length === 0 ? "unchanged" : "done", found ?? null);
     } catch (error) {
       // What is cut off by the signal is no failure of the step.
-      if (isStopped()) return { kind: "stopped", reports, next: step };
+      if (isStopped()) return { kind: "stopped", reports, next: step, isBegun: true };
       end("failed", null);
       return { kind: "failed", reports, failed: step, error: commandErrorOf(error) };
     }
   }
   return { kind: "done", reports };
+}
+
+/** Waits for it no longer than until the signal: throws a CommandError then. */
+export async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void =>
+    stopped.reject(new CommandError("stopped", "told to stop", "run the same command again to go on"));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([stopped.promise, work]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 function commandErrorOf(error: unknown): CommandError {

@@ -46,7 +46,7 @@ export function showUnfinished(
   switch (outcome.kind) {
     case "stopped":
       return terminal.note(
-        `${style("yellow", "!")} stopped before "${outcome.next.title}". ${done} ${outcome.next.ifFailed}\n  run \`${again}\` to go on`,
+        `${style("yellow", "!")} stopped ${outcome.isBegun ? "during" : "before"} "${outcome.next.title}". ${done} ${outcome.next.ifFailed}\n  run \`${again}\` to go on`,
       );
     case "failed":
       return terminal.note(
@@ -57,7 +57,7 @@ export function showUnfinished(
 
 function doneWords(reports: readonly StepReport[]): string {
   const done = reports.filter(({ outcome }) => outcome === "done").map(({ name }) => name);
-  return done.length === 0 ? "Nothing was changed yet." : `Done before: ${done.join(", ")}.`;
+  return done.length === 0 ? "No step before it has changed anything." : `Done before: ${done.join(", ")}.`;
 }
 
 export function duration(ms: number, { style }: Terminal): string {

@@ -28,7 +28,10 @@ export function annotationsOf({ deployment, module, build }: DeploymentRecord): 
   return { tag: deployment, message: `module ${module} build ${build.slice(0, BUILD_SHOWN)}` };
 }
 
-const BUILD_SHOWN = 16;
+const BUILD_SHOWN = 12;
+
+/** Before the message of a version that serves from its upload on. wrangler makes its routes and schedules after that. */
+export const AT_ONCE = "at once: ";
 
 /** `20261121-141503-3fa9`: in the order of time, and not twice. */
 export function newDeploymentId(nowMs: number): string {

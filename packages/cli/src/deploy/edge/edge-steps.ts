@@ -19,7 +19,7 @@ import type { Change, Step } from "../steps.ts";
 import type { Target } from "../target.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
 import type { Account } from "./credentials.ts";
-import { type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
+import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
 import { smoke } from "./smoke.ts";
 import type { UserConfig, WranglerConfig } from "./user-config.ts";
 import { deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
@@ -68,6 +68,8 @@ export interface EdgeHalf {
 /** What serves before. */
 interface Live {
   readonly deployment: WorkerDeployment;
+  /** With those before it, the last first. */
+  readonly deployments: readonly WorkerDeployment[];
   /** The version that most requests get. */
   readonly version: VersionDetail;
 }
@@ -88,6 +90,8 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   let subdomain: string | null = null;
   let live: Live | null = null;
   let ready: Ready | null = null;
+  /** Whether what is to be uploaded serves from then on. */
+  let isAtOnce = false;
 
   const configOf = (record: DeploymentRecord | null, keyId: string): WranglerConfig =>
     wranglerConfigOf(
@@ -128,11 +132,12 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     record?.build === wanted.build && driftOf(bindings, configOf(record, key.id)).length === 0;
 
   const readLive = async (): Promise<Live | null> => {
-    const [deployment] = (await versions.deployments()) ?? [];
+    const deployments = (await versions.deployments()) ?? [];
+    const [deployment] = deployments;
     const leading = deployment === undefined ? null : leadingVersion(deployment);
     return deployment === undefined || leading === null
       ? null
-      : { deployment, version: await versions.detail(leading) };
+      : { deployment, deployments, version: await versions.detail(leading) };
   };
 
   /** One that an earlier run has uploaded, whether it serves or not. */
@@ -143,7 +148,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     const serving = ofVersion(live.version);
     if (serving !== null) return serving;
     const { message } = annotationsOf(wanted);
-    const [uploaded] = (await versions.list()).filter((version) => version.message === message);
+    const [uploaded] = (await versions.list()).filter((version) => version.message?.endsWith(message) === true);
     return uploaded === undefined ? null : ofVersion(await versions.detail(uploaded.id));
   };
 
@@ -151,6 +156,14 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const beside = async ({ version, record }: Ready): Promise<void> => {
     if (live === null || live.deployment.versions.some(({ id }) => id === version)) return;
     await versions.serve({ [live.version.id]: 100, [version]: 0 }, `not serving yet: ${record.deployment}`);
+  };
+
+  /** In words what serves when a step has failed that uploads, or comes after that. */
+  const stateWords = (): string => {
+    if (live === null) return "Nothing served before; if the Worker is there, it serves.";
+    return isAtOnce
+      ? "The new version may serve: one that adds Durable Object classes does from its upload on."
+      : STILL_SERVES;
   };
 
   const cacheStep: Step = {
@@ -197,13 +210,17 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     name: "upload",
     title: "Upload the Worker",
     half: "edge",
-    ifFailed: STILL_SERVES,
+    get ifFailed() {
+      return stateWords();
+    },
     plan: async () => {
       live = await readLive();
       const key = primary.key();
       const wanted = await recordNow();
+      isAtOnce = live === null || hasNewClasses(live.version, configOf(null, ""));
       if (live === null) return [make(`Worker ${worker}`, app.assets === null ? "" : "with its static files")];
       ready = wanted === null || key === null ? null : await findReady(wanted, key);
+      isAtOnce &&= ready === null;
       if (ready !== null) return [];
       return [
         changeOf(
@@ -225,10 +242,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const config = configOf(record, key.id);
       const path = await writeWorkerFiles(folder, app, config);
       await writeRedirect(context.project.root, path);
-      const serves = live === null || hasNewClasses(live.version, config);
-      const version = await upload(context, path, record, key, serves);
+      const version = await upload(context, path, record, key, isAtOnce);
       ready = { version, record };
-      if (!serves) await beside(ready);
+      if (!isAtOnce) await beside(ready);
       return version;
     },
   };
@@ -237,8 +253,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     name: "smoke",
     title: "Smoke request",
     half: "edge",
-    ifFailed:
-      "The version that served before goes on serving, unless this was the first deployment or added Durable Object classes.",
+    get ifFailed() {
+      return stateWords();
+    },
     plan: async () => {
       subdomain = await subdomainOf(api, accountPath);
       if (hasWorkersDev(configOf(null, "")) && subdomain === null) {
@@ -273,25 +290,37 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     name: "switch",
     title: "Requests go to the new version",
     half: "edge",
-    ifFailed: "The version that served before may still serve; the new one is uploaded and has answered.",
+    get ifFailed() {
+      return live === null || isAtOnce
+        ? "The new version serves."
+        : "The version that served before may still serve, with the routes and schedules of the new one, which is uploaded and has answered.";
+    },
     plan: async () => {
       if (live === null) return [];
       const changes: Change[] = [];
       if (ready === null || !servesAlone(live.deployment, ready.version))
         changes.push({ kind: "change", what: `version that ${worker} serves`, detail: splitWords(live.deployment) });
       const config = configOf(null, "");
-      const state = await api.find<{ readonly enabled: boolean }>(`${accountPath}/workers/scripts/${worker}/subdomain`);
-      if (state?.enabled !== hasWorkersDev(config) || live.version.record?.triggers !== triggersOf(config))
-        changes.push({ kind: "repair", what: `routes and schedules of ${worker}`, detail: "" });
+      const script = `${accountPath}/workers/scripts/${worker}`;
+      const onWorkersDev = (await api.find<{ readonly enabled: boolean }>(`${script}/subdomain`))?.enabled;
+      const isRight =
+        live.version.record?.triggers === triggersOf(config) &&
+        hasTriggers(live) &&
+        onWorkersDev === hasWorkersDev(config) &&
+        hasSchedules(await api.find<Schedules>(`${script}/schedules`), config);
+      if (!isRight) changes.push({ kind: "repair", what: `routes and schedules of ${worker}`, detail: "" });
       return changes;
     },
     apply: async (changes) => {
       const { version, record } = done(ready);
-      const [current] = (await versions.deployments()) ?? [];
-      if (current === undefined || !servesAlone(current, version))
+      // First, so that a version which serves has them: a run that is broken off before makes them again.
+      if (changes.some(({ kind }) => kind === "repair")) {
+        const path = await writeWorkerFiles(folder, app, configOf(record, keyOf(primary).id));
+        await wrangler.run(["triggers", "deploy", "--config", path]);
+      }
+      const current = await readLive();
+      if (current === null || !servesAlone(current.deployment, version) || !hasTriggers(current))
         await versions.serve({ [version]: 100 }, annotationsOf(record).message);
-      if (changes.some(({ kind }) => kind === "repair"))
-        await wrangler.run(["triggers", "deploy", "--config", join(folder, "wrangler.json")]);
       return version;
     },
   };
@@ -322,7 +351,7 @@ async function upload(
   config: string,
   record: DeploymentRecord,
   key: DeploymentKey,
-  serves: boolean,
+  isAtOnce: boolean,
 ): Promise<string> {
   signal?.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "radical-secrets-"));
@@ -330,9 +359,10 @@ async function upload(
     const secrets = join(folder, "secrets.json");
     await writeFile(secrets, JSON.stringify({ [KEY_SECRET]: key.secret }), { mode: 0o600 });
     const { tag, message } = annotationsOf(record);
-    const command = serves ? ["deploy"] : ["versions", "upload"];
+    const command = isAtOnce ? ["deploy"] : ["versions", "upload"];
+    const words = isAtOnce ? `${AT_ONCE}${message}` : message;
     const { output } = await wrangler.run(
-      [...command, "--config", config, "--secrets-file", secrets, "--tag", tag, "--message", message],
+      [...command, "--config", config, "--secrets-file", secrets, "--tag", tag, "--message", words],
       { cwd: project.root },
     );
     return versionOf(output);
@@ -398,6 +428,28 @@ function hasNewClasses({ migrationTag }: VersionDetail, { migrations = [], expor
 
 function servesAlone({ versions }: WorkerDeployment, version: string): boolean {
   return versions.some(({ id, percentage }) => id === version && percentage === 100);
+}
+
+/** Whether the routes and schedules of a version that served from its upload on were made: whoever has made them has deployed it again. */
+function hasTriggers({ version, deployments }: Live): boolean {
+  if (version.message?.startsWith(AT_ONCE) !== true) return true;
+  const finished = version.message.slice(AT_ONCE.length);
+  return deployments.some(
+    (one) =>
+      servesAlone(one, version.id) && one.message?.endsWith(finished) === true && !one.message.startsWith(AT_ONCE),
+  );
+}
+
+interface Schedules {
+  readonly schedules: readonly { readonly cron: string }[];
+}
+
+/** Those of a configuration that names none are left alone, as wrangler does it. */
+function hasSchedules(found: Schedules | null, { triggers }: WranglerConfig): boolean {
+  if (triggers?.crons === undefined) return true;
+  const wanted = triggers.crons.toSorted();
+  const there = (found?.schedules ?? []).map(({ cron }) => cron).toSorted();
+  return JSON.stringify(wanted) === JSON.stringify(there);
 }
 
 function splitWords({ versions }: WorkerDeployment): string {

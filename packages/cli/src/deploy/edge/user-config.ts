@@ -29,6 +29,7 @@ export interface WranglerConfig extends Readonly<Record<string, unknown>> {
   readonly route?: Route | undefined;
   readonly routes?: readonly Route[] | undefined;
   readonly vars?: Readonly<Record<string, unknown>>;
+  readonly triggers?: { readonly crons?: readonly string[] };
   readonly assets?: { readonly directory?: string; readonly binding?: string };
   readonly durable_objects?: { readonly bindings: readonly ClassBinding[] };
   readonly migrations?: readonly Migration[];

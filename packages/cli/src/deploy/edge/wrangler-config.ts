@@ -202,6 +202,8 @@ function isDefaultBuild(field: string, value: unknown): boolean {
 
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
+  // Said to be none, which removes those that are there.
+  if (typeof value === "object" && Array.isArray((value as { readonly crons?: unknown }).crons)) return false;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === "object" && Object.values(value).every(isEmpty);
 }

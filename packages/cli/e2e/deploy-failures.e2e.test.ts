@@ -1,0 +1,402 @@
+/**
+ * Every call that the edge half of a deployment makes is recorded from a good run and then fails, one after the other, in each way
+ * that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one after that finds nothing
+ * to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one call of each kind.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DEFAULT_CACHE, HEALTH_PATH, type ModuleHash } from "@radical/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AppBuild } from "../src/build/build-app.ts";
+import { CommandError } from "../src/command-error.ts";
+import { loadProject, type Project } from "../src/config/load-config.ts";
+import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/cloudflare-api.ts";
+import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
+import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
+import type { WranglerConfig } from "../src/deploy/edge/user-config.ts";
+import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
+import { ownPrimary } from "../src/deploy/own-primary.ts";
+import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
+import { targetOf } from "../src/deploy/target.ts";
+import { type Failure, type FakeCloudflare, failureOf, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
+import { wranglerCalls } from "./cloudflare/wrangler-calls.ts";
+import { createProject, type TemporaryProject } from "./radical-process.ts";
+
+const TARGET = targetOf("shop", "production");
+const WORKER = TARGET.name;
+const NEW_SERVES = "The new version serves.";
+const STILL_SERVES = "What served before goes on serving.";
+
+/** A server that is asked, and may fail as the fake of Cloudflare does. */
+interface Asked {
+  readonly url: string;
+  readonly requests: string[];
+  readonly failures: Failure[];
+  stop(): Promise<void>;
+}
+
+let cloudflare: FakeCloudflare;
+let account: string;
+let primary: Asked;
+let edge: Asked;
+let folder: TemporaryProject;
+let project: Project;
+let api: CloudflareApi;
+/** At the primary. */
+const modules = new Set<string>();
+
+beforeAll(async () => {
+  cloudflare = await startFakeCloudflare();
+  primary = await startServer((line) => {
+    const [method = "", path = ""] = line.split(" ");
+    if (method === "PUT") modules.add(path);
+    return modules.has(path) ? [204, null] : [404, { error: { code: "not_found", message: "no such module" } }];
+  });
+  edge = await startServer((line, overrides) => {
+    const named = /="([^"]*)"/.exec(overrides)?.[1] ?? "";
+    return line === `GET ${HEALTH_PATH}` ? [200, { status: "ok", deployment: recordOf(named)?.deployment }] : [404, {}];
+  });
+  folder = await createProject({ "radical.config.ts": `export default { name: "shop" };\n` });
+  project = await loadProject(folder.folder);
+  const authorization = { authorization: `Bearer ${cloudflare.token}` };
+  const environment = { CLOUDFLARE_API_BASE_URL: cloudflare.url };
+  api = createCloudflareApi({ authorization, environment, wait: () => Promise.resolve() });
+  account = (await api.list<{ readonly id: string }>("/accounts"))[0]!.id;
+});
+afterAll(async () => {
+  await cloudflare?.stop();
+  await primary?.stop();
+  await edge?.stop();
+  await folder?.remove();
+});
+
+async function startServer(answer: (line: string, overrides: string) => readonly [number, unknown]): Promise<Asked> {
+  const [requests, failures]: [string[], Failure[]] = [[], []];
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      const line = `${request.method} ${request.url}`;
+      requests.push(line);
+      const how = failureOf(failures, line)?.how;
+      if (how === "hang-up") return void request.socket.destroy();
+      const [status, body] = answer(line, String(request.headers["cloudflare-workers-version-overrides"] ?? ""));
+      if (how === "after") return void request.socket.destroy();
+      if (typeof how === "number") return void response.writeHead(how).end("made to fail");
+      response.writeHead(status).end(body === null ? "" : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    failures,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** What is deployed. */
+interface Wanted {
+  readonly app: AppBuild;
+  readonly config: WranglerConfig;
+}
+
+/** An application of which nothing is run. */
+function wanted(module: string, cache: "kv" | "durable-object" | "memory", cron: string): Wanted {
+  const app = {
+    manifest: { module: module.repeat(64) as ModuleHash, cache: { ...DEFAULT_CACHE, kind: cache } },
+    content: {
+      limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1 },
+      plans: {},
+      wasm: new Uint8Array([1]),
+      rwWasm: new Uint8Array([2]),
+    },
+    worker: `export class RadicalCache {} export default { fetch: () => new Response("${module}") };\n`,
+    assets: null,
+  } as never as AppBuild;
+  return { app, config: { triggers: { crons: [cron] } } };
+}
+
+type Ended =
+  | StepsOutcome
+  /** Before anything was changed. */
+  | { readonly kind: "refused"; readonly error: CommandError };
+
+async function plan({ app, config }: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
+  const half = edgeHalf({
+    project,
+    target: TARGET,
+    app,
+    user: { file: "wrangler.jsonc", config },
+    api,
+    account: { id: account, name: null },
+    wrangler,
+    primary: ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` }),
+    url: edge.url,
+    deployment: `20261121-141503-${app.manifest.module.slice(0, 4)}`,
+    wait: () => Promise.resolve(),
+  });
+  return planSteps(half.steps);
+}
+
+async function deploy(what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> {
+  let planned: readonly PlannedStep[];
+  try {
+    planned = await plan(what, wrangler);
+  } catch (error) {
+    if (error instanceof CommandError) return { kind: "refused", error };
+    throw error;
+  }
+  return applySteps(planned, { onEvent: () => undefined });
+}
+
+function recordOf(version: string) {
+  const bound = cloudflare.version(version)?.bindings.find(({ name }) => name === RECORD_VARIABLE);
+  return parseRecord(bound?.["text"] as string | undefined);
+}
+
+/** Version that requests get; null: there is no Worker. */
+function serving(): string | null {
+  const [deployment] = cloudflare.workers.get(WORKER)?.deployments ?? [];
+  return deployment?.versions.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id ?? null;
+}
+
+/** All that a deployment leaves behind, to go back to. */
+function snapshot(): () => void {
+  const { workers, namespaces } = cloudflare;
+  const kept = structuredClone({ workers, namespaces, modules });
+  return () => {
+    const { workers: w, namespaces: n, modules: m } = structuredClone(kept);
+    for (const map of [workers, namespaces, modules]) map.clear();
+    for (const [name, worker] of w) workers.set(name, worker);
+    for (const [id, title] of n) namespaces.set(id, title);
+    for (const module of m) modules.add(module);
+  };
+}
+
+interface Fault {
+  /** The call, and how it fails. */
+  readonly words: string;
+  readonly of: "cloudflare" | "primary" | "edge";
+  readonly failure: Failure;
+  /** Mended by asking again, in the same run. */
+  readonly isMended: boolean;
+}
+
+/** Of a version, which is another one in each run. */
+const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+/** What may go wrong with each call of a run. */
+function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[] {
+  const lines = requests.map((line) => `^${line.split(new RegExp(ID)).map(escaped).join(ID)}$`);
+  return lines.flatMap((line, index) => {
+    const skip = lines.slice(0, index).filter((other) => other === line).length;
+    const at = new RegExp(line);
+    const fault = (how: Failure["how"], times = 1, isMended = false): Fault => ({
+      words: `${of} ${requests[index]}, call ${skip + 1}: ${how}`,
+      of,
+      failure: { at, how, skip, times },
+      isMended,
+    });
+    // Asked often, since Cloudflare's network learns of a version in its time.
+    if (of === "edge") return [fault(500, Infinity), fault("hang-up", 1, true)];
+    if (of === "primary") return [fault(500), fault("hang-up"), fault("after")];
+    if (requests[index]?.startsWith("GET ") === true) return [fault(500, 3), fault(403), fault("hang-up", 1, true)];
+    return [fault(500), fault(403), fault("hang-up"), fault("after")];
+  });
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+const asked = (): Readonly<Record<Fault["of"], Asked | FakeCloudflare>> => ({ cloudflare, primary, edge });
+
+/** From what is there to `after`: with each fault once, to the end. Says how many there were. */
+async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promise<number> {
+  const back = snapshot();
+  const before = serving();
+  const marks = Object.entries(asked()).map(([of, { requests }]) => [of as Fault["of"], requests.length] as const);
+  expect(await deploy(after)).toMatchObject({ kind: "done" });
+  const faults = marks.flatMap(([of, mark]) => faultsOf(of, asked()[of].requests.slice(mark)));
+  const versions = cloudflare.workers.get(WORKER)!.versions.length;
+  for (const fault of faults) {
+    back();
+    try {
+      await tryFault(fault, { after, before, versions, maySay });
+    } catch (error) {
+      throw new Error(fault.words, { cause: error });
+    }
+  }
+  expect(cloudflare.unknown).toEqual([]);
+  return faults.length;
+}
+
+interface Expected {
+  readonly after: Wanted;
+  /** Version that serves before. */
+  readonly before: string | null;
+  /** How many there are in the end. */
+  readonly versions: number;
+  /** Whether something else may serve when this is told of the state. */
+  readonly maySay: (words: string) => boolean;
+}
+
+async function tryFault(
+  { of, failure, isMended }: Fault,
+  { after, before, versions, maySay }: Expected,
+): Promise<void> {
+  const since = cloudflare.requests.length;
+  asked()[of].failures.push({ ...failure });
+  const ended = await deploy(after);
+  asked()[of].failures.length = 0;
+  if (isMended) {
+    expect(ended).toMatchObject({ kind: "done" });
+    return;
+  }
+  // What is told, and whether it is true.
+  switch (ended.kind) {
+    case "refused":
+      expect(ended.error.hint).not.toBe("");
+      expect(cloudflare.requests.slice(since).filter((line) => !line.startsWith("GET "))).toEqual([]);
+      break;
+    case "failed": {
+      const { ifFailed } = ended.failed;
+      expect(ended.error.code).not.toBe("internal_error");
+      if (ifFailed === STILL_SERVES) expect(serving()).toBe(before);
+      else expect({ ifFailed, maySay: maySay(ifFailed) }).toEqual({ ifFailed, maySay: true });
+      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+      break;
+    }
+    default:
+      throw new Error(ended.kind);
+  }
+
+  expect(await deploy(after)).toMatchObject({ kind: "done" });
+  const worker = cloudflare.workers.get(WORKER)!;
+  expect(worker.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
+  expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+  expect(worker.isOnWorkersDev).toBe(true);
+  expect(worker.schedules).toEqual(after.config.triggers?.crons?.map((cron) => ({ cron })));
+  expect(worker.versions).toHaveLength(versions);
+  expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
+  const again = await plan(after, wranglerCalls(cloudflare, account));
+  expect(again.flatMap(({ changes }) => changes)).toEqual([]);
+}
+
+// They build upon each other, as the deployments of an application do.
+describe("each call of a deployment fails once", () => {
+  test("the first one, with a KV namespace", async () => {
+    const tried = await tryAll(wanted("a", "kv", "0 3 * * *"), (words) =>
+      /^(?:Nothing served before|The new version serves)/.test(words),
+    );
+    expect(tried).toBeGreaterThan(30);
+    expect((await deploy(wanted("a", "kv", "0 3 * * *"))).kind).toBe("done");
+  });
+
+  test("another version, with another schedule", async () => {
+    const tried = await tryAll(wanted("b", "kv", "0 4 * * *"), (words) => words.includes("may still serve"));
+    expect(tried).toBeGreaterThan(40);
+    expect((await deploy(wanted("b", "kv", "0 4 * * *"))).kind).toBe("done");
+  });
+
+  test("one that adds a class of Durable Objects, and so serves from its upload on", async () => {
+    const tried = await tryAll(wanted("c", "durable-object", "0 5 * * *"), (words) =>
+      /^The new version (?:may serve|serves)/.test(words),
+    );
+    expect(tried).toBeGreaterThan(30);
+    expect((await deploy(wanted("c", "durable-object", "0 5 * * *"))).kind).toBe("done");
+  });
+
+  test.each<[what: string, next: Wanted, failure: Failure]>([
+    [
+      "the upload is refused",
+      wanted("d", "durable-object", "0 5 * * *"),
+      { at: /^POST .*\/versions$/, how: 403, times: 1 },
+    ],
+    [
+      "the upload is done, and nobody hears of it",
+      wanted("d", "durable-object", "0 5 * * *"),
+      { at: /^POST .*\/versions$/, how: "after", times: Infinity },
+    ],
+    [
+      "the schedules are refused",
+      wanted("d", "durable-object", "0 6 * * *"),
+      { at: /^PUT .*\/schedules$/, how: 403, times: Infinity },
+    ],
+  ])("the real wrangler: %s", async (_what, next, failure) => {
+    const back = snapshot();
+    const before = serving();
+    const environment = {
+      ...process.env,
+      CLOUDFLARE_API_BASE_URL: cloudflare.url,
+      CLOUDFLARE_API_TOKEN: cloudflare.token,
+      CLOUDFLARE_ACCOUNT_ID: account,
+    };
+    const wrangler = createWrangler({ project: folder.folder, environment });
+    cloudflare.failures.push({ ...failure });
+    const ended = await deploy(next, wrangler);
+    cloudflare.failures.length = 0;
+    expect(ended).toMatchObject({ kind: "failed", error: { code: "wrangler_failed" } });
+    expect(serving()).toBe(before);
+    expect(await deploy(next, wrangler)).toMatchObject({ kind: "done" });
+    expect(recordOf(serving()!)?.module).toBe(next.app.manifest.module);
+    expect((await plan(next, wrangler)).flatMap(({ changes }) => changes)).toEqual([]);
+    expect(cloudflare.unknown).toEqual([]);
+    back();
+  });
+});
+
+/** By hand, in the dashboard or with another tool. */
+function byHand(method: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${cloudflare.url}/accounts/${account}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${cloudflare.token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+describe("what was changed by hand is repaired, and then nothing is left to do", () => {
+  const what = wanted("e", "kv", "0 3 * * *");
+  const script = `/workers/scripts/${WORKER}`;
+
+  test.each<[what: string, change: () => unknown, planned: readonly string[]]>([
+    ["the KV namespace", () => cloudflare.namespaces.clear(), ["KV namespace", "Worker", "version"]],
+    // A version that has it is there.
+    ["the key", () => byHand("DELETE", `${script}/secrets/RADICAL_KEY`), ["version"]],
+    ["the name under workers.dev", () => byHand("POST", `${script}/subdomain`, { enabled: false }), ["routes"]],
+    ["the schedules", () => byHand("PUT", `${script}/schedules`, []), ["routes"]],
+    ["the module at the primary", () => modules.clear(), ["module"]],
+    [
+      "which version serves",
+      () => {
+        const [last, before] = cloudflare.workers.get(WORKER)!.versions.toReversed();
+        const versions = [
+          { version_id: last!.id, percentage: 60 },
+          { version_id: before!.id, percentage: 40 },
+        ];
+        return byHand("POST", `${script}/deployments`, { versions, annotations: {} });
+      },
+      ["version"],
+    ],
+    ["the whole Worker", () => byHand("DELETE", script), ["Worker"]],
+  ])("%s", async (_what, change, planned) => {
+    const wrangler = wranglerCalls(cloudflare, account);
+    expect(await deploy(what)).toMatchObject({ kind: "done" });
+    expect((await plan(what, wrangler)).flatMap(({ changes }) => changes)).toEqual([]);
+    await change();
+    const changes = (await plan(what, wrangler)).flatMap((one) => one.changes);
+    expect(changes.map((one) => planned.find((name) => one.what.startsWith(name)))).toEqual(planned);
+    expect(await deploy(what)).toMatchObject({ kind: "done" });
+    expect((await plan(what, wrangler)).flatMap((one) => one.changes)).toEqual([]);
+    const worker = cloudflare.workers.get(WORKER)!;
+    expect(worker).toMatchObject({ isOnWorkersDev: true, schedules: [{ cron: "0 3 * * *" }] });
+    expect(cloudflare.version(serving()!)?.bindings).toContainEqual({
+      name: "RADICAL_KEY",
+      type: "secret_text",
+      text: "5e".repeat(32),
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { checkedFiles } from "./checks.ts";
+
+let folder: string;
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("a static file that Cloudflare would refuse ends it before anything is changed, unless it is not uploaded", async () => {
+  folder = await mkdtemp(join(tmpdir(), "radical-files-"));
+  await mkdir(join(folder, "videos"));
+  const large = join(folder, "videos", "long.mp4");
+  await writeFile(join(folder, "index.html"), "<p>shop</p>");
+  await writeFile(large, "");
+  // A hole: it takes no room.
+  await truncate(large, 25 * 1024 * 1024);
+  expect(await checkedFiles(folder)).toBe(2);
+  await truncate(large, 26 * 1024 * 1024);
+  await expect(checkedFiles(folder)).rejects.toMatchObject({
+    code: "static_files_too_large",
+    message: "static files may have 25.0 MB each at Cloudflare: videos/long.mp4 (26.0 MB)",
+  });
+  await writeFile(join(folder, ".assetsignore"), "videos/\n");
+  await checkedFiles(folder);
+});

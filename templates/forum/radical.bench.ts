@@ -53,7 +53,9 @@ export default defineBenchmark({
     for (let page = 0; page < 3; page++) yield { handler: "homepage", args: { page } };
     for (let member = 0; member < MEMBERS; member++) {
       yield { handler: "member", args: { name: nameOf(member) } };
-      yield { handler: "interact", args: { token: tokenOf(member), story: stories[0], vote: "none" } };
+      // It looks who asks, and refuses.
+      yield { handler: "interact", args: { token: tokenOf(member), story: stories[0], vote: "?" } };
+      yield { handler: "register", args: { name: nameOf(member), password: PASSWORD } };
     }
   },
 

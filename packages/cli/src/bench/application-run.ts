@@ -60,6 +60,8 @@ export async function runApplication(run: ApplicationRun, result: ResultBuilder)
       const words = Object.entries(plan.parameters).map(([key, value]) => `${key} ${value}`);
       const label = [`${name}: ${plan.profile}`, ...words].join(", ");
       tell(`${label}: some ${Math.ceil(durationMs(plan) / 1_000)} s`);
+      // What was stale before is not this run's.
+      log.takeStale();
       const outcome = await measurement.run({
         name: label,
         loads: plan.loads,

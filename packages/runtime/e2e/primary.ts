@@ -123,7 +123,13 @@ export class TestPrimary {
   }
 
   get events(): readonly PrimaryEvent[] {
-    return this.#events.all;
+    // That somebody listens belongs to no execution, and happens beside them at any time.
+    return this.#events.all.filter(({ kind }) => kind !== "listening");
+  }
+
+  /** How often somebody began to listen. */
+  get listened(): number {
+    return this.#events.all.filter(({ kind }) => kind === "listening").length;
   }
 
   /** Forgets what happened, keeps the items. */

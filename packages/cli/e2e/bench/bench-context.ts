@@ -152,6 +152,8 @@ export class BenchContext {
 
   async #dynamoStorage(): Promise<ApplicationRun["measurement"]["storage"]> {
     this.#dynamo ??= startDynamoDbLocal();
+    // The SDK looks for them in this process too, which fills the tables and reads them in the end.
+    Object.assign(process.env, CREDENTIALS);
     const { endpoint } = await this.#dynamo;
     const tables = `bench-${++this.#tables}`;
     return { addressOf: (name) => `dynamodb:${tables}-${name}?endpoint=${endpoint}`, environment: CREDENTIALS };

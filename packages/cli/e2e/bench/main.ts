@@ -5,7 +5,7 @@
 import { commandLine, wrongOption } from "@radical/command-line";
 import { summaryOf } from "../../src/bench/summary.ts";
 import { EXPERIMENTS } from "../../src/bench/result.ts";
-import { CommandError } from "../../src/command-error.ts";
+import { CommandError, messageOf } from "../../src/command-error.ts";
 import { untilSignal } from "../../src/operate/until-signal.ts";
 import { BenchContext } from "./bench-context.ts";
 import { APPLICATIONS, estimateMs, type Measured, planOf } from "./experiments.ts";
@@ -66,10 +66,11 @@ try {
     try {
       await plan.run(result);
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
       // The other experiments are still worth their time.
       process.exitCode = 1;
-      tell(`✗ ${experiment}: ${error.message}`);
+      const words =
+        error instanceof Error && !(error instanceof CommandError) ? (error.stack ?? error.message) : messageOf(error);
+      tell(`✗ ${experiment}: ${words}`);
     }
     const file = await context.save(result);
     const figures = result.result(signal.aborted);

@@ -485,10 +485,10 @@ describe("bad input", () => {
       await response.arrayBuffer();
       return response.status;
     };
-    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(503);
+    await expect.poll(statusOfLarge, { timeout: 100_000 }).toBe(503);
     expect(await client.read("nobody")).toBe(0);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(400);
+    await expect.poll(statusOfLarge, { timeout: 100_000 }).toBe(400);
   });
 
   test("a sender that goes away in the middle of its body is no fault of the server", async () => {

@@ -437,7 +437,7 @@ describe("the process", () => {
     expect([rows("intents"), rows("modules")]).toEqual([2_501, 1]);
 
     const second = await start(sqlite);
-    await expect.poll(() => [rows("intents"), rows("modules")], { timeout: 60_000 }).toEqual([1, 1]);
+    await expect.poll(() => [rows("intents"), rows("modules")], { timeout: 100_000 }).toEqual([1, 1]);
     database.close();
     expect(await second.client.read("a")).toBe(1);
   });

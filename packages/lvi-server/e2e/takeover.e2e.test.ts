@@ -28,8 +28,8 @@ const LEASE_MS = 1_500;
  */
 const MOST_LOOKS = 8;
 const TICK_MS = 20;
-/** Of clients: the term, a quarter and a tenth more, recovery, and as much again for what is slow but has not stopped. */
-const LONGEST_PAUSE_MS = 3 * LEASE_MS;
+/** Of clients: the term, a quarter and a tenth more, recovery, and four times that for what is slow but has not stopped. */
+const LONGEST_PAUSE_MS = 8 * LEASE_MS;
 /** After which a client asks again. */
 const ATTEMPT_MS = 250;
 const CLIENTS = 4;

@@ -78,7 +78,7 @@ test("as many endless runs as there are workers: others are run beside them", as
   const run = await open({ workers: 2 });
   const endless = [run("spin"), run("spin")];
   for (let i = 0; i < 20; i++) expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
-  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
   await pool!.close();
   for (const ended of endless) expect((await ended).result.kind).toBe("killed");
 });
@@ -94,7 +94,7 @@ test("an endless run that keeps others waiting is crowded out, and leaves nothin
 test("as many endless runs as there are workers are set aside also when nobody waits for a worker", async () => {
   const run = await open({ workers: 2 });
   const endless = [run("spin"), run("spin")];
-  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
   await pool!.close();
   for (const one of endless) expect((await one).result.kind).toBe("killed");
 });
@@ -105,7 +105,7 @@ test("an endless run that begins after another was set aside is set aside too, t
   while (pool!.load.aside === 0) await Promise.all([run("increment"), run("increment"), run("increment")]);
   expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
   const second = run("spin");
-  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
+  await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
   await pool!.close();
   for (const one of [first, second]) expect((await one).result.kind).toBe("killed");
 });
@@ -128,7 +128,7 @@ test("no more are set aside than there are workers", async () => {
   const endless = [run("spin"), run("spin")];
   const waiting = run("increment");
   // The second got its place because the first was set aside; the third has to wait.
-  await expect.poll(() => pool!.load, { timeout: 60_000 }).toEqual({ workers: 1, busy: 2, aside: 1, queued: 1 });
+  await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 1, busy: 2, aside: 1, queued: 1 });
   await pool!.close();
   for (const one of [...endless, waiting]) expect((await one).result.kind).toBe("killed");
 });

@@ -57,11 +57,13 @@ async function call(location: Location, handler: string, args: unknown, headers:
 
 const requests = (): readonly LviRequest[] =>
   primary.events.flatMap((event) => (event.kind === "lvi" ? [event.request] : []));
+const SOON = { timeout: 100_000, interval: 20 };
+
 /** The object of the location's cache was called so often to put something: nobody waits for that. */
 async function hasPut(location: Location, times: number): Promise<void> {
   const cache = await location.cache();
   const puts = async (): Promise<number> => (await cache.calls()).filter((made) => made.startsWith("putMany")).length;
-  await expect.poll(puts, { timeout: 20_000 }).toBe(times);
+  await expect.poll(puts, SOON).toBe(times);
 }
 const lastUnits = (): LviRequest["units"] => requests().at(-1)!.units;
 
@@ -165,7 +167,7 @@ describe("the path of an execution", () => {
     expect(reasons.at(-1)).toBe("hot");
     // Nobody writes it any more: it is doubted, and then not.
     expect(await call(location, "read", { key: "hot" })).toMatchObject({ path: "speculative", reason: "doubted" });
-    await expect.poll(async () => (await call(location, "read", { key: "hot" })).reason).toBe("valid");
+    await expect.poll(async () => (await call(location, "read", { key: "hot" })).reason, SOON).toBe("valid");
   });
 
   test("what others have written of what was read is in memory before it is asked for", async () => {
@@ -194,7 +196,7 @@ describe("the path of an execution", () => {
       .poll(async () => {
         await call(location, "read", { key: "told" });
         return lastUnits();
-      })
+      }, SOON)
       .toEqual(units);
     expect(await call(location, "read", { key: "told" })).toMatchObject({ result: "b", reason: "valid" });
     await call(location, "read", { key: "other" });

@@ -396,7 +396,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       const slow = await open(proxy.endpoint, IMPATIENT);
       const { epoch: first } = (await slow.acquireLease(await slow.readLease(), 1_000))!;
       const recovering = failureOf(slow.recover(first));
-      await expect.poll(() => proxy.calls, { timeout: 60_000 }).toContain("Scan");
+      await expect.poll(() => proxy.calls, { timeout: 100_000 }).toContain("Scan");
       const { epoch: second } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
       await direct.recover(second);
       const large = { ...intentOf(1, second), args: new Uint8Array(1_000_000) };

@@ -22,3 +22,4 @@ export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { checkModule } from "./execution/module-check.ts";
 export { executeTask, type Host } from "./execution/execute.ts";
+export { Updates } from "./updates.ts";

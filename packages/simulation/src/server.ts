@@ -18,11 +18,13 @@ import {
   type NoteName,
   type Now,
   type Recovered,
+  Updates,
 } from "@radical/lvi-server";
 import type { ExecutionId, FollowupResult, LviReply, ModuleHash, UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
+import { nameOf } from "./location.ts";
 import type { ModelStorage } from "./model-storage.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { MODULES, PLANS, primaryHost } from "./programs.ts";
@@ -70,6 +72,9 @@ export interface ServerOptions {
   readonly counts: FaultCounts;
   readonly trace: Trace;
   readonly send: (message: ToLocation) => void;
+  /** Tells a location what others have written, unasked; null: nobody listens. */
+  readonly tell: ((to: number, line: string) => void) | null;
+  readonly locations: number;
   readonly note: (name: NoteName) => void;
 }
 
@@ -87,6 +92,7 @@ interface Life {
   readonly callers: Map<number, Caller>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
+  readonly updates: Updates;
   wakeAtMs: number | null;
 }
 
@@ -95,6 +101,7 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 );
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
+const LISTENS_WITHIN_MS = 500;
 /** Followups hold no locks: their callers are of no execution. */
 const NO_EXECUTION = "" as ExecutionId;
 
@@ -144,7 +151,14 @@ export class Server {
   start(): void {
     const { isAlone, core, termMs, storage } = this.#options;
     this.#write(() => "starts");
-    this.#life = { core: null, epoch: 0, callers: new Map(), completing: new Map(), wakeAtMs: null };
+    this.#life = {
+      core: null,
+      epoch: 0,
+      callers: new Map(),
+      completing: new Map(),
+      updates: new Updates(() => {}),
+      wakeAtMs: null,
+    };
     if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
     const candidate = new core.Candidate(termMs);
     this.#stand(candidate, candidate.start());
@@ -187,6 +201,7 @@ export class Server {
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, pending, lease, modules, moduleUses: new Map(storage.modules) };
       life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
+      this.#beHeard(life.updates);
       this.#wake();
     };
     if (lease === null) return begin(storage.recover(epoch));
@@ -195,6 +210,22 @@ export class Server {
       begin,
       () => this.#end(),
     );
+  }
+
+  /** Each location finds out some time later that this server leads, and listens. */
+  #beHeard(updates: Updates): void {
+    const { clock, tell, locations } = this.#options;
+    if (tell === null) return;
+    for (let to = 0; to < locations; to++) {
+      const listener = {
+        tell: (line: string) => {
+          tell(to, line);
+          return true;
+        },
+        end: () => {},
+      };
+      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void updates.listen(nameOf(to), "", listener));
+    }
   }
 
   /** The process ends by itself, and is started again. */
@@ -246,7 +277,7 @@ export class Server {
 
   receive(from: number, message: ToPrimary): void {
     this.#inThisLife(() => {
-      const { callers } = this.#life!;
+      const { callers, updates } = this.#life!;
       const caller = ++this.#callers;
       if (message.kind === "followup") {
         const { followup, sending } = message;
@@ -262,6 +293,7 @@ export class Server {
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
       callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
+      if (request.units !== null) updates.read(request.location, request.units);
       this.#step({ kind: "lvi-request", caller, request });
     })();
   }
@@ -339,7 +371,7 @@ export class Server {
 
   // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #perform({ epoch, callers, completing }: Life, effect: Effect): void {
+  #perform({ epoch, callers, completing, updates }: Life, effect: Effect): void {
     const { clock, trace, storage, counts, isAlone } = this.#options;
     const { random } = clock;
     switch (effect.kind) {
@@ -389,7 +421,10 @@ export class Server {
         return this.#operate(
           operation,
           () => storage.complete(epoch, expects, completion),
-          (result) => ({ kind: "completed", operation, result }),
+          (result) => {
+            if (result.kind === "applied") updates.applied(completion.commitId, completion.writes);
+            return { kind: "completed", operation, result };
+          },
         );
       }
       case "renew-lease": {

@@ -16,7 +16,7 @@ export { Deadlines } from "./core/deadlines.ts";
 export type * from "./core/events.ts";
 export type * from "./core/execution-task.ts";
 export type * from "./core/intent.ts";
-export { doneIntentOf } from "./core/intent.ts";
+export { doneIntentOf, readsOf } from "./core/intent.ts";
 export { Candidate, type CandidateEffect, type CandidateEvent, type HeldLease, type Lease } from "./core/lease.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";

@@ -97,7 +97,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location guesses under a commit id that was taken",
-    within: 500,
+    within: 1_000,
+    weather: "calm",
     edits: [
       inFile(
         "location/execution.ts",
@@ -469,6 +470,7 @@ const WAITED =`,
   {
     name: "a shared lock is made exclusive although others share it",
     within: 1_000,
+    weather: "leases",
     edits: [
       inFile(
         "server/lock-table.ts",

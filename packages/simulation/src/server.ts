@@ -13,10 +13,10 @@ import {
   executeTask,
   type ExecutionResult,
   type HeldLease,
-  type Intent,
   type LviCore,
   type NoteName,
   type Now,
+  readsOf,
   type Recovered,
   Updates,
 } from "@radical/lvi-server";
@@ -191,25 +191,30 @@ export class Server {
   }
 
   #serve(epoch: number, lease: HeldLease | null): void {
-    const { core, coreOptions, storage } = this.#options;
-    const begin = (pending: readonly Intent[] | null): void => {
+    const { core, coreOptions, storage, clock } = this.#options;
+    // As the server does, or as one whose load has failed.
+    const recover = (): Pick<Recovered, "pending" | "items"> | null => {
+      const pending = storage.recover(epoch);
+      if (pending === null || clock.random.chance(0.5)) return pending === null ? null : { pending };
+      const units = pending.flatMap(readsOf);
+      const items = storage.load(units);
+      return { pending, items: new Map(units.map((unit) => [unit, items.get(unit) ?? null])) };
+    };
+    const begin = (found: Pick<Recovered, "pending" | "items"> | null): void => {
       // Another one has the lease already: the process ends, and is started again.
-      if (pending === null) return this.#end();
+      if (found === null) return this.#end();
+      const { pending } = found;
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, pending, lease, modules, moduleUses: new Map(storage.modules) };
+      const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
       life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
       this.#beHeard(life.updates);
       this.#wake();
     };
-    if (lease === null) return begin(storage.recover(epoch));
-    this.#ask(
-      () => storage.recover(epoch),
-      begin,
-      () => this.#end(),
-    );
+    if (lease === null) return begin(recover());
+    this.#ask(recover, begin, () => this.#end());
   }
 
   /** Each location finds out some time later that this server leads, and listens. */

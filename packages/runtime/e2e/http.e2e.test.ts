@@ -21,7 +21,7 @@ afterAll(async () => {
 beforeEach(() => primary.reset());
 
 /** Without followups: those of the test before may come at any time. */
-const asked = (): readonly LviRequest[] =>
+const asks = (): readonly LviRequest[] =>
   primary.events.flatMap((event) => (event.kind === "lvi" ? [event.request] : []));
 
 interface ErrorBody {
@@ -63,7 +63,7 @@ describe("a result", () => {
     const response = await location.call("typed", { count: 7 });
     expect(await response.json()).toEqual({ result: 7 });
     expect(response.headers.get("x-radical-path")).toBe("near-storage");
-    expect(asked()).toMatchObject([{ handler: "typed", units: null }]);
+    expect(asks()).toMatchObject([{ handler: "typed", units: null }]);
   });
 
   test("does not depend on the content type", async () => {
@@ -135,7 +135,7 @@ describe("bad input never reaches the primary", () => {
     const error = await errorOf(await post(body));
     expect(error).toMatchObject({ status: 400, code });
     expect(error.message).toContain(mentions);
-    expect(asked()).toEqual([]);
+    expect(asks()).toEqual([]);
   });
 
   test.each([
@@ -373,7 +373,7 @@ describe("Idempotency-Key", () => {
       [1, 2, 3].map(async (count) => (await location.call("typed", { count })).headers.get("x-radical-execution")),
     );
     expect(new Set(ids).size).toBe(3);
-    expect(asked().map(({ retained }) => retained)).toEqual([false, false, false]);
+    expect(asks().map(({ retained }) => retained)).toEqual([false, false, false]);
   });
 });
 

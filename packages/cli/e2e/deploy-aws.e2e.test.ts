@@ -184,6 +184,8 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   const machine = await keepServer(program, args, {
     ...Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_"))),
     ...(Object.fromEntries(variables) as Record<string, string>),
+    // This machine may stop for seconds, and the leader is to be the one that was started first.
+    RADICAL_LEASE_MS: "20000",
     NODE_OPTIONS: "",
   });
   machines.set(node, machine);

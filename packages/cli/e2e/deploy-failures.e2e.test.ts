@@ -1,7 +1,8 @@
 /**
- * Every call that the edge half of a deployment makes is recorded from a good run and then fails, one after the other, in each way
- * that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one after that finds nothing
- * to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one call of each kind.
+ * Every call that the edge half of a deployment, a rollback or a removal makes is recorded from a good run and then fails, one after
+ * the other, in each way that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one
+ * after that finds nothing to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one
+ * call of each kind.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,9 +14,13 @@ import { loadProject, type Project } from "../src/config/load-config.ts";
 import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/cloudflare-api.ts";
 import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
 import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
+import type { OpenEdge } from "../src/deploy/edge/open-edge.ts";
 import type { WranglerConfig } from "../src/deploy/edge/user-config.ts";
+import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
 import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
+import { planDestroy } from "../src/deploy/destroy.ts";
 import { ownPrimary } from "../src/deploy/own-primary.ts";
+import { planRollback } from "../src/deploy/rollback.ts";
 import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
 import { targetOf } from "../src/deploy/target.ts";
 import { type Failure, type FakeCloudflare, failureOf, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
@@ -124,7 +129,11 @@ type Ended =
   /** Before anything was changed. */
   | { readonly kind: "refused"; readonly error: CommandError };
 
-async function plan({ app, config }: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
+const primaryHalf = () => ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
+const deploymentOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
+
+async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
+  const { app, config } = what;
   const half = edgeHalf({
     project,
     target: TARGET,
@@ -133,24 +142,97 @@ async function plan({ app, config }: Wanted, wrangler: Wrangler): Promise<readon
     api,
     account: { id: account, name: null },
     wrangler,
-    primary: ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` }),
+    primary: primaryHalf(),
     url: edge.url,
-    deployment: `20261121-141503-${app.manifest.module.slice(0, 4)}`,
+    deployment: deploymentOf(what),
     wait: () => Promise.resolve(),
   });
   return planSteps(half.steps);
 }
 
-async function deploy(what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> {
+/** Something that is planned, and then done step by step. */
+interface Operation {
+  readonly plan: () => Promise<readonly PlannedStep[]>;
+  /** What may be said when something else may serve than before. */
+  readonly maySay: RegExp;
+  /** The module that serves in the end; null: no Worker is left. */
+  readonly module: ModuleHash | null;
+  /** What must be true of what it leaves. */
+  readonly check?: () => void;
+}
+
+async function carryOut({ plan: planning }: Pick<Operation, "plan">): Promise<Ended> {
   let planned: readonly PlannedStep[];
   try {
-    planned = await plan(what, wrangler);
+    planned = await planning();
   } catch (error) {
     if (error instanceof CommandError) return { kind: "refused", error };
     throw error;
   }
   return applySteps(planned, { onEvent: () => undefined });
 }
+
+const deploy = (what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> =>
+  carryOut({ plan: () => plan(what, wrangler) });
+
+function deployment(what: Wanted, maySay: RegExp): Operation {
+  return {
+    plan: () => plan(what, wranglerCalls(cloudflare, account)),
+    maySay,
+    module: what.app.manifest.module,
+    check: () => {
+      const { isOnWorkersDev, schedules } = cloudflare.workers.get(WORKER)!;
+      expect(isOnWorkersDev).toBe(true);
+      expect(schedules).toEqual(what.config.triggers?.crons?.map((cron) => ({ cron })));
+      expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
+    },
+  };
+}
+
+const openEdge = (): OpenEdge => ({
+  api,
+  account: { id: account, name: null },
+  wrangler: wranglerCalls(cloudflare, account),
+  user: null,
+  worker: WORKER,
+  versions: workerVersions(api, account, WORKER),
+});
+
+function rollback(to: Wanted): Operation {
+  const { description, admin } = primaryHalf();
+  return {
+    plan: () =>
+      planRollback({
+        project,
+        edge: openEdge(),
+        to: deploymentOf(to),
+        primary: { description, admin: admin() },
+        origin: edge.url,
+        wait: () => Promise.resolve(),
+      }),
+    maySay: /^The version that served before may still serve\.$/,
+    module: to.app.manifest.module,
+  };
+}
+
+const removal: Operation = {
+  plan: async () =>
+    (
+      await planDestroy({
+        project,
+        target: TARGET,
+        edge: openEdge(),
+        primary: primary.url,
+        region: null,
+        tables: false,
+        strandPending: false,
+        note: () => undefined,
+      })
+    ).planned,
+  maySay: /^(?:It may still serve|The Worker is removed, so nothing is served)\. What is left is found/,
+  module: null,
+  check: () => expect(cloudflare.namespaces.size).toBe(0),
+};
 
 function recordOf(version: string) {
   const bound = cloudflare.version(version)?.bindings.find(({ name }) => name === RECORD_VARIABLE);
@@ -214,18 +296,18 @@ function escaped(text: string): string {
 
 const asked = (): Readonly<Record<Fault["of"], Asked | FakeCloudflare>> => ({ cloudflare, primary, edge });
 
-/** From what is there to `after`: with each fault once, to the end. Says how many there were. */
-async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promise<number> {
+/** With each fault once, to the end, always from what is there. Says how many there were. */
+async function tryAll(operation: Operation): Promise<number> {
   const back = snapshot();
   const before = serving();
   const marks = Object.entries(asked()).map(([of, { requests }]) => [of as Fault["of"], requests.length] as const);
-  expect(await deploy(after)).toMatchObject({ kind: "done" });
+  expect(await carryOut(operation)).toMatchObject({ kind: "done" });
   const faults = marks.flatMap(([of, mark]) => faultsOf(of, asked()[of].requests.slice(mark)));
-  const versions = cloudflare.workers.get(WORKER)!.versions.length;
+  const versions = cloudflare.workers.get(WORKER)?.versions.length;
   for (const fault of faults) {
     back();
     try {
-      await tryFault(fault, { after, before, versions, maySay });
+      await tryFault(fault, operation, before, versions);
     } catch (error) {
       throw new Error(fault.words, { cause: error });
     }
@@ -234,23 +316,17 @@ async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promis
   return faults.length;
 }
 
-interface Expected {
-  readonly after: Wanted;
-  /** Version that serves before. */
-  readonly before: string | null;
-  /** How many there are in the end. */
-  readonly versions: number;
-  /** Whether something else may serve when this is told of the state. */
-  readonly maySay: (words: string) => boolean;
-}
-
+/** `before`: the version that serves. `versions`: how many there are in the end, if the Worker is there. */
 async function tryFault(
   { of, failure, isMended }: Fault,
-  { after, before, versions, maySay }: Expected,
+  operation: Operation,
+  before: string | null,
+  versions: number | undefined,
 ): Promise<void> {
+  const { maySay, module, check } = operation;
   const since = cloudflare.requests.length;
   asked()[of].failures.push({ ...failure });
-  const ended = await deploy(after);
+  const ended = await carryOut(operation);
   asked()[of].failures.length = 0;
   if (isMended) {
     expect(ended).toMatchObject({ kind: "done" });
@@ -266,48 +342,64 @@ async function tryFault(
       const { ifFailed } = ended.failed;
       expect(ended.error.code).not.toBe("internal_error");
       if (ifFailed === STILL_SERVES) expect(serving()).toBe(before);
-      else expect({ ifFailed, maySay: maySay(ifFailed) }).toEqual({ ifFailed, maySay: true });
-      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+      else expect(ifFailed).toMatch(maySay);
+      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(module);
+      if (/nothing is served/.test(ifFailed)) expect(serving()).toBeNull();
       break;
     }
     default:
       throw new Error(ended.kind);
   }
 
-  expect(await deploy(after)).toMatchObject({ kind: "done" });
-  const worker = cloudflare.workers.get(WORKER)!;
-  expect(worker.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
-  expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
-  expect(worker.isOnWorkersDev).toBe(true);
-  expect(worker.schedules).toEqual(after.config.triggers?.crons?.map((cron) => ({ cron })));
-  expect(worker.versions).toHaveLength(versions);
-  expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
-  const again = await plan(after, wranglerCalls(cloudflare, account));
-  expect(again.flatMap(({ changes }) => changes)).toEqual([]);
+  expect(await carryOut(operation)).toMatchObject({ kind: "done" });
+  const worker = cloudflare.workers.get(WORKER);
+  expect(worker?.versions.length).toBe(versions);
+  if (module === null) expect(worker).toBeUndefined();
+  else {
+    expect(worker?.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
+    expect(recordOf(serving()!)?.module).toBe(module);
+  }
+  check?.();
+  expect((await operation.plan()).flatMap(({ changes }) => changes)).toEqual([]);
 }
 
 // They build upon each other, as the deployments of an application do.
 describe("each call of a deployment fails once", () => {
   test("the first one, with a KV namespace", async () => {
-    const tried = await tryAll(wanted("a", "kv", "0 3 * * *"), (words) =>
-      /^(?:Nothing served before|The new version serves)/.test(words),
-    );
-    expect(tried).toBeGreaterThan(30);
-    expect((await deploy(wanted("a", "kv", "0 3 * * *"))).kind).toBe("done");
+    const first = deployment(wanted("a", "kv", "0 3 * * *"), /^(?:Nothing served before|The new version serves)/);
+    expect(await tryAll(first)).toBeGreaterThan(30);
+    expect((await carryOut(first)).kind).toBe("done");
   });
 
   test("another version, with another schedule", async () => {
-    const tried = await tryAll(wanted("b", "kv", "0 4 * * *"), (words) => words.includes("may still serve"));
-    expect(tried).toBeGreaterThan(40);
-    expect((await deploy(wanted("b", "kv", "0 4 * * *"))).kind).toBe("done");
+    const next = deployment(wanted("b", "kv", "0 4 * * *"), /may still serve/);
+    expect(await tryAll(next)).toBeGreaterThan(40);
+    expect((await carryOut(next)).kind).toBe("done");
+  });
+
+  test("back to the one before, whose module the primary has collected", async () => {
+    const back = snapshot();
+    modules.clear();
+    const collected = snapshot();
+    expect(await tryAll(rollback(wanted("a", "kv", "0 3 * * *")))).toBeGreaterThan(15);
+    // What can't be done is refused before anything is changed.
+    collected();
+    const gone = wanted("9", "kv", "0 3 * * *");
+    expect(await carryOut(rollback(gone))).toMatchObject({ kind: "refused", error: { code: "unknown_deployment" } });
+    back();
+  });
+
+  test("its removal", async () => {
+    const back = snapshot();
+    expect(await tryAll(removal)).toBeGreaterThan(10);
+    expect(await carryOut(removal)).toMatchObject({ kind: "done" });
+    back();
   });
 
   test("one that adds a class of Durable Objects, and so serves from its upload on", async () => {
-    const tried = await tryAll(wanted("c", "durable-object", "0 5 * * *"), (words) =>
-      /^The new version (?:may serve|serves)/.test(words),
-    );
-    expect(tried).toBeGreaterThan(30);
-    expect((await deploy(wanted("c", "durable-object", "0 5 * * *"))).kind).toBe("done");
+    const next = deployment(wanted("c", "durable-object", "0 5 * * *"), /^The new version (?:may serve|serves)/);
+    expect(await tryAll(next)).toBeGreaterThan(30);
+    expect((await carryOut(next)).kind).toBe("done");
   });
 
   test.each<[what: string, next: Wanted, failure: Failure]>([

@@ -206,7 +206,7 @@ function rollback(to: Wanted): Operation {
         project,
         edge: openEdge(),
         to: deploymentOf(to),
-        primary: { description, admin: admin() },
+        primary: { description, admin: admin()! },
         origin: edge.url,
         wait: () => Promise.resolve(),
       }),

@@ -6,11 +6,12 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { DEFAULT_CACHE, HEALTH_PATH, type ModuleHash } from "@radical/protocol";
+import { DEFAULT_CACHE, HEALTH_PATH, MODULE_LIST_PATH, type ModuleHash } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppBuild } from "../src/build/build-app.ts";
 import { CommandError } from "../src/command-error.ts";
 import { loadProject, type Project } from "../src/config/load-config.ts";
+import { awsHalf } from "../src/deploy/aws-half.ts";
 import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/cloudflare-api.ts";
 import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
 import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
@@ -20,6 +21,8 @@ import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
 import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
 import { planDestroy } from "../src/deploy/destroy.ts";
 import { ownPrimary } from "../src/deploy/own-primary.ts";
+import { NODES, type NodeName, primaryNames } from "../src/deploy/primary/names.ts";
+import type { PrimaryDeployment, PrimaryState } from "../src/deploy/primary/primary-deployment.ts";
 import { planRollback } from "../src/deploy/rollback.ts";
 import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
 import { targetOf } from "../src/deploy/target.ts";
@@ -55,6 +58,7 @@ beforeAll(async () => {
   primary = await startServer((line) => {
     const [method = "", path = ""] = line.split(" ");
     if (method === "PUT") modules.add(path);
+    if (path === MODULE_LIST_PATH) return [200, { modules: [] }];
     return modules.has(path) ? [204, null] : [404, { error: { code: "not_found", message: "no such module" } }];
   });
   edge = await startServer((line, overrides) => {
@@ -130,7 +134,7 @@ type Ended =
   | { readonly kind: "refused"; readonly error: CommandError };
 
 const primaryHalf = () => ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
-const deploymentOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
+const idOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
 
 async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
   const { app, config } = what;
@@ -144,7 +148,7 @@ async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedS
     wrangler,
     primary: primaryHalf(),
     url: edge.url,
-    deployment: deploymentOf(what),
+    deployment: idOf(what),
     wait: () => Promise.resolve(),
   });
   return planSteps(half.steps);
@@ -175,7 +179,7 @@ async function carryOut({ plan: planning }: Pick<Operation, "plan">): Promise<En
 const deploy = (what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> =>
   carryOut({ plan: () => plan(what, wrangler) });
 
-function deployment(what: Wanted, maySay: RegExp): Operation {
+function deploymentOf(what: Wanted, maySay: RegExp): Operation {
   return {
     plan: () => plan(what, wranglerCalls(cloudflare, account)),
     maySay,
@@ -199,14 +203,14 @@ const openEdge = (): OpenEdge => ({
 });
 
 function rollback(to: Wanted): Operation {
-  const { description, admin } = primaryHalf();
+  const half = primaryHalf();
   return {
     plan: () =>
       planRollback({
         project,
         edge: openEdge(),
-        to: deploymentOf(to),
-        primary: { description, admin: admin()! },
+        to: idOf(to),
+        primary: { description: half.description, admin: half.admin()! },
         origin: edge.url,
         wait: () => Promise.resolve(),
       }),
@@ -247,16 +251,125 @@ function serving(): string | null {
 
 /** All that a deployment leaves behind, to go back to. */
 function snapshot(): () => void {
-  const { workers, namespaces } = cloudflare;
-  const kept = structuredClone({ workers, namespaces, modules });
+  const { workers, namespaces, tunnels, services } = cloudflare;
+  const maps: Map<string, unknown>[] = [workers, namespaces, tunnels, services];
+  const kept = structuredClone({ maps, modules, tokens, isAtAws });
   return () => {
-    const { workers: w, namespaces: n, modules: m } = structuredClone(kept);
-    for (const map of [workers, namespaces, modules]) map.clear();
-    for (const [name, worker] of w) workers.set(name, worker);
-    for (const [id, title] of n) namespaces.set(id, title);
-    for (const module of m) modules.add(module);
+    const copy = structuredClone(kept);
+    for (const [index, map] of maps.entries()) {
+      map.clear();
+      for (const [key, value] of copy.maps[index]!) map.set(key, value);
+    }
+    modules.clear();
+    for (const module of copy.modules) modules.add(module);
+    ({ tokens, isAtAws } = copy);
   };
 }
+
+/** The tokens of tunnels that are stored at AWS. */
+let tokens: Record<NodeName, string | null> = { a: null, b: null };
+let isAtAws = false;
+
+/** AWS as the calls at Cloudflare meet it. What fails at AWS itself is tried with moto, in `aws-primary.e2e.test.ts`. */
+const AT_AWS = {
+  checkAccess: () => Promise.resolve(ACCESS),
+  plan: () =>
+    Promise.resolve({
+      access: ACCESS,
+      artefact: "0",
+      changes: isAtAws ? [] : [{ kind: "make", what: "stack", detail: "" } as const],
+      template: {},
+      leader: null,
+    }),
+  storedTunnels: () =>
+    Promise.resolve({
+      a: tokens.a === null ? null : tunnelOf(tokens.a),
+      b: tokens.b === null ? null : tunnelOf(tokens.b),
+    }),
+  apply: (_plan, given) => {
+    for (const node of NODES) tokens[node] = given[node]?.token ?? tokens[node];
+    isAtAws = true;
+    return Promise.resolve(STATE);
+  },
+  state: () => Promise.resolve(isAtAws ? STATE : null),
+  planDestroy: () =>
+    Promise.resolve({ removes: isAtAws ? [{ kind: "remove", what: "stack", detail: "" } as const] : [], stays: [] }),
+  destroy: () => {
+    [tokens, isAtAws] = [{ a: null, b: null }, false];
+    return Promise.resolve();
+  },
+  close: () => undefined,
+} satisfies Partial<PrimaryDeployment> as Partial<PrimaryDeployment> as PrimaryDeployment;
+
+const ACCESS = { account: "123456789012", region: "eu-central-1", identity: "ann", clockSkewMs: 0 };
+const STATE = {
+  keys: [{ id: "main", secret: "5e".repeat(32) }],
+  keysReadAtMs: 0,
+  stack: "shop",
+} as never as PrimaryState;
+
+function tunnelOf(token: string): string {
+  return (JSON.parse(Buffer.from(token, "base64").toString()) as { readonly t: string }).t;
+}
+
+/** The primary half: its steps are those at Cloudflare, around the one at AWS. */
+const primaryAtAws: Operation = {
+  plan: async () => {
+    const half = awsHalf({
+      project: folder.folder,
+      target: TARGET,
+      deployment: AT_AWS,
+      access: ACCESS,
+      only: "primary",
+      api,
+      account: { id: account, name: null },
+      wrangler: wranglerCalls(cloudflare, account),
+      originOf: () => Promise.resolve(primary.url),
+      wait: () => Promise.resolve(),
+      nowMs: 1,
+      note: () => undefined,
+    });
+    return planSteps(half.steps);
+  },
+  maySay: /^What served before goes on serving\. (?:Machines that serve|The machines are there)/,
+  module: null,
+  check: () => {
+    const { tunnels } = primaryNames(TARGET);
+    for (const node of NODES) {
+      const [tunnel] = [...cloudflare.tunnels.values()].filter(({ name }) => name === tunnels[node]);
+      const [service] = [...cloudflare.services.values()].filter(({ name }) => name === tunnels[node]);
+      expect(tunnelOf(tokens[node]!)).toBe(tunnel?.id);
+      expect(service?.host).toMatchObject({ network: { tunnel_id: tunnel?.id } });
+    }
+    expect([cloudflare.tunnels.size, cloudflare.services.size]).toEqual([2, 2]);
+    expect(cloudflare.workers.get(TARGET.relay)?.isOnWorkersDev).toBe(true);
+  },
+};
+
+const removalAtAws: Operation = {
+  plan: async () =>
+    (
+      await planDestroy({
+        project,
+        target: TARGET,
+        edge: openEdge(),
+        primary: null,
+        region: null,
+        primaryDeployment: () => Promise.resolve(AT_AWS),
+        originOf: () => Promise.resolve(primary.url),
+        tables: true,
+        strandPending: false,
+        wait: () => Promise.resolve(),
+        note: () => undefined,
+      })
+    ).planned,
+  maySay: /^The Worker is removed/,
+  module: null,
+  check: () => {
+    const { tunnels, services, workers } = cloudflare;
+    expect([tunnels.size, services.size, workers.has(TARGET.relay), isAtAws]).toEqual([0, 0, false, false]);
+  },
+};
 
 interface Fault {
   /** The call, and how it fails. */
@@ -282,8 +395,13 @@ function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[
       failure: { at, how, skip, times },
       isMended,
     });
-    // Asked often, since Cloudflare's network learns of a version in its time.
-    if (of === "edge") return [fault(500, Infinity), fault("hang-up", 1, true)];
+    // Asked often: Cloudflare's network learns of a version in its time, a primary that was just made leads soon, and what is
+    // pending when a removal begins is soon applied.
+    const isAwaited =
+      of === "primary" &&
+      (requests[index]?.endsWith("0".repeat(64)) === true ||
+        (requests[index]?.endsWith(MODULE_LIST_PATH) === true && skip > 0));
+    if (of === "edge" || isAwaited) return [fault(500, Infinity), fault("hang-up", 1, true)];
     if (of === "primary") return [fault(500), fault("hang-up"), fault("after")];
     if (requests[index]?.startsWith("GET ") === true) return [fault(500, 3), fault(403), fault("hang-up", 1, true)];
     return [fault(500), fault(403), fault("hang-up"), fault("after")];
@@ -366,13 +484,13 @@ async function tryFault(
 // They build upon each other, as the deployments of an application do.
 describe("each call of a deployment fails once", () => {
   test("the first one, with a KV namespace", async () => {
-    const first = deployment(wanted("a", "kv", "0 3 * * *"), /^(?:Nothing served before|The new version serves)/);
+    const first = deploymentOf(wanted("a", "kv", "0 3 * * *"), /^(?:Nothing served before|The new version serves)/);
     expect(await tryAll(first)).toBeGreaterThan(30);
     expect((await carryOut(first)).kind).toBe("done");
   });
 
   test("another version, with another schedule", async () => {
-    const next = deployment(wanted("b", "kv", "0 4 * * *"), /may still serve/);
+    const next = deploymentOf(wanted("b", "kv", "0 4 * * *"), /may still serve/);
     expect(await tryAll(next)).toBeGreaterThan(40);
     expect((await carryOut(next)).kind).toBe("done");
   });
@@ -397,9 +515,21 @@ describe("each call of a deployment fails once", () => {
   });
 
   test("one that adds a class of Durable Objects, and so serves from its upload on", async () => {
-    const next = deployment(wanted("c", "durable-object", "0 5 * * *"), /^The new version (?:may serve|serves)/);
+    const next = deploymentOf(wanted("c", "durable-object", "0 5 * * *"), /^The new version (?:may serve|serves)/);
     expect(await tryAll(next)).toBeGreaterThan(30);
     expect((await carryOut(next)).kind).toBe("done");
+  });
+
+  test("that of a primary at AWS, and of one whose tunnel somebody has removed; its removal", async () => {
+    const back = snapshot();
+    for (const map of [cloudflare.workers, cloudflare.namespaces]) map.clear();
+    expect(await tryAll(primaryAtAws)).toBeGreaterThan(40);
+    expect(await carryOut(primaryAtAws)).toMatchObject({ kind: "done" });
+    cloudflare.tunnels.delete([...cloudflare.tunnels.keys()][0]!);
+    expect(await tryAll(primaryAtAws)).toBeGreaterThan(20);
+    expect(await carryOut(primaryAtAws)).toMatchObject({ kind: "done" });
+    expect(await tryAll(removalAtAws)).toBeGreaterThan(40);
+    back();
   });
 
   test.each<[what: string, next: Wanted, failure: Failure]>([

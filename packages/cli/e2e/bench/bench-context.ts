@@ -16,7 +16,7 @@ import { PAPER_TABLE, paperZipf } from "./paper.ts";
 const ROOT = new URL("../../../../", import.meta.url);
 /** The application that locks as much as it is told. */
 export const LOCKS = "locks";
-const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
+export const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
 
 export interface ContextOptions {
   readonly command: string;
@@ -25,6 +25,8 @@ export interface ContextOptions {
   readonly storage: "sqlite" | "dynamodb";
   /** Times the requests of every run. */
   readonly scale: number;
+  /** Folder of the files of figures. */
+  readonly results: string;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
 }
@@ -140,8 +142,9 @@ export class BenchContext {
   /** Writes the file, whether or not all went well. */
   async save(result: ResultBuilder): Promise<string> {
     const figures = result.result(this.options.signal.aborted);
-    await mkdir(RESULTS, { recursive: true });
-    const file = join(RESULTS, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
+    const { results } = this.options;
+    await mkdir(results, { recursive: true });
+    const file = join(results, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
     await writeFile(file, `${JSON.stringify(figures, null, 1)}\n`);
     return file;
   }

@@ -7,7 +7,7 @@ import { summaryOf } from "../../src/bench/summary.ts";
 import { EXPERIMENTS } from "../../src/bench/result.ts";
 import { CommandError, messageOf } from "../../src/command-error.ts";
 import { untilSignal } from "../../src/operate/until-signal.ts";
-import { BenchContext } from "./bench-context.ts";
+import { BenchContext, RESULTS } from "./bench-context.ts";
 import { APPLICATIONS, estimateMs, type Measured, planOf } from "./experiments.ts";
 
 const ALL = EXPERIMENTS.filter((name): name is Measured => name !== "app");
@@ -22,6 +22,7 @@ const options = commandLine({
     storage: { kind: "choice", of: ["sqlite", "dynamodb"], words: "of the primary; dynamodb is DynamoDB Local" },
     percent: { kind: "number", default: 100, least: 1, words: "of the requests of every run" },
     quick: { kind: "flag", words: "a tenth of the requests, in files of their own" },
+    results: { kind: "text", placeholder: "folder", words: "of the files; default: benchmarks/results" },
     json: { kind: "flag", words: "print the figures as JSON" },
     seed: { kind: "seed", words: "of arrivals, requests and data" },
   },
@@ -49,6 +50,7 @@ const context = new BenchContext({
   seed: options.seed,
   storage: options.storage,
   scale: options.percent / 100,
+  results: options.results ?? RESULTS,
   signal,
   tell,
 });

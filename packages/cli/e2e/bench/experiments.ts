@@ -23,7 +23,7 @@ const NEAR = PAPER_LOCATIONS.slice(0, 1);
 /** To build an application, to start it, to fill its caches, and to check it. */
 const SETUP_MS = 45_000;
 /** Of the processors, while handlers are paced: queues stay short. */
-const UTILIZATION = 0.55;
+const UTILIZATION = 0.35;
 const CORES = 2;
 const COLD_STEP = 10;
 /** Of processor for a request, besides its run: client, platform, server. */
@@ -52,8 +52,8 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         application,
         systems: SYSTEMS,
         plans: [
-          paced(context, application, { radical: 100, central: 100, ideal: 60, "edge-direct": 16 }, "paper"),
-          paced(context, application, { radical: 60, central: 60, ideal: 24 }, "equal"),
+          paced(context, application, { radical: 80, central: 80, ideal: 40, "edge-direct": 8 }, "paper"),
+          paced(context, application, { radical: 40, central: 40, ideal: 12 }, "equal"),
         ],
       }));
     case "end-to-end-native":

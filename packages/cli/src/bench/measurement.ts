@@ -52,7 +52,7 @@ export interface RunOutcome {
 }
 
 /** Requests of a warm-up that are under way at once at one location. */
-const WARM_UP_WIDTH = 2;
+const WARM_UP_WIDTH = 6;
 /** Requests of the mix that each system gets before everything else, so that nobody compiles in the first measured ones. */
 const FIRST_REQUESTS = 6;
 /** Between the warm-up and the first request. */

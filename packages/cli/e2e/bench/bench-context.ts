@@ -42,7 +42,9 @@ export interface ApplicationSetup {
   readonly systems: readonly System[];
   readonly locations?: readonly Location[];
   readonly warm?: boolean;
-  readonly storage?: "sqlite" | "dynamodb";
+  /** Whether the handlers are also timed alone. */
+  readonly executionTimes?: true;
+  readonly storage?: StorageSetup;
   readonly onRun?: (run: EndedRun) => Promise<void> | void;
 }
 
@@ -116,7 +118,6 @@ export class BenchContext {
     if (signal.aborted) return;
     const { project, built } = await this.application(application);
     const storage = setup.storage ?? this.options.storage;
-    const paper = PAPER_TABLE[application] ?? {};
     await runApplication(
       {
         project,
@@ -127,11 +128,12 @@ export class BenchContext {
           seed,
           zipf: 0.99,
           signal,
+          standby: storage === "dynamodb-standby",
           storage: storage === "sqlite" ? null : await this.#dynamoStorage(),
         },
         warm,
         plans,
-        paper,
+        ...(setup.executionTimes === true ? { paper: PAPER_TABLE[application] ?? {} } : {}),
         tell,
         ...(onRun === undefined ? {} : { onRun: (ended) => onRun({ ...ended, result }) }),
       },

@@ -151,7 +151,7 @@ test.each([
   ["SIGTERM", 143],
 ] as const)("%s reaches the script once, is waited for, and leaves no process", async (signal, code) => {
   const { child, ended } = bootstrap(["waits"]);
-  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 100_000 });
   const pids = log()[0]?.split(" ").map(Number) ?? [];
   expect(pids.map(isAlive)).toEqual([true, true]);
   child.kill(signal);
@@ -159,27 +159,27 @@ test.each([
   // The script itself ended well (0) after its clean-up; a shell that stood between reports the signal.
   expect([0, code]).toContain(result.code);
   expect(log().slice(1)).toEqual([signal, "cleaned up"]);
-  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
+  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 100_000 });
 });
 
 test("when the bootstrap itself is killed, the script is ended", async () => {
   const { child } = bootstrap(["waits"]);
-  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 100_000 });
   child.kill("SIGKILL");
   const pids = log()[0]?.split(" ").map(Number) ?? [];
-  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
+  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 100_000 });
   expect(log().slice(1)).toEqual(["SIGTERM", "cleaned up"]);
 });
 
 test("a second signal ends a script that ignores the first", async () => {
   const { child, ended } = bootstrap(["stubborn"]);
-  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()[0]).toMatch(/^\d+ \d+$/), { timeout: 100_000 });
   child.kill("SIGINT");
-  await vi.waitFor(() => expect(log()).toHaveLength(2), { timeout: 20_000 });
+  await vi.waitFor(() => expect(log()).toHaveLength(2), { timeout: 100_000 });
   child.kill("SIGINT");
   expect((await ended).code).not.toBe(0);
   const pids = log()[0]?.split(" ").map(Number) ?? [];
-  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 20_000 });
+  await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), { timeout: 100_000 });
 });
 
 test("an unknown script is named, with those that exist", async () => {

@@ -18,7 +18,7 @@ import { type Scaffolder, packScaffolder, scaffoldApp, userEnvironment } from ".
 import { startRegistry } from "../registry.ts";
 
 const run = promisify(execFile);
-const SOON = { timeout: 20_000, interval: 30 };
+const SOON = { timeout: 100_000, interval: 30 };
 
 interface Session {
   readonly token: string;

@@ -323,7 +323,7 @@ test("the same answers, the same values in storage, and the caches heal", async 
     // The put follows the answer; and a key of KV takes one write a second.
     for (const at of ["object", "kv"] as const) {
       await expect
-        .poll(() => call(at, read), { timeout: 30_000 })
+        .poll(() => call(at, read), { timeout: 100_000 })
         .toMatchObject({ path: "speculative", ...told(whole!) });
     }
   }
@@ -332,7 +332,7 @@ test("the same answers, the same values in storage, and the caches heal", async 
     readItems(folder)
       .filter(({ key: name }) => name.startsWith(LOCATIONS[at].prefix))
       .map((item) => JSON.parse(JSON.stringify(item).replaceAll(LOCATIONS[at].prefix, "")) as unknown);
-  await expect.poll(() => ofLocation("object"), { timeout: 30_000 }).toEqual(ofLocation("whole"));
+  await expect.poll(() => ofLocation("object"), { timeout: 100_000 }).toEqual(ofLocation("whole"));
   expect(ofLocation("kv")).toEqual(ofLocation("whole"));
   expect(readItems(folder).length).toBeGreaterThan(20);
 

@@ -17,7 +17,7 @@ import {
   startDev,
 } from "./radical-process.ts";
 
-const SOON = { timeout: 60_000, interval: 30 };
+const SOON = { timeout: 100_000, interval: 30 };
 
 function greeting(word: string): string {
   return `export function greet(name: string): string {\n  return "${word} " + name;\n}\n`;

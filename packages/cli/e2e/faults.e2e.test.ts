@@ -12,7 +12,7 @@ import { readIntents, readItem } from "./storage.ts";
 const MINIMAL = fileURLToPath(new URL("../../../templates/minimal", import.meta.url));
 
 /** Bounded polls of conditions; none of them is a measure of time. */
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 100_000, interval: 20 };
 
 function stored(app: TestApp): number {
   return ((readItem(app.stateFolder, "counters", "all") ?? { value: 0 }) as { readonly value: number }).value;

@@ -24,7 +24,7 @@ import { readIntents } from "./storage.ts";
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
 /** Bounded polls of conditions; none of them is a measure of time. */
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 100_000, interval: 20 };
 
 interface Answer {
   readonly status: number;

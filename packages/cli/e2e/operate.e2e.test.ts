@@ -110,7 +110,7 @@ describe("radical tail", () => {
     const [lines, notes]: [TailLine[], string[]] = [[], []];
     createInterface(child.stdout!).on("line", (line) => lines.push(JSON.parse(line) as TailLine));
     createInterface(child.stderr!).on("line", (line) => notes.push(line));
-    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 60_000 }).toBeTruthy();
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 100_000 }).toBeTruthy();
     const count = (note: string): number => notes.filter((line) => line === note).length;
     await has(() => count("edge: connected") === 1 && count("primary: connected") === 1);
     // What the server has logged before.
@@ -230,7 +230,7 @@ describe("radical doctor", () => {
       { url: `http://127.0.0.1:${port}`, key },
     ];
     try {
-      await expect.poll(() => problems({ primary }), { timeout: 30_000 }).toEqual({});
+      await expect.poll(() => problems({ primary }), { timeout: 100_000 }).toEqual({});
       const wrong = { ...key, secret: "b2".repeat(16) };
       expect(await problems({ primary: [{ url: first.url, key: wrong }] })).toEqual({
         primary: [`the LVI server at ${first.url} refuses the key "main"`],

@@ -15,6 +15,7 @@ import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-check
 import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
+import { freePort } from "./free-port.ts";
 import {
   createProject,
   radical,
@@ -220,10 +221,7 @@ describe("radical doctor", () => {
       });
     const key = { id: "main", secret };
     const first = await start(0);
-    const free = createServer();
-    await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
-    const { port } = free.address() as AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
+    const port = await freePort();
     const second = start(port);
     const primary = [
       { url: first.url, key },
@@ -273,11 +271,11 @@ describe("radical doctor", () => {
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
     const clocks = async (): Promise<readonly string[]> => (await problems({ primary }))["clock"] ?? [];
     expect(await clocks()).toEqual([
-      expect.stringMatching(`^this machine's clock is (89|90|91) s behind that of the LVI server at ${url}`),
+      expect.stringMatching(`^this machine's clock is [89]\\d s behind that of the LVI server at ${url}`),
     ]);
     aheadMs = -600_000;
     status = 401;
-    expect(await clocks()).toEqual([expect.stringMatching(/^this machine's clock is (599|600|601) s ahead of /)]);
+    expect(await clocks()).toEqual([expect.stringMatching(/^this machine's clock is (59|60)\d s ahead of /)]);
     aheadMs = 0;
     status = 200;
     expect(await clocks()).toEqual([]);

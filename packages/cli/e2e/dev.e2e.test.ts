@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "./free-port.ts";
 import {
   type Finished,
   type RadicalDev,
@@ -11,7 +12,6 @@ import {
   createProject,
   descendantsOf,
   isAlive,
-  portOfOwn,
   radical,
   radicalDev,
   spawnRadical,
@@ -235,15 +235,15 @@ export function greet(name: string): i32 {
 
 test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
   await project.write("handlers/greet.ts", COUNTER);
-  const port = await portOfOwn();
-  const { child, closed, url } = await start(["--port", String(port)]);
+  const port = String(await freePort());
+  const { child, closed, url } = await start(["--port", port]);
   expect(await call(url, "increment")).toMatchObject({ status: 200, result: 1 });
   const children = await descendantsOf(child.pid ?? 0);
   child.kill("SIGKILL");
   running.pop();
 
   // What is left holds the port.
-  const next = await start(["--port", String(port)]);
+  const next = await start(["--port", port]);
   await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
   await closed;
   expect(await call(next.url, "increment")).toMatchObject({ status: 200, result: 2 });

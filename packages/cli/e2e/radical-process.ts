@@ -1,8 +1,6 @@
 /** The command `radical` as a process. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -96,22 +94,6 @@ export function startDev(project: string, args: readonly string[]): StartingDev 
   // Told to whoever waits for it.
   serving.catch(() => undefined);
   return { child, serving, events, closed };
-}
-
-/**
- * A port of the loopback interface that is free, and that nobody is given by chance once it is given up: it is none of those
- * that a system hands out.
- */
-export async function portOfOwn(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
-    });
-    await new Promise((resolve) => server.close(resolve));
-    if (isFree) return port;
-  }
 }
 
 /** Ids of the processes below this one that live, itself not included. */

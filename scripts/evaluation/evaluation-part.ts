@@ -536,7 +536,7 @@ function operationsTable(results: Results): string {
   return [
     operations,
     "",
-    "What a run has not counted is assumed:",
+    "What a run does not count is assumed:",
     "",
     ...ASSUMED_WORDS.map((each) => `* ${each}`),
   ].join("\n");

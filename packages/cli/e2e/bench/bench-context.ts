@@ -16,7 +16,7 @@ import { PAPER_TABLE, paperZipf } from "./paper.ts";
 const ROOT = new URL("../../../../", import.meta.url);
 /** The application that locks as much as it is told. */
 export const LOCKS = "locks";
-const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
+export const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
 
 export interface ContextOptions {
   readonly command: string;
@@ -25,6 +25,8 @@ export interface ContextOptions {
   readonly storage: "sqlite" | "dynamodb";
   /** Times the requests of every run. */
   readonly scale: number;
+  /** Folder of the files of figures. */
+  readonly results: string;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
 }
@@ -40,7 +42,9 @@ export interface ApplicationSetup {
   readonly systems: readonly System[];
   readonly locations?: readonly Location[];
   readonly warm?: boolean;
-  readonly storage?: "sqlite" | "dynamodb";
+  /** Whether the handlers are also timed alone. */
+  readonly executionTimes?: true;
+  readonly storage?: StorageSetup;
   readonly onRun?: (run: EndedRun) => Promise<void> | void;
 }
 
@@ -114,7 +118,6 @@ export class BenchContext {
     if (signal.aborted) return;
     const { project, built } = await this.application(application);
     const storage = setup.storage ?? this.options.storage;
-    const paper = PAPER_TABLE[application] ?? {};
     await runApplication(
       {
         project,
@@ -125,11 +128,12 @@ export class BenchContext {
           seed,
           zipf: 0.99,
           signal,
+          standby: storage === "dynamodb-standby",
           storage: storage === "sqlite" ? null : await this.#dynamoStorage(),
         },
         warm,
         plans,
-        paper,
+        ...(setup.executionTimes === true ? { paper: PAPER_TABLE[application] ?? {} } : {}),
         tell,
         ...(onRun === undefined ? {} : { onRun: (ended) => onRun({ ...ended, result }) }),
       },
@@ -140,8 +144,9 @@ export class BenchContext {
   /** Writes the file, whether or not all went well. */
   async save(result: ResultBuilder): Promise<string> {
     const figures = result.result(this.options.signal.aborted);
-    await mkdir(RESULTS, { recursive: true });
-    const file = join(RESULTS, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
+    const { results } = this.options;
+    await mkdir(results, { recursive: true });
+    const file = join(results, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
     await writeFile(file, `${JSON.stringify(figures, null, 1)}\n`);
     return file;
   }

@@ -139,11 +139,13 @@ export function phaseRows(
   });
 }
 
-/** What a request of `radical` took of all that is counted. */
+/** `itemBytes`: of a unit, 0 if it is not there. `primaryBytes`: to the locations, by request. */
 export function operationRows(
   base: Pick<Selection, "run" | "application">,
   answered: readonly Answered[],
   samples: ReadonlyMap<string, Sample>,
+  itemBytes: (unit: string) => number,
+  primaryBytes: number,
 ): readonly OperationRow[] {
   const radical = answered.filter(({ system }) => system === "radical");
   const known = radical.flatMap(({ headers }) => samples.get(headers["x-radical-execution"] ?? "") ?? []);
@@ -153,21 +155,13 @@ export function operationRows(
   return [
     {
       ...base,
-      system: "radical",
       requests: radical.length,
       unitsRead: perRequest(({ versions }) => versions.length),
       unitsWritten: perRequest(written),
       writingShare: perRequest((sample) => Number(written(sample) > 0)),
-      storageReads: null,
-      lviRequests: 1,
       followups: perRequest(({ path }) => Number(path === "followup")),
-      cacheCalls: null,
-      cacheRowsRead: null,
-      cacheRowsWritten: null,
-      locationCpuMs: null,
-      primaryCpuMs: null,
-      storageBytes: null,
-      primaryBytes: null,
+      storageBytes: perRequest(({ versions }) => versions.reduce((sum, [unit]) => sum + itemBytes(unit), 0)),
+      primaryBytes: Math.round(primaryBytes),
       answerBytes: Math.round(mean(radical.map(({ body }) => Buffer.byteLength(body)))),
     },
   ];

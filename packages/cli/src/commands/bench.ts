@@ -131,6 +131,7 @@ async function run(options: BenchCommandOptions): Promise<void> {
           seed,
           zipf,
           signal,
+          standby: false,
           storage:
             storage === undefined
               ? null

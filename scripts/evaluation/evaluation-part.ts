@@ -309,6 +309,7 @@ function validationTable(result: BenchmarkResult): string {
   );
   const rows = all.map(({ run, row }) => [
     labelOf(run, result) + parametersOf(run),
+    rateOf(run, result).toFixed(1),
     row.requests.toLocaleString("en"),
     row.validShare === null ? "—" : percent(row.validShare, 2),
     percent(row.speculative / row.requests, 2),
@@ -322,6 +323,7 @@ function validationTable(result: BenchmarkResult): string {
   return table(
     [
       "",
+      "requests a second, everywhere",
       "requests",
       "validated",
       "answered at the location",
@@ -330,6 +332,12 @@ function validationTable(result: BenchmarkResult): string {
     ],
     rows,
   );
+}
+
+/** Requests to radical, in the mean. */
+function rateOf({ systems }: WorkloadRun, { locations }: BenchmarkResult): number {
+  const load = systems.find(({ system }) => system === "radical");
+  return (load?.arrivalsPerSecond ?? 0) * locations.length;
 }
 
 /** What tells the runs of an experiment apart, in brackets. */

@@ -86,7 +86,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
       return ofPaper.map((application) => ({
         application,
         systems: ["radical"],
-        plans: [context.plan(application, "native", loads(context, { radical: 160 }, 4))],
+        plans: [context.plan(application, "native", loads(context, { radical: 100 }, 2))],
       }));
     case "execution-time":
       return [

@@ -166,7 +166,10 @@ const NOTHING = { p50Ms: null, p99Ms: null, samples: 0 } as const;
 /** With fewer, the 99th of a hundred is just the slowest. */
 const SAMPLES_OF_P99 = 100;
 
-function systemChart(title: string, about: string, columns: number, panels: readonly BarPanel[]): Chart {
+function systemChart(title: string, about: string, columns: number, all: readonly BarPanel[]): Chart | null {
+  // A run that was ended early may have answered nothing.
+  const panels = all.filter(({ categories }) => categories.some(({ bars }) => bars.length > 0));
+  if (panels.length === 0) return null;
   const shown = new Set(
     panels.flatMap(({ categories }) => categories.flatMap(({ bars }) => bars.map((bar) => bar.series))),
   );

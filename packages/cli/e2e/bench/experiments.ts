@@ -28,7 +28,7 @@ const UTILIZATION = 0.4;
 const CORES = 2;
 const COLD_STEP = 10;
 /** Of one item, by Zipf's law. */
-const readingOne = { radical: 10, central: 10, ideal: 8, "edge-direct": 8 } as const;
+const readingOne = { radical: 9, central: 9, ideal: 7, "edge-direct": 7 } as const;
 /** Of processor for a request, besides its run: client, platform, server. */
 const OVERHEAD_MS = 12;
 /** Of processor for the password of a login, at its own speed. */
@@ -86,7 +86,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
       return ofPaper.map((application) => ({
         application,
         systems: ["radical"],
-        plans: [context.plan(application, "native", loads(context, { radical: 100 }, 2))],
+        plans: [context.plan(application, "native", loads(context, { radical: 80 }, 2))],
       }));
     case "execution-time":
       return [
@@ -108,7 +108,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
           application: "social",
           systems: ["radical", "central"],
           plans: [0, 0.5, 0.8, 0.99, 1.2, 1.4].map((zipf) =>
-            context.plan("social", "native", loads(context, { radical: 60, central: 30 }, 4), {
+            context.plan("social", "native", loads(context, { radical: 52, central: 26 }, 4), {
               zipf,
               parameters: { zipf, mix: "many writes" },
               requestsOf: withManyWrites,
@@ -132,7 +132,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
           application: "social",
           systems: ["radical", "central"],
           plans: [1, 2, 4, 8].map((arrivalsPerSecond) =>
-            context.plan("social", "native", loads(context, { radical: 40, central: 40 }, arrivalsPerSecond), {
+            context.plan("social", "native", loads(context, { radical: 30, central: 30 }, arrivalsPerSecond), {
               parameters: { arrivalsPerSecond, mix: "one post" },
               requestsOf: ofOnePost,
             }),
@@ -160,14 +160,15 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
 
 type Requests = Readonly<Partial<Record<System, number>>>;
 
-/** All systems are asked during the same time; those with the most requests so often a second. */
+/** All systems are asked during the same time, warm-up included; those with the most requests so often a second. */
 function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: number): readonly Load[] {
   const entries = Object.entries(requests) as [System, number][];
-  const most = Math.max(...entries.map(([, count]) => count));
+  const all = (count: number): number => context.requests(count) + context.warmUpRequests;
+  const most = Math.max(...entries.map(([, count]) => all(count)));
   return entries.map(([system, count]) => ({
     system,
     requests: context.requests(count),
-    arrivalsPerSecond: (arrivalsPerSecond * count) / most,
+    arrivalsPerSecond: (arrivalsPerSecond * all(count)) / most,
   }));
 }
 

@@ -147,7 +147,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         plans: [
           context.plan(application, "native", loads(context, { radical: 150, central: 150 }, 5), {
             parameters: { mix: "equal" },
-            requestsOf: withEqualShares,
+            ...EQUAL,
           }),
         ],
       }));
@@ -157,6 +157,12 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
 }
 
 // ── Loads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Each handler, user and item is as likely: with that many writes, what is popular would be stale most of the time, and the
+ * times of handlers would be those of the runs near storage.
+ */
+const EQUAL = { requestsOf: withEqualShares, zipf: 0 } as const;
 
 type Requests = Readonly<Partial<Record<System, number>>>;
 
@@ -190,7 +196,7 @@ function paced(context: BenchContext, application: string, requests: Requests, m
   return context.plan(application, "paper", shared(context, requests, meanMs + OVERHEAD_MS), {
     parameters: { mix },
     leastMs: paperMs(application),
-    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+    ...(mix === "equal" ? EQUAL : {}),
   });
 }
 
@@ -201,7 +207,7 @@ function atOwnSpeed(context: BenchContext, application: string, requests: Reques
   const meanMs = OVERHEAD_MS + (handlers["login"] === undefined ? 0 : logins * LOGIN_MS);
   return context.plan(application, "native", shared(context, requests, meanMs), {
     parameters: { mix },
-    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+    ...(mix === "equal" ? EQUAL : {}),
   });
 }
 

@@ -11,8 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -22,8 +20,8 @@ const { platform, arch, execPath } = process;
 const source = readFileSync(path.join(REPOSITORY, "scripts/bootstrap.mjs"), "utf8");
 const [node, pnpm] = ["node", "pnpm"].map((tool) => new RegExp(`${tool}: "([\\d.]+)"`).exec(source)?.[1]);
 
-/** An address at which nobody listens. */
-const nowhere = await addressOfNobody();
+/** An address at which nobody listens: no system hands this port out. */
+const nowhere = "http://127.0.0.1:1/";
 
 let root = "";
 let children: ChildProcess[] = [];
@@ -76,16 +74,6 @@ afterEach(() => {
   children = [];
   rmSync(root, { recursive: true });
 });
-
-/** A port that was free a moment ago. */
-async function addressOfNobody(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { address, port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `http://${address}:${port}/`;
-}
 
 interface Run {
   readonly child: ChildProcess;

@@ -187,8 +187,9 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
     status: 401,
   });
 
-  const profiles = events.filter((event) => event.event === "request" && event.handler === "profile");
-  expect(profiles).toMatchObject([
+  const profiles = (): readonly DevEvent[] =>
+    events.filter((event) => event.event === "request" && event.handler === "profile");
+  await expect.poll(profiles, SOON).toMatchObject([
     { location: "CA", path: "near-storage" },
     { location: "CA", path: "speculative" },
   ]);

@@ -217,5 +217,5 @@ async function killServer(app: TestApp): Promise<void> {
   const pid = app.lviServer.pid();
   if (pid === undefined) throw new Error("no server runs");
   process.kill(pid, "SIGKILL");
-  await expect.poll(restarts, SOON).toBe(before + 1);
+  await expect.poll(restarts, SOON).toBeGreaterThan(before);
 }

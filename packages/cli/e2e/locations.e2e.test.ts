@@ -91,7 +91,8 @@ async function start(name: string, app: AppBuild): Promise<void> {
       host: "127.0.0.1",
       port: 0,
       locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
-      vars: {},
+      // Longer than this machine may stop for.
+      vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("dev/router.worker"),
       cacheFolder: join(folder, name),

@@ -48,8 +48,9 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
           execArgv,
-          testTimeout: 20_000,
-          hookTimeout: 60_000,
+          // A machine that does something else besides may take ten times as long.
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
       {

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
  * @property {number} skipped including those marked `todo`
  *
  * @typedef {object} Report the part of vitest's JSON report that is read here
- * @property {{ status: string, assertionResults: { status: string }[] }[]} testResults one for each file
+ * @property {{ name: string, status: string, assertionResults: { status: string }[] }[]} testResults one for each file
  */
 
 /** @type {Counts} */
@@ -19,11 +19,13 @@ export const NO_TESTS = { passed: 0, failed: 0, skipped: 0 };
  * without a failed test (an unhandled rejection, a crash), and one that found no test at all.
  * @param {string} file the report; it may be missing or torn after a crash
  * @param {number} exitCode of vitest
+ * @param {readonly string[]} [leftOut] names of files that are not counted
  * @returns {Counts}
  */
-export function countsOf(file, exitCode) {
+export function countsOf(file, exitCode, leftOut = []) {
   const counts = { ...NO_TESTS };
-  for (const { status, assertionResults } of readReport(file).testResults) {
+  for (const { name, status, assertionResults } of readReport(file).testResults) {
+    if (leftOut.includes(name)) continue;
     const failedBefore = counts.failed;
     for (const assertion of assertionResults) {
       if (assertion.status === "passed") counts.passed += 1;
@@ -35,6 +37,16 @@ export function countsOf(file, exitCode) {
   const foundNothing = counts.passed + counts.failed + counts.skipped === 0;
   if (counts.failed === 0 && (exitCode !== 0 || foundNothing)) counts.failed = 1;
   return counts;
+}
+
+/**
+ * The names of the files with failures.
+ * @param {string} file the report
+ */
+export function failedFiles(file) {
+  return readReport(file)
+    .testResults.filter(({ status }) => status === "failed")
+    .map(({ name }) => name);
 }
 
 /** @param {string} file @returns {Report} */

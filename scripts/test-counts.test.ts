@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { add, countsOf, summaryLine } from "./test-counts.mjs";
+import { add, countsOf, failedFiles, summaryLine } from "./test-counts.mjs";
 
 let folder = "";
 beforeEach(() => {
@@ -12,7 +12,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function reportOf(...files: { status: string; tests: string[] }[]): string {
   const file = path.join(folder, "report.json");
-  const testResults = files.map(({ status, tests }) => ({
+  const testResults = files.map(({ status, tests }, index) => ({
+    name: `/${index}.test.ts`,
     status,
     assertionResults: tests.map((testStatus) => ({ status: testStatus })),
   }));
@@ -27,6 +28,12 @@ describe("the counts of a run", () => {
       { status: "failed", tests: ["passed", "failed", "failed"] },
     );
     expect(countsOf(file, 1)).toEqual({ passed: 3, failed: 2, skipped: 2 });
+  });
+
+  test("leave files out that are counted otherwise", () => {
+    const file = reportOf({ status: "passed", tests: ["passed"] }, { status: "failed", tests: ["passed", "failed"] });
+    expect(failedFiles(file)).toEqual(["/1.test.ts"]);
+    expect(countsOf(file, 0, failedFiles(file))).toEqual({ passed: 1, failed: 0, skipped: 0 });
   });
 
   test("have one failure for a file that could not be loaded", () => {

@@ -18,7 +18,7 @@ import { type Scaffolder, packScaffolder, scaffoldApp, userEnvironment } from ".
 import { startRegistry } from "../registry.ts";
 
 const run = promisify(execFile);
-const SOON = { timeout: 20_000, interval: 30 };
+const SOON = { timeout: 100_000, interval: 30 };
 
 interface Session {
   readonly token: string;
@@ -187,8 +187,9 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
     status: 401,
   });
 
-  const profiles = events.filter((event) => event.event === "request" && event.handler === "profile");
-  expect(profiles).toMatchObject([
+  const profiles = (): readonly DevEvent[] =>
+    events.filter((event) => event.event === "request" && event.handler === "profile");
+  await expect.poll(profiles, SOON).toMatchObject([
     { location: "CA", path: "near-storage" },
     { location: "CA", path: "speculative" },
   ]);

@@ -1,5 +1,5 @@
 /** What the applications would cost, by the operations that the runs have counted. */
-import type { BenchmarkResult, OperationRow, System, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
+import type { BenchmarkResult, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
 import {
   carried,
   centralLambdaBill,
@@ -24,9 +24,8 @@ const WRITE_UNIT_BYTES = 1_024;
 /** The intent with its entry in the index, its end in the transaction, and the removal of the entry. */
 const UNITS_OF_INTENT = 5;
 
-/** Of what a run has not counted. The most that it can be where there is such a bound, else what the servers' own benchmarks say. */
+/** Of what a run does not count. The most that it can be where there is such a bound, else what the servers' own benchmarks say. */
 const ASSUMED = {
-  itemBytes: 500,
   /** Beside the handler: of the location's Worker, with *f^rw*, and of a Worker near storage. */
   locationMs: 2,
   centralMs: 1,
@@ -35,12 +34,10 @@ const ASSUMED = {
   followupMs: 0.3,
   /** Of the units that it validates, those that it does not have in memory. */
   lookedUp: 0.01,
-  replyBytes: 600,
 } as const;
 
 /** In the words of the page. */
 export const ASSUMED_WORDS: readonly string[] = [
-  `An item has ${ASSUMED.itemBytes} bytes, a reply of the primary ${ASSUMED.replyBytes}; where the primary ran the handler, also the items that repair the cache, and the answer.`,
   `A Worker computes for ${ASSUMED.locationMs} ms beside the handler at a location, and for ${ASSUMED.centralMs} ms near storage; the primary for ${ASSUMED.lviMs} ms for an LVI request and ${ASSUMED.followupMs} ms for a followup, and as long as the handler where it ran it.`,
   "A cache is called once by each request, and once more by each that wrote or was repaired: the most there can be. All that is read are rows of it, and all that is written or repaired.",
   `The primary looks up 1 % of what it validates, or all items of the executions that it ran, whichever is more.`,
@@ -120,38 +117,33 @@ function requestsOf(
   result: BenchmarkResult,
   run: WorkloadRun,
 ): { readonly radical: RadicalRequest; readonly central: CentralRequest } | null {
-  const counted = (system: System): OperationRow | undefined =>
-    result.operations.find((row) => row.run === run.run && row.system === system);
-  const row = counted("radical");
+  const row = result.operations.find((each) => each.run === run.run);
   const validation = rowOf(result.validations, run, null, null);
   if (row === undefined || validation === undefined || row.unitsRead === 0) return null;
   const near = validation.nearStorage / validation.requests;
   const fMs = handlerMs(result, run);
-  const { unitsRead, unitsWritten, writingShare, answerBytes } = row;
-  const storageBytes = row.storageBytes ?? unitsRead * ASSUMED.itemBytes;
+  const { unitsRead, unitsWritten, writingShare, followups, storageBytes, primaryBytes, answerBytes } = row;
   const size = storageBytes / unitsRead;
   const readUnits = Math.max(1, Math.ceil(size / READ_UNIT_BYTES));
   const writeUnits = 2 * Math.max(1, Math.ceil(size / WRITE_UNIT_BYTES));
   return {
     radical: {
-      locationCpuMs: row.locationCpuMs ?? fMs + ASSUMED.locationMs,
-      primaryCpuMs:
-        row.primaryCpuMs ?? near * fMs + row.lviRequests * ASSUMED.lviMs + row.followups * ASSUMED.followupMs,
-      cacheCalls: row.cacheCalls ?? 1 + Math.max(writingShare, near),
-      cacheRowsRead: row.cacheRowsRead ?? unitsRead,
-      cacheRowsWritten: row.cacheRowsWritten ?? unitsWritten + near * unitsRead,
-      readUnits: (row.storageReads ?? unitsRead * Math.max(near, ASSUMED.lookedUp)) * readUnits,
+      locationCpuMs: fMs + ASSUMED.locationMs,
+      primaryCpuMs: near * fMs + ASSUMED.lviMs + followups * ASSUMED.followupMs,
+      cacheCalls: 1 + Math.max(writingShare, near),
+      cacheRowsRead: unitsRead,
+      cacheRowsWritten: unitsWritten + near * unitsRead,
+      readUnits: unitsRead * Math.max(near, ASSUMED.lookedUp) * readUnits,
       writeUnits: writingShare * UNITS_OF_INTENT + unitsWritten * writeUnits,
-      primaryBytes:
-        row.primaryBytes ?? ASSUMED.replyBytes + near * (storageBytes + (answerBytes ?? ASSUMED.replyBytes)),
+      primaryBytes,
     },
     central: {
-      cpuMs: counted("central")?.primaryCpuMs ?? fMs + ASSUMED.centralMs,
+      cpuMs: fMs + ASSUMED.centralMs,
       storageMs: STORAGE_REQUEST_MS * (1 + writingShare),
       readUnits: unitsRead * readUnits,
       writeUnits: unitsWritten * writeUnits,
       storageBytes,
-      answerBytes: answerBytes ?? ASSUMED.replyBytes,
+      answerBytes,
     },
   };
 }

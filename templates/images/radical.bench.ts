@@ -8,7 +8,7 @@ const BEGINNING = 1_767_225_600_000;
 
 const nameOf = (member: number): string => `member-${member}`;
 const tokenOf = (member: number): string => `20000000-0000-4000-8000-${String(member).padStart(12, "0")}`;
-const tagOf = (tag: number): string => `tag-${tag}`;
+const tagOf = (tag: number): string => `tag_${tag}`;
 const somebody = (draw: Draw): string => tokenOf(draw.below(MEMBERS));
 const someImage = (draw: Draw): number => IMAGES - draw.zipf(IMAGES);
 const someTags = (draw: Draw, count: number): string[] => [

@@ -24,6 +24,7 @@ test("four systems do what the handlers say, and whoever does not is found", asy
     seed: 4,
     zipf: 0.99,
     storage: null,
+    standby: false,
     signal: new AbortController().signal,
   });
   try {

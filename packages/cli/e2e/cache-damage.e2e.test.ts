@@ -29,9 +29,9 @@ const LOCATIONS = {
   whole: { prefix: "w-", cache: { kind: "memory", memoryBytes: 1_000_000 } },
   object: {
     prefix: "o-",
-    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 1_000_000, timeoutMs: 10_000 },
+    cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 1_000_000, timeoutMs: 60_000 },
   },
-  kv: { prefix: "k-", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 10_000 } },
+  kv: { prefix: "k-", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 60_000 } },
 } as const satisfies Record<string, { readonly prefix: string; readonly cache: CacheChoice }>;
 type LocationName = keyof typeof LOCATIONS;
 const NAMES = Object.keys(LOCATIONS) as readonly LocationName[];
@@ -93,6 +93,7 @@ function startLocations(): Miniflare {
             RADICAL_KEY_ID: key.id,
             RADICAL_KEY: key.secret,
             RADICAL_LOCATION: name,
+            RADICAL_ATTEMPT_MS: "15000",
           },
           durableObjects: { RADICAL_CACHE: { className: "RadicalCache", useSQLite: true } },
           kvNamespaces: { RADICAL_CACHE_KV: "caches" },
@@ -323,7 +324,7 @@ test("the same answers, the same values in storage, and the caches heal", async 
     // The put follows the answer; and a key of KV takes one write a second.
     for (const at of ["object", "kv"] as const) {
       await expect
-        .poll(() => call(at, read), { timeout: 30_000 })
+        .poll(() => call(at, read), { timeout: 100_000 })
         .toMatchObject({ path: "speculative", ...told(whole!) });
     }
   }
@@ -332,7 +333,7 @@ test("the same answers, the same values in storage, and the caches heal", async 
     readItems(folder)
       .filter(({ key: name }) => name.startsWith(LOCATIONS[at].prefix))
       .map((item) => JSON.parse(JSON.stringify(item).replaceAll(LOCATIONS[at].prefix, "")) as unknown);
-  await expect.poll(() => ofLocation("object"), { timeout: 30_000 }).toEqual(ofLocation("whole"));
+  await expect.poll(() => ofLocation("object"), { timeout: 100_000 }).toEqual(ofLocation("whole"));
   expect(ofLocation("kv")).toEqual(ofLocation("whole"));
   expect(readItems(folder).length).toBeGreaterThan(20);
 

@@ -1,21 +1,29 @@
 /**
- * Every call that the edge half of a deployment makes is recorded from a good run and then fails, one after the other, in each way
- * that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one after that finds nothing
- * to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one call of each kind.
+ * Every call that the edge half of a deployment, a rollback or a removal makes is recorded from a good run and then fails, one after
+ * the other, in each way that a call may: what served goes on serving, or it is said that it may not; the next run completes, and one
+ * after that finds nothing to do. Likewise for what somebody changes by hand. What wrangler asks is asked in this process, but for one
+ * call of each kind.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { DEFAULT_CACHE, HEALTH_PATH, type ModuleHash } from "@radical/protocol";
+import { DEFAULT_CACHE, HEALTH_PATH, MODULE_LIST_PATH, type ModuleHash } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppBuild } from "../src/build/build-app.ts";
 import { CommandError } from "../src/command-error.ts";
 import { loadProject, type Project } from "../src/config/load-config.ts";
+import { awsHalf } from "../src/deploy/aws-half.ts";
 import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/cloudflare-api.ts";
 import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
 import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
+import type { OpenEdge } from "../src/deploy/edge/open-edge.ts";
 import type { WranglerConfig } from "../src/deploy/edge/user-config.ts";
+import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
 import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
+import { planDestroy } from "../src/deploy/destroy.ts";
 import { ownPrimary } from "../src/deploy/own-primary.ts";
+import { NODES, type NodeName, primaryNames } from "../src/deploy/primary/names.ts";
+import type { PrimaryDeployment, PrimaryState } from "../src/deploy/primary/primary-deployment.ts";
+import { planRollback } from "../src/deploy/rollback.ts";
 import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
 import { targetOf } from "../src/deploy/target.ts";
 import { type Failure, type FakeCloudflare, failureOf, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
@@ -50,6 +58,7 @@ beforeAll(async () => {
   primary = await startServer((line) => {
     const [method = "", path = ""] = line.split(" ");
     if (method === "PUT") modules.add(path);
+    if (path === MODULE_LIST_PATH) return [200, { modules: [] }];
     return modules.has(path) ? [204, null] : [404, { error: { code: "not_found", message: "no such module" } }];
   });
   edge = await startServer((line, overrides) => {
@@ -124,7 +133,11 @@ type Ended =
   /** Before anything was changed. */
   | { readonly kind: "refused"; readonly error: CommandError };
 
-async function plan({ app, config }: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
+const primaryHalf = () => ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
+const idOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
+
+async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {
+  const { app, config } = what;
   const half = edgeHalf({
     project,
     target: TARGET,
@@ -133,24 +146,97 @@ async function plan({ app, config }: Wanted, wrangler: Wrangler): Promise<readon
     api,
     account: { id: account, name: null },
     wrangler,
-    primary: ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` }),
+    primary: primaryHalf(),
     url: edge.url,
-    deployment: `20261121-141503-${app.manifest.module.slice(0, 4)}`,
+    deployment: idOf(what),
     wait: () => Promise.resolve(),
   });
   return planSteps(half.steps);
 }
 
-async function deploy(what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> {
+/** Something that is planned, and then done step by step. */
+interface Operation {
+  readonly plan: () => Promise<readonly PlannedStep[]>;
+  /** What may be said when something else may serve than before. */
+  readonly maySay: RegExp;
+  /** The module that serves in the end; null: no Worker is left. */
+  readonly module: ModuleHash | null;
+  /** What must be true of what it leaves. */
+  readonly check?: () => void;
+}
+
+async function carryOut({ plan: planning }: Pick<Operation, "plan">): Promise<Ended> {
   let planned: readonly PlannedStep[];
   try {
-    planned = await plan(what, wrangler);
+    planned = await planning();
   } catch (error) {
     if (error instanceof CommandError) return { kind: "refused", error };
     throw error;
   }
   return applySteps(planned, { onEvent: () => undefined });
 }
+
+const deploy = (what: Wanted, wrangler = wranglerCalls(cloudflare, account)): Promise<Ended> =>
+  carryOut({ plan: () => plan(what, wrangler) });
+
+function deploymentOf(what: Wanted, maySay: RegExp): Operation {
+  return {
+    plan: () => plan(what, wranglerCalls(cloudflare, account)),
+    maySay,
+    module: what.app.manifest.module,
+    check: () => {
+      const { isOnWorkersDev, schedules } = cloudflare.workers.get(WORKER)!;
+      expect(isOnWorkersDev).toBe(true);
+      expect(schedules).toEqual(what.config.triggers?.crons?.map((cron) => ({ cron })));
+      expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
+    },
+  };
+}
+
+const openEdge = (): OpenEdge => ({
+  api,
+  account: { id: account, name: null },
+  wrangler: wranglerCalls(cloudflare, account),
+  user: null,
+  worker: WORKER,
+  versions: workerVersions(api, account, WORKER),
+});
+
+function rollback(to: Wanted): Operation {
+  const half = primaryHalf();
+  return {
+    plan: () =>
+      planRollback({
+        project,
+        edge: openEdge(),
+        to: idOf(to),
+        primary: { description: half.description, admin: half.admin()! },
+        origin: edge.url,
+        wait: () => Promise.resolve(),
+      }),
+    maySay: /^The version that served before may still serve\.$/,
+    module: to.app.manifest.module,
+  };
+}
+
+const removal: Operation = {
+  plan: async () =>
+    (
+      await planDestroy({
+        project,
+        target: TARGET,
+        edge: openEdge(),
+        primary: primary.url,
+        region: null,
+        tables: false,
+        strandPending: false,
+        note: () => undefined,
+      })
+    ).planned,
+  maySay: /^(?:It may still serve|The Worker is removed, so nothing is served)\. What is left is found/,
+  module: null,
+  check: () => expect(cloudflare.namespaces.size).toBe(0),
+};
 
 function recordOf(version: string) {
   const bound = cloudflare.version(version)?.bindings.find(({ name }) => name === RECORD_VARIABLE);
@@ -165,16 +251,125 @@ function serving(): string | null {
 
 /** All that a deployment leaves behind, to go back to. */
 function snapshot(): () => void {
-  const { workers, namespaces } = cloudflare;
-  const kept = structuredClone({ workers, namespaces, modules });
+  const { workers, namespaces, tunnels, services } = cloudflare;
+  const maps: Map<string, unknown>[] = [workers, namespaces, tunnels, services];
+  const kept = structuredClone({ maps, modules, tokens, isAtAws });
   return () => {
-    const { workers: w, namespaces: n, modules: m } = structuredClone(kept);
-    for (const map of [workers, namespaces, modules]) map.clear();
-    for (const [name, worker] of w) workers.set(name, worker);
-    for (const [id, title] of n) namespaces.set(id, title);
-    for (const module of m) modules.add(module);
+    const copy = structuredClone(kept);
+    for (const [index, map] of maps.entries()) {
+      map.clear();
+      for (const [key, value] of copy.maps[index]!) map.set(key, value);
+    }
+    modules.clear();
+    for (const module of copy.modules) modules.add(module);
+    ({ tokens, isAtAws } = copy);
   };
 }
+
+/** The tokens of tunnels that are stored at AWS. */
+let tokens: Record<NodeName, string | null> = { a: null, b: null };
+let isAtAws = false;
+
+/** AWS as the calls at Cloudflare meet it. What fails at AWS itself is tried with moto, in `aws-primary.e2e.test.ts`. */
+const AT_AWS = {
+  checkAccess: () => Promise.resolve(ACCESS),
+  plan: () =>
+    Promise.resolve({
+      access: ACCESS,
+      artefact: "0",
+      changes: isAtAws ? [] : [{ kind: "make", what: "stack", detail: "" } as const],
+      template: {},
+      leader: null,
+    }),
+  storedTunnels: () =>
+    Promise.resolve({
+      a: tokens.a === null ? null : tunnelOf(tokens.a),
+      b: tokens.b === null ? null : tunnelOf(tokens.b),
+    }),
+  apply: (_plan, given) => {
+    for (const node of NODES) tokens[node] = given[node]?.token ?? tokens[node];
+    isAtAws = true;
+    return Promise.resolve(STATE);
+  },
+  state: () => Promise.resolve(isAtAws ? STATE : null),
+  planDestroy: () =>
+    Promise.resolve({ removes: isAtAws ? [{ kind: "remove", what: "stack", detail: "" } as const] : [], stays: [] }),
+  destroy: () => {
+    [tokens, isAtAws] = [{ a: null, b: null }, false];
+    return Promise.resolve();
+  },
+  close: () => undefined,
+} satisfies Partial<PrimaryDeployment> as Partial<PrimaryDeployment> as PrimaryDeployment;
+
+const ACCESS = { account: "123456789012", region: "eu-central-1", identity: "ann", clockSkewMs: 0 };
+const STATE = {
+  keys: [{ id: "main", secret: "5e".repeat(32) }],
+  keysReadAtMs: 0,
+  stack: "shop",
+} as never as PrimaryState;
+
+function tunnelOf(token: string): string {
+  return (JSON.parse(Buffer.from(token, "base64").toString()) as { readonly t: string }).t;
+}
+
+/** The primary half: its steps are those at Cloudflare, around the one at AWS. */
+const primaryAtAws: Operation = {
+  plan: async () => {
+    const half = awsHalf({
+      project: folder.folder,
+      target: TARGET,
+      deployment: AT_AWS,
+      access: ACCESS,
+      only: "primary",
+      api,
+      account: { id: account, name: null },
+      wrangler: wranglerCalls(cloudflare, account),
+      originOf: () => Promise.resolve(primary.url),
+      wait: () => Promise.resolve(),
+      nowMs: 1,
+      note: () => undefined,
+    });
+    return planSteps(half.steps);
+  },
+  maySay: /^What served before goes on serving\. (?:Machines that serve|The machines are there)/,
+  module: null,
+  check: () => {
+    const { tunnels } = primaryNames(TARGET);
+    for (const node of NODES) {
+      const [tunnel] = [...cloudflare.tunnels.values()].filter(({ name }) => name === tunnels[node]);
+      const [service] = [...cloudflare.services.values()].filter(({ name }) => name === tunnels[node]);
+      expect(tunnelOf(tokens[node]!)).toBe(tunnel?.id);
+      expect(service?.host).toMatchObject({ network: { tunnel_id: tunnel?.id } });
+    }
+    expect([cloudflare.tunnels.size, cloudflare.services.size]).toEqual([2, 2]);
+    expect(cloudflare.workers.get(TARGET.relay)?.isOnWorkersDev).toBe(true);
+  },
+};
+
+const removalAtAws: Operation = {
+  plan: async () =>
+    (
+      await planDestroy({
+        project,
+        target: TARGET,
+        edge: openEdge(),
+        primary: null,
+        region: null,
+        primaryDeployment: () => Promise.resolve(AT_AWS),
+        originOf: () => Promise.resolve(primary.url),
+        tables: true,
+        strandPending: false,
+        wait: () => Promise.resolve(),
+        note: () => undefined,
+      })
+    ).planned,
+  maySay: /^The Worker is removed/,
+  module: null,
+  check: () => {
+    const { tunnels, services, workers } = cloudflare;
+    expect([tunnels.size, services.size, workers.has(TARGET.relay), isAtAws]).toEqual([0, 0, false, false]);
+  },
+};
 
 interface Fault {
   /** The call, and how it fails. */
@@ -200,8 +395,13 @@ function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[
       failure: { at, how, skip, times },
       isMended,
     });
-    // Asked often, since Cloudflare's network learns of a version in its time.
-    if (of === "edge") return [fault(500, Infinity), fault("hang-up", 1, true)];
+    // Asked often: Cloudflare's network learns of a version in its time, a primary that was just made leads soon, and what is
+    // pending when a removal begins is soon applied.
+    const isAwaited =
+      of === "primary" &&
+      (requests[index]?.endsWith("0".repeat(64)) === true ||
+        (requests[index]?.endsWith(MODULE_LIST_PATH) === true && skip > 0));
+    if (of === "edge" || isAwaited) return [fault(500, Infinity), fault("hang-up", 1, true)];
     if (of === "primary") return [fault(500), fault("hang-up"), fault("after")];
     if (requests[index]?.startsWith("GET ") === true) return [fault(500, 3), fault(403), fault("hang-up", 1, true)];
     return [fault(500), fault(403), fault("hang-up"), fault("after")];
@@ -214,18 +414,18 @@ function escaped(text: string): string {
 
 const asked = (): Readonly<Record<Fault["of"], Asked | FakeCloudflare>> => ({ cloudflare, primary, edge });
 
-/** From what is there to `after`: with each fault once, to the end. Says how many there were. */
-async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promise<number> {
+/** With each fault once, to the end, always from what is there. Says how many there were. */
+async function tryAll(operation: Operation): Promise<number> {
   const back = snapshot();
   const before = serving();
   const marks = Object.entries(asked()).map(([of, { requests }]) => [of as Fault["of"], requests.length] as const);
-  expect(await deploy(after)).toMatchObject({ kind: "done" });
+  expect(await carryOut(operation)).toMatchObject({ kind: "done" });
   const faults = marks.flatMap(([of, mark]) => faultsOf(of, asked()[of].requests.slice(mark)));
-  const versions = cloudflare.workers.get(WORKER)!.versions.length;
+  const versions = cloudflare.workers.get(WORKER)?.versions.length;
   for (const fault of faults) {
     back();
     try {
-      await tryFault(fault, { after, before, versions, maySay });
+      await tryFault(fault, operation, before, versions);
     } catch (error) {
       throw new Error(fault.words, { cause: error });
     }
@@ -234,23 +434,17 @@ async function tryAll(after: Wanted, maySay: (words: string) => boolean): Promis
   return faults.length;
 }
 
-interface Expected {
-  readonly after: Wanted;
-  /** Version that serves before. */
-  readonly before: string | null;
-  /** How many there are in the end. */
-  readonly versions: number;
-  /** Whether something else may serve when this is told of the state. */
-  readonly maySay: (words: string) => boolean;
-}
-
+/** `before`: the version that serves. `versions`: how many there are in the end, if the Worker is there. */
 async function tryFault(
   { of, failure, isMended }: Fault,
-  { after, before, versions, maySay }: Expected,
+  operation: Operation,
+  before: string | null,
+  versions: number | undefined,
 ): Promise<void> {
+  const { maySay, module, check } = operation;
   const since = cloudflare.requests.length;
   asked()[of].failures.push({ ...failure });
-  const ended = await deploy(after);
+  const ended = await carryOut(operation);
   asked()[of].failures.length = 0;
   if (isMended) {
     expect(ended).toMatchObject({ kind: "done" });
@@ -266,48 +460,76 @@ async function tryFault(
       const { ifFailed } = ended.failed;
       expect(ended.error.code).not.toBe("internal_error");
       if (ifFailed === STILL_SERVES) expect(serving()).toBe(before);
-      else expect({ ifFailed, maySay: maySay(ifFailed) }).toEqual({ ifFailed, maySay: true });
-      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
+      else expect(ifFailed).toMatch(maySay);
+      if (ifFailed === NEW_SERVES) expect(recordOf(serving()!)?.module).toBe(module);
+      if (/nothing is served/.test(ifFailed)) expect(serving()).toBeNull();
       break;
     }
     default:
       throw new Error(ended.kind);
   }
 
-  expect(await deploy(after)).toMatchObject({ kind: "done" });
-  const worker = cloudflare.workers.get(WORKER)!;
-  expect(worker.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
-  expect(recordOf(serving()!)?.module).toBe(after.app.manifest.module);
-  expect(worker.isOnWorkersDev).toBe(true);
-  expect(worker.schedules).toEqual(after.config.triggers?.crons?.map((cron) => ({ cron })));
-  expect(worker.versions).toHaveLength(versions);
-  expect(cloudflare.namespaces.size).toBeLessThanOrEqual(1);
-  const again = await plan(after, wranglerCalls(cloudflare, account));
-  expect(again.flatMap(({ changes }) => changes)).toEqual([]);
+  expect(await carryOut(operation)).toMatchObject({ kind: "done" });
+  const worker = cloudflare.workers.get(WORKER);
+  expect(worker?.versions.length).toBe(versions);
+  if (module === null) expect(worker).toBeUndefined();
+  else {
+    expect(worker?.deployments[0]?.versions).toEqual([{ version_id: serving(), percentage: 100 }]);
+    expect(recordOf(serving()!)?.module).toBe(module);
+  }
+  check?.();
+  expect((await operation.plan()).flatMap(({ changes }) => changes)).toEqual([]);
 }
 
 // They build upon each other, as the deployments of an application do.
 describe("each call of a deployment fails once", () => {
   test("the first one, with a KV namespace", async () => {
-    const tried = await tryAll(wanted("a", "kv", "0 3 * * *"), (words) =>
-      /^(?:Nothing served before|The new version serves)/.test(words),
-    );
-    expect(tried).toBeGreaterThan(30);
-    expect((await deploy(wanted("a", "kv", "0 3 * * *"))).kind).toBe("done");
+    const first = deploymentOf(wanted("a", "kv", "0 3 * * *"), /^(?:Nothing served before|The new version serves)/);
+    expect(await tryAll(first)).toBeGreaterThan(30);
+    expect((await carryOut(first)).kind).toBe("done");
   });
 
   test("another version, with another schedule", async () => {
-    const tried = await tryAll(wanted("b", "kv", "0 4 * * *"), (words) => words.includes("may still serve"));
-    expect(tried).toBeGreaterThan(40);
-    expect((await deploy(wanted("b", "kv", "0 4 * * *"))).kind).toBe("done");
+    const next = deploymentOf(wanted("b", "kv", "0 4 * * *"), /may still serve/);
+    expect(await tryAll(next)).toBeGreaterThan(40);
+    expect((await carryOut(next)).kind).toBe("done");
+  });
+
+  test("back to the one before, whose module the primary has collected", async () => {
+    const back = snapshot();
+    modules.clear();
+    const collected = snapshot();
+    expect(await tryAll(rollback(wanted("a", "kv", "0 3 * * *")))).toBeGreaterThan(15);
+    // What can't be done is refused before anything is changed.
+    collected();
+    const gone = wanted("9", "kv", "0 3 * * *");
+    expect(await carryOut(rollback(gone))).toMatchObject({ kind: "refused", error: { code: "unknown_deployment" } });
+    back();
+  });
+
+  test("its removal", async () => {
+    const back = snapshot();
+    expect(await tryAll(removal)).toBeGreaterThan(10);
+    expect(await carryOut(removal)).toMatchObject({ kind: "done" });
+    back();
   });
 
   test("one that adds a class of Durable Objects, and so serves from its upload on", async () => {
-    const tried = await tryAll(wanted("c", "durable-object", "0 5 * * *"), (words) =>
-      /^The new version (?:may serve|serves)/.test(words),
-    );
-    expect(tried).toBeGreaterThan(30);
-    expect((await deploy(wanted("c", "durable-object", "0 5 * * *"))).kind).toBe("done");
+    const next = deploymentOf(wanted("c", "durable-object", "0 5 * * *"), /^The new version (?:may serve|serves)/);
+    expect(await tryAll(next)).toBeGreaterThan(30);
+    expect((await carryOut(next)).kind).toBe("done");
+  });
+
+  test("that of a primary at AWS, and of one whose tunnel somebody has removed; its removal", async () => {
+    const back = snapshot();
+    for (const map of [cloudflare.workers, cloudflare.namespaces]) map.clear();
+    expect(await tryAll(primaryAtAws)).toBeGreaterThan(40);
+    expect(await carryOut(primaryAtAws)).toMatchObject({ kind: "done" });
+    cloudflare.tunnels.delete([...cloudflare.tunnels.keys()][0]!);
+    expect(await tryAll(primaryAtAws)).toBeGreaterThan(20);
+    expect(await carryOut(primaryAtAws)).toMatchObject({ kind: "done" });
+    expect(await tryAll(removalAtAws)).toBeGreaterThan(40);
+    back();
   });
 
   test.each<[what: string, next: Wanted, failure: Failure]>([

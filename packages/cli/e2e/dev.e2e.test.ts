@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "./free-port.ts";
 import {
   type Finished,
   type RadicalDev,
@@ -17,7 +18,7 @@ import {
   startDev,
 } from "./radical-process.ts";
 
-const SOON = { timeout: 60_000, interval: 30 };
+const SOON = { timeout: 100_000, interval: 30 };
 
 function greeting(word: string): string {
   return `export function greet(name: string): string {\n  return "${word} " + name;\n}\n`;
@@ -202,7 +203,7 @@ test("one request is one line: handler, location, path and where the time went",
 test("KV as the cache: what one request has put, another one speculates on", async () => {
   await project.write(
     "radical.config.ts",
-    'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0 }, dev: { locations: { A: 0 } } };\n',
+    'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 10_000 }, dev: { locations: { A: 0 } } };\n',
   );
   await project.write(
     "handlers/greet.ts",
@@ -234,14 +235,15 @@ export function greet(name: string): i32 {
 
 test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
   await project.write("handlers/greet.ts", COUNTER);
-  const { child, closed, url } = await start();
+  const port = String(await freePort());
+  const { child, closed, url } = await start(["--port", port]);
   expect(await call(url, "increment")).toMatchObject({ status: 200, result: 1 });
   const children = await descendantsOf(child.pid ?? 0);
   child.kill("SIGKILL");
   running.pop();
 
   // What is left holds the port.
-  const next = await start(["--port", new URL(url).port]);
+  const next = await start(["--port", port]);
   await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
   await closed;
   expect(await call(next.url, "increment")).toMatchObject({ status: 200, result: 2 });
@@ -396,11 +398,11 @@ describe("while it runs: faults and data", () => {
   test("the LVI server is killed: it is started again with what it had promised", async () => {
     const pids = (): readonly unknown[] =>
       dev.events.flatMap((event) => (event.event === "server_started" ? [event.pid] : []));
-    expect(pids()).toHaveLength(1);
+    await expect.poll(pids, SOON).toHaveLength(1);
     await faults({ dropFollowups: true });
     expect(await increment("A")).toMatchObject({ status: 200 });
     await faults({ killServer: true, dropFollowups: false });
-    expect(new Set(pids()).size).toBe(2);
+    await expect.poll(() => new Set(pids()).size, SOON).toBe(2);
     expect(await read("B")).toMatchObject({ status: 200, result: count });
     expect(await increment("B")).toMatchObject({ status: 200 });
   });

@@ -12,7 +12,7 @@ import { readIntents, readItem } from "./storage.ts";
 const MINIMAL = fileURLToPath(new URL("../../../templates/minimal", import.meta.url));
 
 /** Bounded polls of conditions; none of them is a measure of time. */
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 100_000, interval: 20 };
 
 function stored(app: TestApp): number {
   return ((readItem(app.stateFolder, "counters", "all") ?? { value: 0 }) as { readonly value: number }).value;
@@ -217,5 +217,5 @@ async function killServer(app: TestApp): Promise<void> {
   const pid = app.lviServer.pid();
   if (pid === undefined) throw new Error("no server runs");
   process.kill(pid, "SIGKILL");
-  await expect.poll(restarts, SOON).toBe(before + 1);
+  await expect.poll(restarts, SOON).toBeGreaterThan(before);
 }

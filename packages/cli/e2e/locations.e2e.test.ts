@@ -24,7 +24,7 @@ import { readIntents } from "./storage.ts";
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
 /** Bounded polls of conditions; none of them is a measure of time. */
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 100_000, interval: 20 };
 
 interface Answer {
   readonly status: number;
@@ -91,7 +91,8 @@ async function start(name: string, app: AppBuild): Promise<void> {
       host: "127.0.0.1",
       port: 0,
       locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
-      vars: {},
+      // Longer than this machine may stop for.
+      vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("dev/router.worker"),
       cacheFolder: join(folder, name),

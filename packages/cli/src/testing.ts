@@ -25,6 +25,9 @@ export interface TestAppOptions extends Pick<
   readonly onEvent?: (event: DevEvent) => void;
 }
 
+/** A machine that runs tests may stand still for seconds: an attempt that is given up would show in the path of an answer. */
+const ATTEMPT_MS = 15_000;
+
 export interface CallOptions {
   readonly location?: string;
   readonly idempotencyKey?: string;
@@ -56,7 +59,7 @@ export interface TestApp extends DevServer {
 }
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const { project: folder = ".", locations = { near: 0, far: 0 }, seeded = false, onEvent, ...rest } = options;
+  const { project: folder = ".", locations = { near: 0, far: 0 }, vars, seeded = false, onEvent, ...rest } = options;
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
   const removeState = (): Promise<void> => rm(stateFolder, { recursive: true, force: true });
@@ -66,6 +69,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       ...rest,
       project,
       port: 0,
+      vars: { RADICAL_ATTEMPT_MS: String(ATTEMPT_MS), ...vars },
       locations: Object.entries(locations).map(([name, roundTripMs]): Location => ({ name, roundTripMs })),
       stateFolder,
       onEvent: (event) => {

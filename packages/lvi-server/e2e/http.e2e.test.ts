@@ -60,31 +60,42 @@ const errors: string[] = [];
 const log = createLog("info", (line) => void (line.includes('"level":"error"') && errors.push(line)));
 let server: RunningServer;
 let client: TestClient;
+/** Another one, which gives handlers little time. */
+let hasty: RunningServer;
+let clientOfHasty: TestClient;
 
-beforeAll(async () => {
-  const rotated = randomBytes(16);
-  server = await startServer({
+/** Longer than this machine may stop for: of times that no test waits for. */
+const FAR_MS = 600_000;
+
+async function open(executionLimitMs: number): Promise<readonly [RunningServer, TestClient]> {
+  const opened = await startServer({
     storage: ":memory:",
     keys: new KeyRing(
       new Map([
         [KEY_ID, SECRET],
-        ["next", rotated],
+        ["next", randomBytes(16)],
       ]),
     ),
     workers: 1,
-    executionLimitMs: 2_000,
-    core: { maxReadBytes: MAX_READ_BYTES },
+    executionLimitMs,
+    core: { maxReadBytes: MAX_READ_BYTES, followupTimeoutMs: FAR_MS, maxWaitMs: FAR_MS },
     log,
     heartbeatMs: 5,
     onHalt: (reason) => {
       throw new Error(reason);
     },
   });
-  client = new TestClient(server.url, await testModule());
-  await client.register();
+  const itsClient = new TestClient(opened.url, await testModule());
+  await itsClient.register();
+  return [opened, itsClient];
+}
+
+beforeAll(async () => {
+  [server, client] = await open(FAR_MS);
+  [hasty, clientOfHasty] = await open(2_000);
 });
 
-afterAll(() => server.close());
+afterAll(() => Promise.all([server.close(), hasty.close()]));
 
 const byUnit = (a: Write, b: Write): number => (a.unit < b.unit ? -1 : 1);
 
@@ -150,10 +161,10 @@ describe("executions over HTTP", () => {
   });
 
   test("record mode guesses absences no longer than it must: a handler that never ends on them ends", async () => {
-    expect(await client.lvi(client.requestOf("increment", "sought", null))).toMatchObject({ kind: "executed" });
-    const found = await client.lvi(client.requestOf("searchNearStorage", "sought", null));
-    expect(found).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
-    expect(await client.read("found")).toBe(1);
+    const ask = (handler: string) => clientOfHasty.lvi(clientOfHasty.requestOf(handler, "sought", null));
+    expect(await ask("increment")).toMatchObject({ kind: "executed" });
+    expect(await ask("searchNearStorage")).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
+    expect(await clientOfHasty.read("found")).toBe(1);
   });
 
   test("aborts and traps are outcomes", async () => {
@@ -164,8 +175,12 @@ describe("executions over HTTP", () => {
   });
 
   test("a handler that loops for ever is ended, nothing is held, and nobody else is stopped", async () => {
-    expect(await client.lvi(client.requestOf("spin", "i", null))).toMatchObject({ code: "execution_failed" });
-    expect(server.engine.load).toMatchObject({ executions: 0, running: 0, lockedUnits: 0 });
+    const spinning = clientOfHasty.requestOf("spin", "i", null);
+    expect(await clientOfHasty.lvi(spinning)).toMatchObject({ code: "execution_failed" });
+    expect(hasty.engine.load).toMatchObject({ executions: 0, running: 0, lockedUnits: 0 });
+    expect((await (await fetch(`${hasty.url}/metrics`)).text()).split("\n")).toContain(
+      'radical_run_seconds_count{mode="derive",ending="killed"} 1',
+    );
     const looping = client.lvi(client.requestOf("spin", "i", null));
     expect(await client.lvi(client.requestOf("increment", "i", null))).toMatchObject({ kind: "executed" });
     // Others waited for it, so it may be asked for again.
@@ -200,7 +215,6 @@ test("metrics tell what was done", async () => {
     'radical_validation_failures_total{table="counters"}',
     'radical_near_storage_executions_total{cause="requested"}',
     'radical_storage_operation_seconds_count{operation="store_intent"}',
-    'radical_run_seconds_count{mode="derive",ending="killed"}',
     'radical_http_request_seconds_count{route="lvi",status="200"}',
     `radical_signed_requests_total{key="${KEY_ID}"}`,
     "radical_workers",
@@ -485,10 +499,10 @@ describe("bad input", () => {
       await response.arrayBuffer();
       return response.status;
     };
-    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(503);
+    await expect.poll(statusOfLarge, { timeout: 100_000 }).toBe(503);
     expect(await client.read("nobody")).toBe(0);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(statusOfLarge, { timeout: 60_000 }).toBe(400);
+    await expect.poll(statusOfLarge, { timeout: 100_000 }).toBe(400);
   });
 
   test("a sender that goes away in the middle of its body is no fault of the server", async () => {

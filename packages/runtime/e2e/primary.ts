@@ -85,6 +85,7 @@ export class TestPrimary {
   readonly #module: HandlerModule;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #isDown = false;
   readonly #listening = new Set<ServerResponse>();
   readonly #pending = new Map<string, Pending>();
   readonly #stored = new Map<string, Completed>();
@@ -98,14 +99,15 @@ export class TestPrimary {
     });
     this.#server.keepAliveTimeout = 65_000;
     this.#server.on("connection", (socket) => {
+      if (this.#isDown) socket.destroy();
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
     });
   }
 
-  async listen(port = 0): Promise<string> {
+  async listen(): Promise<string> {
     await new Promise<void>((resolve) => {
-      this.#server.listen(port, "127.0.0.1", resolve);
+      this.#server.listen(0, "127.0.0.1", resolve);
     });
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -115,6 +117,16 @@ export class TestPrimary {
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
+  }
+
+  /** No connection holds. The port is kept: nobody else gets it meanwhile. */
+  goDown(): void {
+    this.#isDown = true;
+    this.disconnect();
+  }
+
+  comeBack(): void {
+    this.#isDown = false;
   }
 
   /** Cuts every connection, so that the next request has to open one. */
@@ -138,6 +150,7 @@ export class TestPrimary {
     for (const response of this.#listening) response.end();
     this.intercept = null;
     this.acceptFollowup = async () => true;
+    this.comeBack();
   }
 
   put(unit: UnitId, value: Uint8Array | null): CommitId {

@@ -52,6 +52,8 @@ export interface Surroundings {
   /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
   readonly warn: (code: WarningCode, message: string) => void;
+  /** A fault of ours that no answer tells of: the client has its answer already. */
+  readonly fault: (error: unknown) => void;
 }
 
 export interface Run {
@@ -62,24 +64,37 @@ export interface Run {
 }
 
 export function drive(execution: Execution, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, trace, lane, failpoint, timings, now, warn } = surroundings;
+  const { module, invocation, cache, primary, trace, lane, failpoint, timings, now, warn, fault } = surroundings;
   const answer = Promise.withResolvers<Answer>();
+  let isSettled = false;
   let sent: Promise<Connection> = Promise.resolve("open");
 
+  const failed = (error: unknown): void => {
+    if (isSettled) fault(error);
+    isSettled = true;
+    answer.reject(error);
+  };
+
   const advance = async (event: ExecutionEvent): Promise<void> => {
+    let effects: readonly Effect[];
     try {
       const stopped = failpoint?.reach(failpointBeforeEvent(event));
       if (stopped) await stopped;
-      const effects = execution.step(event);
-      await Promise.all(
-        effects.map(async (effect) => {
+      effects = execution.step(event);
+    } catch (error) {
+      return failed(error);
+    }
+    // What fails does not keep the rest from being done.
+    await Promise.all(
+      effects.map(async (effect) => {
+        try {
           const next = await perform(effect);
           if (next !== null) await advance(next);
-        }),
-      );
-    } catch (error) {
-      answer.reject(error);
-    }
+        } catch (error) {
+          failed(error);
+        }
+      }),
+    );
   };
 
   const perform = async (effect: Effect): Promise<ExecutionEvent | null> => {
@@ -140,6 +155,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         return null;
       }
       case "answer":
+        isSettled = true;
         answer.resolve(effect.answer);
         await failpoint?.reach("edge.answered");
         return null;

@@ -291,6 +291,7 @@ class Exchange {
       timings: this.#timings,
       now,
       warn: (event, message) => this.#warn("warn", event, message),
+      fault: (error) => this.#warn("error", "internal_error", describe(error)),
     });
     let caches = false;
     try {

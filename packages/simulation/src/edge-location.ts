@@ -259,6 +259,10 @@ export class EdgeLocation implements Location {
     this.#advance(running, eventOf(reply, this.#nowMs));
   }
 
+  refresh(line: string): void {
+    this.#cache.refresh(line, this.#options.counts);
+  }
+
   crash(): void {
     this.#seen = null;
     this.#experience = new Experience();

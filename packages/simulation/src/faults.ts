@@ -76,6 +76,8 @@ export const FAULTS = [
   "cache garbled",
   "cache of another history",
   "cache of another history, ahead of storage",
+  "cache updated",
+  "update came late",
   "absence guessed, rightly",
   "absence guessed, wrongly",
   "run put off until its confirmation",

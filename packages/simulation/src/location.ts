@@ -46,6 +46,8 @@ export interface Location {
   offsetMs: number;
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
   receive(message: ToLocation): void;
+  /** What others have written of units that it has read, as the server tells it. */
+  refresh(line: string): void;
   /** Loses everything that is under way; the cache survives. */
   crash(): void;
   /** Does something bad to the cache. */
@@ -245,6 +247,10 @@ export class ModelLocation implements Location {
   #end(running: Running, answer: Answer): void {
     this.#running.delete(running.invocation.executionId);
     for (const tell of running.answers) tell(answer);
+  }
+
+  refresh(line: string): void {
+    this.#cache.refresh(line, this.#options.counts);
   }
 
   crash(): void {

@@ -49,6 +49,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "a deployment": (weather) => ({ ...weather, deploys: false }),
   collection: (weather) => ({ ...weather, collectMs: null }),
   disconnects: (weather) => ({ ...weather, disconnect: 0 }),
+  updates: (weather) => ({ ...weather, updates: false }),
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),
 };
 

@@ -6,6 +6,7 @@ import {
   isIntact,
   sameVersion,
   type UnitId,
+  type UpdateLine,
   type Version,
 } from "@radical/protocol";
 import type { FaultCounts } from "./faults.ts";
@@ -52,6 +53,16 @@ export class ModelCache {
       if (disproved === undefined || !sameVersion(held, disproved)) return;
     }
     this.#entries.set(unit, entry);
+  }
+
+  /** An update: of what is held, and only forward. */
+  refresh(line: string, counts: FaultCounts): void {
+    for (const [unit, commitId, , text] of JSON.parse(line) as UpdateLine) {
+      const held = this.#entries.get(unit);
+      if (held === undefined) continue;
+      counts.add(commitId < held.version.commitId ? "update came late" : "cache updated");
+      this.put(unit, entryOf(commitId, text === null ? null : Buffer.from(text, "base64")));
+    }
   }
 
   /** Does something bad. */

@@ -97,7 +97,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a location guesses under a commit id that was taken",
-    within: 500,
+    within: 1_000,
+    weather: "calm",
     edits: [
       inFile(
         "location/execution.ts",
@@ -469,6 +470,7 @@ const WAITED =`,
   {
     name: "a shared lock is made exclusive although others share it",
     within: 1_000,
+    weather: "leases",
     edits: [
       inFile(
         "server/lock-table.ts",
@@ -508,7 +510,8 @@ const WAITED =`,
   },
   {
     name: "an adopted intent waits for its followup for ever",
-    within: 1_000,
+    within: 500,
+    weather: "leases",
     edits: [
       inCore(
         `        throw new Error(\`the locks of intent \${intent.commitId} can't be installed\`);
@@ -639,7 +642,8 @@ const WAITED =`,
   },
   {
     name: "the lease is taken whatever was seen of it",
-    within: 2_500,
+    within: 250,
+    weather: "leases",
     edits: [
       inFile(
         "simulation/model-storage.ts",
@@ -673,6 +677,29 @@ const WAITED =`,
         "simulation/edge-location.ts",
         `locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set)`,
         `locationHost.runHandler(running.call, (unit) => this.#cache.get(unit) ?? snapshot.get(unit), set)`,
+      ),
+    ],
+  },
+  {
+    name: "an update reaches a run that is under way",
+    within: 1_000,
+    edits: [
+      inFile(
+        "simulation/edge-location.ts",
+        `  #sent = 0;`,
+        `  #sent = 0;\n  readonly #told = new WeakMap<Running, Map<UnitId, Entry | undefined>>();`,
+      ),
+      inFile(
+        "simulation/edge-location.ts",
+        `    this.#cache.refresh(line, this.#options.counts);`,
+        `    this.#cache.refresh(line, this.#options.counts);
+    for (const running of this.#running.values())
+      this.#told.set(running, new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)])));`,
+      ),
+      inFile(
+        "simulation/edge-location.ts",
+        `(unit) => snapshot.get(unit)`,
+        `(unit) => this.#told.get(running)?.get(unit) ?? snapshot.get(unit)`,
       ),
     ],
   },

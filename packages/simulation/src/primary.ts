@@ -5,13 +5,14 @@ import type { ToLocation, ToPrimary } from "./network.ts";
 import type { ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
 
-export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "note"> {
+export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "tell" | "note"> {
   /** How many servers know the storage. One alone needs no lease. */
   readonly servers: number;
   readonly fencesIntents: boolean;
   readonly Storage: new (fencesIntents: boolean) => ModelStorage;
-  /** Hands a message to the network. */
+  /** These hand a message to the network. */
   readonly send: (message: ToLocation) => void;
+  readonly tell: ServerOptions["tell"];
 }
 
 export class Primary {
@@ -23,7 +24,7 @@ export class Primary {
 
   constructor(options: PrimaryOptions) {
     this.#options = options;
-    const { Storage, fencesIntents, servers, clock } = options;
+    const { Storage, fencesIntents, servers, clock, tell } = options;
     this.storage = new Storage(fencesIntents);
     this.#servers = Array.from(
       { length: servers },
@@ -36,6 +37,12 @@ export class Primary {
           send: (message) => {
             if (!this.#isCut("from", index, message.to)) options.send(message);
           },
+          tell:
+            tell === null
+              ? null
+              : (to, line) => {
+                  if (!this.#isCut("from", index, to)) tell(to, line);
+                },
           note: (name) => void this.notes.set(name, (this.notes.get(name) ?? 0) + 1),
         }),
     );

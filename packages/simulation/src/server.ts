@@ -13,16 +13,18 @@ import {
   executeTask,
   type ExecutionResult,
   type HeldLease,
-  type Intent,
   type LviCore,
   type NoteName,
   type Now,
+  readsOf,
   type Recovered,
+  Updates,
 } from "@radical/lvi-server";
 import type { ExecutionId, FollowupResult, LviReply, ModuleHash, UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
+import { nameOf } from "./location.ts";
 import type { ModelStorage } from "./model-storage.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { MODULES, PLANS, primaryHost } from "./programs.ts";
@@ -70,6 +72,9 @@ export interface ServerOptions {
   readonly counts: FaultCounts;
   readonly trace: Trace;
   readonly send: (message: ToLocation) => void;
+  /** Tells a location what others have written, unasked; null: nobody listens. */
+  readonly tell: ((to: number, line: string) => void) | null;
+  readonly locations: number;
   readonly note: (name: NoteName) => void;
 }
 
@@ -87,6 +92,7 @@ interface Life {
   readonly callers: Map<number, Caller>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
+  readonly updates: Updates;
   wakeAtMs: number | null;
 }
 
@@ -95,6 +101,7 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 );
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
+const LISTENS_WITHIN_MS = 500;
 /** Followups hold no locks: their callers are of no execution. */
 const NO_EXECUTION = "" as ExecutionId;
 
@@ -144,7 +151,14 @@ export class Server {
   start(): void {
     const { isAlone, core, termMs, storage } = this.#options;
     this.#write(() => "starts");
-    this.#life = { core: null, epoch: 0, callers: new Map(), completing: new Map(), wakeAtMs: null };
+    this.#life = {
+      core: null,
+      epoch: 0,
+      callers: new Map(),
+      completing: new Map(),
+      updates: new Updates(() => {}),
+      wakeAtMs: null,
+    };
     if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
     const candidate = new core.Candidate(termMs);
     this.#stand(candidate, candidate.start());
@@ -177,24 +191,46 @@ export class Server {
   }
 
   #serve(epoch: number, lease: HeldLease | null): void {
-    const { core, coreOptions, storage } = this.#options;
-    const begin = (pending: readonly Intent[] | null): void => {
+    const { core, coreOptions, storage, clock } = this.#options;
+    // As the server does, or as one whose load has failed.
+    const recover = (): Pick<Recovered, "pending" | "items"> | null => {
+      const pending = storage.recover(epoch);
+      if (pending === null || clock.random.chance(0.5)) return pending === null ? null : { pending };
+      const units = pending.flatMap(readsOf);
+      const items = storage.load(units);
+      return { pending, items: new Map(units.map((unit) => [unit, items.get(unit) ?? null])) };
+    };
+    const begin = (found: Pick<Recovered, "pending" | "items"> | null): void => {
       // Another one has the lease already: the process ends, and is started again.
-      if (pending === null) return this.#end();
+      if (found === null) return this.#end();
+      const { pending } = found;
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, pending, lease, modules, moduleUses: new Map(storage.modules) };
+      const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
       life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
+      this.#beHeard(life.updates);
       this.#wake();
     };
-    if (lease === null) return begin(storage.recover(epoch));
-    this.#ask(
-      () => storage.recover(epoch),
-      begin,
-      () => this.#end(),
-    );
+    if (lease === null) return begin(recover());
+    this.#ask(recover, begin, () => this.#end());
+  }
+
+  /** Each location finds out some time later that this server leads, and listens. */
+  #beHeard(updates: Updates): void {
+    const { clock, tell, locations } = this.#options;
+    if (tell === null) return;
+    for (let to = 0; to < locations; to++) {
+      const listener = {
+        tell: (line: string) => {
+          tell(to, line);
+          return true;
+        },
+        end: () => {},
+      };
+      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void updates.listen(nameOf(to), "", listener));
+    }
   }
 
   /** The process ends by itself, and is started again. */
@@ -246,7 +282,7 @@ export class Server {
 
   receive(from: number, message: ToPrimary): void {
     this.#inThisLife(() => {
-      const { callers } = this.#life!;
+      const { callers, updates } = this.#life!;
       const caller = ++this.#callers;
       if (message.kind === "followup") {
         const { followup, sending } = message;
@@ -262,6 +298,7 @@ export class Server {
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
       callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
+      if (request.units !== null) updates.read(request.location, request.units);
       this.#step({ kind: "lvi-request", caller, request });
     })();
   }
@@ -339,7 +376,7 @@ export class Server {
 
   // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #perform({ epoch, callers, completing }: Life, effect: Effect): void {
+  #perform({ epoch, callers, completing, updates }: Life, effect: Effect): void {
     const { clock, trace, storage, counts, isAlone } = this.#options;
     const { random } = clock;
     switch (effect.kind) {
@@ -389,7 +426,10 @@ export class Server {
         return this.#operate(
           operation,
           () => storage.complete(epoch, expects, completion),
-          (result) => ({ kind: "completed", operation, result }),
+          (result) => {
+            if (result.kind === "applied") updates.applied(completion.commitId, completion.writes);
+            return { kind: "completed", operation, result };
+          },
         );
       }
       case "renew-lease": {

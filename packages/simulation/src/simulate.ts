@@ -137,6 +137,14 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
     drift: weather.drift,
     send: (message) =>
       network.transmit(2 * message.to + 1, network.faults.maxDelayMs, () => locations[message.to]!.receive(message)),
+    tell: weather.updates
+      ? (to, line) =>
+          network.transmit(2 * to + 1, network.faults.maxDelayMs, () => {
+            if (trace.lines !== null) trace.write(`location ${to}: told of ${line.trim()}`);
+            locations[to]!.refresh(line);
+          })
+      : null,
+    locations: LOCATIONS,
   });
   const isApplied = (id: string): boolean => primary.storage.applied.some(({ commitId }) => commitId === id);
   const pendingWrites = (isOf: (location: string) => boolean): PendingWrite[] =>

@@ -74,6 +74,8 @@ class Stage {
       fencesIntents: true,
       drift: 0,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
+      tell: null,
+      locations: 2,
     });
     this.#locations = [0, 1].map(
       (index) =>

@@ -57,6 +57,8 @@ export interface Weather {
   readonly groups: readonly GroupName[];
   readonly pauseMs: number;
   readonly affinity: number;
+  /** Whether locations are told what others have written of the units that they have read. */
+  readonly updates: boolean;
   /** How often a client chooses the id, and how often one that does not disconnects. */
   readonly retained: number;
   readonly disconnect: number;
@@ -119,6 +121,7 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
     groups: groupsOf(random),
     pauseMs: random.pick([100, 1_500]),
     affinity: random.pick([0, 0.8]),
+    updates: random.chance(0.5),
     retained: 0.3,
     disconnect: 0.05,
   };

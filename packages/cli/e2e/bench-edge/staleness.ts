@@ -1,6 +1,7 @@
 /**
  * How often validation succeeds in the paper's workloads, and what would let it fail less, replayed in virtual time: five
- * locations, their round trips, caches that hold everything, and the sets of the templates' handlers. Nothing is timed.
+ * locations, their round trips, caches that hold everything, and sets after those of three templates' handlers, simplified:
+ * nobody is logged in, and a page is fewer kinds of items. Nothing is timed.
  */
 
 /** How a location learns what others have written. */

@@ -16,7 +16,7 @@ import { PAPER_TABLE, paperZipf } from "./paper.ts";
 const ROOT = new URL("../../../../", import.meta.url);
 /** The application that locks as much as it is told. */
 export const LOCKS = "locks";
-const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
+export const RESULTS = fileURLToPath(new URL("benchmarks/results/", ROOT));
 
 export interface ContextOptions {
   readonly command: string;
@@ -25,6 +25,8 @@ export interface ContextOptions {
   readonly storage: "sqlite" | "dynamodb";
   /** Times the requests of every run. */
   readonly scale: number;
+  /** Folder of the files of figures. */
+  readonly results: string;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
 }
@@ -40,7 +42,9 @@ export interface ApplicationSetup {
   readonly systems: readonly System[];
   readonly locations?: readonly Location[];
   readonly warm?: boolean;
-  readonly storage?: "sqlite" | "dynamodb";
+  /** Whether the handlers are also timed alone. */
+  readonly executionTimes?: true;
+  readonly storage?: StorageSetup;
   readonly onRun?: (run: EndedRun) => Promise<void> | void;
 }
 
@@ -82,6 +86,11 @@ export class BenchContext {
     return new ResultBuilder({ experiment, command, quick, seed });
   }
 
+  /** Of each system at each location, ahead of those of a run. */
+  get warmUpRequests(): number {
+    return this.options.quick ? 1 : 3;
+  }
+
   /** Requests of a run: fewer if it is to be quick. */
   requests(count: number): number {
     const { quick, scale } = this.options;
@@ -102,7 +111,7 @@ export class BenchContext {
       zipf: PAPER_TABLE[application] === undefined ? 0.99 : paperZipf(application),
       parameters: {},
       loads,
-      warmUpRequests: this.options.quick ? 1 : 3,
+      warmUpRequests: this.warmUpRequests,
       leastMs: {},
       ...rest,
     };
@@ -114,7 +123,6 @@ export class BenchContext {
     if (signal.aborted) return;
     const { project, built } = await this.application(application);
     const storage = setup.storage ?? this.options.storage;
-    const paper = PAPER_TABLE[application] ?? {};
     await runApplication(
       {
         project,
@@ -125,11 +133,12 @@ export class BenchContext {
           seed,
           zipf: 0.99,
           signal,
+          standby: storage === "dynamodb-standby",
           storage: storage === "sqlite" ? null : await this.#dynamoStorage(),
         },
         warm,
         plans,
-        paper,
+        ...(setup.executionTimes === true ? { paper: PAPER_TABLE[application] ?? {} } : {}),
         tell,
         ...(onRun === undefined ? {} : { onRun: (ended) => onRun({ ...ended, result }) }),
       },
@@ -140,8 +149,9 @@ export class BenchContext {
   /** Writes the file, whether or not all went well. */
   async save(result: ResultBuilder): Promise<string> {
     const figures = result.result(this.options.signal.aborted);
-    await mkdir(RESULTS, { recursive: true });
-    const file = join(RESULTS, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
+    const { results } = this.options;
+    await mkdir(results, { recursive: true });
+    const file = join(results, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
     await writeFile(file, `${JSON.stringify(figures, null, 1)}\n`);
     return file;
   }

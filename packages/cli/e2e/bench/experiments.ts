@@ -5,7 +5,7 @@ import { type Experiment, type System, SYSTEMS } from "../../src/bench/result.ts
 import type { ResultBuilder, RunPlan } from "../../src/bench/result-builder.ts";
 import type { Load } from "../../src/bench/schedule.ts";
 import { PAPER_LOCATIONS } from "../../src/config/config.ts";
-import type { ApplicationSetup, BenchContext } from "./bench-context.ts";
+import { type ApplicationSetup, type BenchContext, LOCKS } from "./bench-context.ts";
 import { lockingSetups } from "./replication.ts";
 import { PAPER_TABLE, paperMs } from "./paper.ts";
 
@@ -14,27 +14,39 @@ export type Measured = Exclude<Experiment, "app">;
 /** What it takes, for the estimate; and how it is done. */
 export interface ExperimentPlan {
   readonly setups: readonly ApplicationSetup[];
-  readonly run: (result: ResultBuilder) => Promise<void>;
+  /** What fails leaves the others; each is written to the file as it ends. */
+  readonly run: (result: ResultBuilder, onFailed: (error: unknown) => void) => Promise<void>;
 }
 
 const PAPER_APPLICATIONS = ["social", "hotel", "forum"] as const;
 export const APPLICATIONS = [...PAPER_APPLICATIONS, "images", "board"] as const;
 const NEAR = PAPER_LOCATIONS.slice(0, 1);
 /** To build an application, to start it, to fill its caches, and to check it. */
-const SETUP_MS = 45_000;
-/** Of the processors, while handlers are paced: queues stay short. */
-const UTILIZATION = 0.55;
+const SETUP_MS = 30_000;
+/** Of the processors: queues stay short. */
+const UTILIZATION = 0.4;
 const CORES = 2;
 const COLD_STEP = 10;
+/** Of one item, by Zipf's law. */
+const readingOne = { radical: 9, central: 9, ideal: 7, "edge-direct": 7 } as const;
 /** Of processor for a request, besides its run: client, platform, server. */
 const OVERHEAD_MS = 12;
+/** Of processor for the password of a login, at its own speed. */
+const LOGIN_MS = 210;
 
 export function planOf(experiment: Measured, context: BenchContext, applications: readonly string[]): ExperimentPlan {
   const setups = setupsOf(experiment, context, applications);
   return {
     setups,
-    run: async (result) => {
-      for (const setup of setups) await context.run(result, setup);
+    run: async (result, onFailed) => {
+      for (const setup of setups) {
+        try {
+          await context.run(result, setup);
+        } catch (error) {
+          onFailed(error);
+        }
+        await context.save(result);
+      }
     },
   };
 }
@@ -51,46 +63,41 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
       return ofPaper.map((application) => ({
         application,
         systems: SYSTEMS,
+        executionTimes: true,
         plans: [
-          paced(context, application, { radical: 100, central: 100, ideal: 60, "edge-direct": 16 }, "paper"),
-          paced(context, application, { radical: 60, central: 60, ideal: 24 }, "equal"),
+          paced(context, application, { radical: 60, central: 60, ideal: 30, "edge-direct": 6 }, "paper"),
+          paced(context, application, { radical: 36, central: 36, ideal: 8 }, "equal"),
         ],
       }));
     case "end-to-end-native":
       return named.map((application) => ({
         application,
         systems: SYSTEMS,
+        executionTimes: true,
         plans: [
-          context.plan(
-            application,
-            "native",
-            loads(context, { radical: 150, central: 150, ideal: 80, "edge-direct": 24 }, 2),
-            {
-              parameters: { mix: "paper" },
-            },
-          ),
-          context.plan(application, "native", loads(context, { radical: 120, central: 120, ideal: 40 }, 2), {
-            parameters: { mix: "equal" },
-            requestsOf: withEqualShares,
-          }),
+          atOwnSpeed(context, application, { radical: 100, central: 100, ideal: 40, "edge-direct": 10 }, "paper"),
+          // Each handler 12 to 15 times at each location.
+          PAPER_TABLE[application] === undefined
+            ? atOwnSpeed(context, application, { radical: 120, central: 120, ideal: 24 }, "equal")
+            : atOwnSpeed(context, application, { radical: 72, central: 72, ideal: 12 }, "equal"),
         ],
       }));
     case "validation":
       return ofPaper.map((application) => ({
         application,
         systems: ["radical"],
-        plans: [context.plan(application, "native", loads(context, { radical: 400 }, 5))],
+        plans: [context.plan(application, "native", loads(context, { radical: 80 }, 2))],
       }));
     case "execution-time":
       return [
         {
-          application: "social",
-          systems: ["radical", "central", "ideal"],
+          application: LOCKS,
+          systems: SYSTEMS,
           plans: [1, 5, 10, 20, 50, 100, 150, 200, 300].map((executionMs) =>
-            context.plan("social", "paper", shared(context, { radical: 14, central: 14, ideal: 14 }, executionMs + 8), {
+            context.plan(LOCKS, "paper", shared(context, readingOne, executionMs + OVERHEAD_MS), {
               parameters: { executionMs },
-              leastMs: { timeline: executionMs },
-              requestsOf: only("timeline"),
+              leastMs: { look: executionMs },
+              requestsOf: only("look"),
             }),
           ),
         },
@@ -101,7 +108,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
           application: "social",
           systems: ["radical", "central"],
           plans: [0, 0.5, 0.8, 0.99, 1.2, 1.4].map((zipf) =>
-            context.plan("social", "native", loads(context, { radical: 80, central: 40 }, 4), {
+            context.plan("social", "native", loads(context, { radical: 52, central: 26 }, 4), {
               zipf,
               parameters: { zipf, mix: "many writes" },
               requestsOf: withManyWrites,
@@ -115,7 +122,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         systems: ["radical", "central"],
         warm: false,
         plans: [
-          context.plan(application, "native", loads(context, { radical: 200, central: 40 }, 4), { warmUpRequests: 0 }),
+          context.plan(application, "native", loads(context, { radical: 100, central: 20 }, 4), { warmUpRequests: 0 }),
         ],
         onRun: ({ plan, outcome, result }) => result.addColdStart(plan, outcome, COLD_STEP),
       }));
@@ -124,8 +131,8 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         {
           application: "social",
           systems: ["radical", "central"],
-          plans: [0.5, 1, 2, 4, 8].map((arrivalsPerSecond) =>
-            context.plan("social", "native", loads(context, { radical: 40, central: 40 }, arrivalsPerSecond), {
+          plans: [1, 2, 4, 8].map((arrivalsPerSecond) =>
+            context.plan("social", "native", loads(context, { radical: 30, central: 30 }, arrivalsPerSecond), {
               parameters: { arrivalsPerSecond, mix: "one post" },
               requestsOf: ofOnePost,
             }),
@@ -138,9 +145,9 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         systems: ["radical", "central"],
         locations: NEAR,
         plans: [
-          context.plan(application, "native", loads(context, { radical: 240, central: 240 }, 4), {
+          context.plan(application, "native", loads(context, { radical: 150, central: 150 }, 5), {
             parameters: { mix: "equal" },
-            requestsOf: withEqualShares,
+            ...EQUAL,
           }),
         ],
       }));
@@ -151,16 +158,23 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
 
 // ── Loads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/**
+ * Each handler, user and item is as likely: with that many writes, what is popular would be stale most of the time, and the
+ * times of handlers would be those of the runs near storage.
+ */
+const EQUAL = { requestsOf: withEqualShares, zipf: 0 } as const;
+
 type Requests = Readonly<Partial<Record<System, number>>>;
 
-/** All systems are asked during the same time; those with the most requests so often a second. */
+/** All systems are asked during the same time, warm-up included; those with the most requests so often a second. */
 function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: number): readonly Load[] {
   const entries = Object.entries(requests) as [System, number][];
-  const most = Math.max(...entries.map(([, count]) => count));
+  const all = (count: number): number => context.requests(count) + context.warmUpRequests;
+  const most = Math.max(...entries.map(([, count]) => all(count)));
   return entries.map(([system, count]) => ({
     system,
     requests: context.requests(count),
-    arrivalsPerSecond: (arrivalsPerSecond * count) / most,
+    arrivalsPerSecond: (arrivalsPerSecond * all(count)) / most,
   }));
 }
 
@@ -182,7 +196,18 @@ function paced(context: BenchContext, application: string, requests: Requests, m
   return context.plan(application, "paper", shared(context, requests, meanMs + OVERHEAD_MS), {
     parameters: { mix },
     leastMs: paperMs(application),
-    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+    ...(mix === "equal" ? EQUAL : {}),
+  });
+}
+
+/** With whatever time the handlers take here: nearly none, but for passwords. */
+function atOwnSpeed(context: BenchContext, application: string, requests: Requests, mix: "paper" | "equal"): RunPlan {
+  const handlers = PAPER_TABLE[application] ?? {};
+  const logins = mix === "equal" ? 1 / Object.keys(handlers).length : (handlers["login"]?.share ?? 0);
+  const meanMs = OVERHEAD_MS + (handlers["login"] === undefined ? 0 : logins * LOGIN_MS);
+  return context.plan(application, "native", shared(context, requests, meanMs), {
+    parameters: { mix },
+    ...(mix === "equal" ? EQUAL : {}),
   });
 }
 

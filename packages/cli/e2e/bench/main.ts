@@ -7,7 +7,7 @@ import { summaryOf } from "../../src/bench/summary.ts";
 import { EXPERIMENTS } from "../../src/bench/result.ts";
 import { CommandError, messageOf } from "../../src/command-error.ts";
 import { untilSignal } from "../../src/operate/until-signal.ts";
-import { BenchContext } from "./bench-context.ts";
+import { BenchContext, RESULTS } from "./bench-context.ts";
 import { APPLICATIONS, estimateMs, type Measured, planOf } from "./experiments.ts";
 
 const ALL = EXPERIMENTS.filter((name): name is Measured => name !== "app");
@@ -21,7 +21,11 @@ const options = commandLine({
     applications: { kind: "text", placeholder: "names", words: `some of ${APPLICATIONS.join(",")}; default: all` },
     storage: { kind: "choice", of: ["sqlite", "dynamodb"], words: "of the primary; dynamodb is DynamoDB Local" },
     percent: { kind: "number", default: 100, least: 1, words: "of the requests of every run" },
-    quick: { kind: "flag", words: "a tenth of the requests, in files of their own" },
+    quick: {
+      kind: "flag",
+      words: "a tenth of the requests, in files of their own; unless others are named, of the social network alone",
+    },
+    results: { kind: "text", placeholder: "folder", words: "of the files; default: benchmarks/results" },
     json: { kind: "flag", words: "print the figures as JSON" },
     seed: { kind: "seed", words: "of arrivals, requests and data" },
   },
@@ -31,28 +35,34 @@ const options = commandLine({
   ],
   examples: [
     ["pnpm bench", "everything, on a machine that does nothing else"],
-    ["pnpm bench end-to-end-paper --applications social --quick", "some two minutes"],
+    ["pnpm bench --quick", "some two minutes: the social network, at the paper's times and at its own"],
     ["pnpm bench near-primary skew --seed 7", "two of them, with requests that can be drawn again"],
   ],
 });
 
 const { signal, stopListening } = untilSignal();
-const applications = options.applications?.split(",") ?? APPLICATIONS;
+const isFirstLook = options.quick && options.experiment.length === ALL.length;
+const experiments: readonly Measured[] = isFirstLook ? ["end-to-end-paper", "end-to-end-native"] : options.experiment;
+const applications = options.applications?.split(",") ?? (isFirstLook ? ["social"] : APPLICATIONS);
 for (const name of applications) {
   if (!APPLICATIONS.some((known) => known === name))
     wrongOption({ name: "pnpm bench" }, `there is no application "${name}": ${APPLICATIONS.join(", ")}`);
 }
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+/** That it was asked for, with the seed. */
+const words = process.argv.slice(2);
+if (!words.some((word) => word.startsWith("--seed"))) words.push("--seed", `${options.seed}`);
 const context = new BenchContext({
-  command: `pnpm bench ${process.argv.slice(2).join(" ")} --seed ${options.seed}`,
+  command: `pnpm bench ${words.join(" ")}`,
   quick: options.quick,
   seed: options.seed,
   storage: options.storage,
   scale: options.percent / 100,
+  results: options.results ?? RESULTS,
   signal,
   tell,
 });
-const plans = options.experiment.map((experiment) => ({
+const plans = experiments.map((experiment) => ({
   experiment,
   plan: planOf(experiment, context, applications),
 }));
@@ -63,15 +73,12 @@ try {
     if (signal.aborted) break;
     tell(`${experiment}: some ${minutes(estimateMs(plan))}`);
     const result = context.builder(experiment);
-    try {
-      await plan.run(result);
-    } catch (error) {
-      // The other experiments are still worth their time.
+    await plan.run(result, (error) => {
       process.exitCode = 1;
-      const words =
+      const reason =
         error instanceof Error && !(error instanceof CommandError) ? (error.stack ?? error.message) : messageOf(error);
-      tell(`✗ ${experiment}: ${words}`);
-    }
+      tell(`✗ ${experiment}: ${reason}`);
+    });
     const file = await context.save(result);
     const figures = result.result(signal.aborted);
     process.stdout.write(`${options.json ? JSON.stringify(figures) : summaryOf(figures)}\n`);

@@ -6,15 +6,16 @@ import type { Benchmark } from "../../src/bench/benchmark.ts";
 import type { Answered } from "../../src/bench/client.ts";
 import { phasesOf } from "../../src/bench/rows.ts";
 import { statisticsOf } from "../../src/bench/statistics.ts";
+import type { StorageSetup } from "../../src/bench/result.ts";
 import { type ApplicationSetup, type BenchContext, type EndedRun, LOCKS } from "./bench-context.ts";
 
 const COUNTS = [1, 2, 5, 10, 20] as const;
-const REQUESTS = 150;
+const REQUESTS = 100;
 const ARRIVALS_PER_SECOND = 10;
 const KEYS = 400;
 
 export function lockingSetups(context: BenchContext): readonly ApplicationSetup[] {
-  return (["sqlite", "dynamodb"] as const).map((storage) => ({
+  return (["sqlite", "dynamodb", "dynamodb-standby"] as const).map((storage) => ({
     application: LOCKS,
     systems: ["radical"],
     locations: [{ name: "beside", roundTripMs: 0 }],
@@ -51,7 +52,7 @@ function locking(benchmark: Benchmark, locks: number): Benchmark {
   };
 }
 
-function addRows({ plan, outcome, log, result }: EndedRun, storage: "sqlite" | "dynamodb"): void {
+function addRows({ plan, outcome, log, result }: EndedRun, storage: StorageSetup): void {
   const locks = Number(plan.parameters["locks"]);
   for (const handler of ["stamp", "look"]) {
     const own = outcome.answered.filter(
@@ -59,7 +60,7 @@ function addRows({ plan, outcome, log, result }: EndedRun, storage: "sqlite" | "
     );
     const times = (phase: "serverMs" | "lviMs"): readonly number[] =>
       own.flatMap(
-        (one: Answered) => phasesOf(one, log.times.get(one.headers["x-radical-execution"] ?? ""))[phase] ?? [],
+        (one: Answered) => phasesOf(one, log.times.get(one.headers["x-radical-execution"] ?? ""), 0)[phase] ?? [],
       );
     const stored = own.filter(
       (one) => (log.times.get(one.headers["x-radical-execution"] ?? "")?.intentMs ?? 0) > 0,

@@ -36,9 +36,12 @@ export function wranglerCalls({ url, token }: FakeCloudflare, account: string): 
         await makeTriggers(config);
         return { stdout: "", output: [] };
       }
-      const secrets = JSON.parse(await readFile(option("--secrets-file"), "utf8")) as Readonly<Record<string, string>>;
+      const secrets = args.includes("--secrets-file")
+        ? (JSON.parse(await readFile(option("--secrets-file"), "utf8")) as Readonly<Record<string, string>>)
+        : {};
       const form = new FormData();
-      const annotations = { "workers/tag": option("--tag"), "workers/message": option("--message") };
+      const tag = args.includes("--tag") ? { "workers/tag": option("--tag") } : {};
+      const annotations = { ...tag, "workers/message": option("--message") };
       form.set("metadata", JSON.stringify({ ...metadataOf(config, secrets), annotations }));
       const { main = "" } = config;
       const code = await readFile(join(dirname(path), main));
@@ -56,11 +59,16 @@ export function wranglerCalls({ url, token }: FakeCloudflare, account: string): 
 }
 
 function metadataOf(config: WranglerConfig, secrets: Readonly<Record<string, string>>): object {
+  const services = (config["vpc_services"] ?? []) as readonly {
+    readonly binding: string;
+    readonly service_id: string;
+  }[];
   const namespaces = (config["kv_namespaces"] ?? []) as readonly { readonly binding: string; readonly id: string }[];
   const bindings = [
     ...Object.entries(config.vars ?? {}).map(([name, text]) => ({ name, type: "plain_text", text })),
     ...Object.entries(secrets).map(([name, text]) => ({ name, type: "secret_text", text })),
     ...namespaces.map(({ binding, id }) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
+    ...services.map(({ binding, service_id: id }) => ({ name: binding, type: "vpc_service", service_id: id })),
     ...(config.durable_objects?.bindings ?? []).map(({ name, class_name: className }) => ({
       name,
       type: "durable_object_namespace",

@@ -71,7 +71,7 @@ export async function runApplication(run: ApplicationRun, result: ResultBuilder)
         ...(plan.zipf === null ? {} : { zipf: plan.zipf }),
         ...(plan.requestsOf === undefined ? {} : { benchmark: plan.requestsOf(built.benchmark) }),
       });
-      result.addRun(plan, outcome, log, measurement.samples);
+      result.addRun(plan, outcome, log, measurement.samples, (unit) => measurement.itemBytes(unit));
       if (plan === plans[0] && run.paper !== undefined)
         result.addExecutionTimes(built, measurement.runTimes(), run.paper, plan.leastMs);
       await run.onRun?.({ plan, outcome, log, measurement });

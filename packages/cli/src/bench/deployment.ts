@@ -14,7 +14,7 @@ import { bundleOwnWorker, bundleWorkerAround } from "../build/bundle.ts";
 import type { Location } from "../config/config.ts";
 import { type Address, type DelayProxy, startDelayProxy } from "../dev/delay-proxy.ts";
 import type { DeploymentKey } from "../dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../dev/lvi-server-process.ts";
+import { type LviServerProcess, startLviServer, startStandby } from "../dev/lvi-server-process.ts";
 import { registerModule } from "../dev/register-module.ts";
 import { askPrimary, linesOf } from "../operate/ask-primary.ts";
 import { FILL_PATH, PACE_PATH } from "./bench-requests.ts";
@@ -35,6 +35,8 @@ export interface DeploymentOptions {
   readonly systems: readonly System[];
   /** Of the storage of a system by its name; null: SQLite in a folder that is gone afterwards. */
   readonly storage: { readonly addressOf: (name: string) => string; readonly environment: NodeJS.ProcessEnv } | null;
+  /** A second LVI server waits for the lease, which is then one of seconds. */
+  readonly standby: boolean;
   /** Each line that the LVI server logs. */
   readonly onServerLog?: (line: Readonly<Record<string, unknown>>) => void;
 }
@@ -42,6 +44,8 @@ export interface DeploymentOptions {
 const KEY_BYTES = 32;
 /** Runs that are paced, on a machine that may be busy, are nobody's endless loops. */
 const CROWDED_LIMIT_MS = 10_000;
+/** Beside a standby: renewed every few seconds, and not lost by a machine that stands still for a moment. */
+const LEASE_MS = 15_000;
 const SETTLE_POLL_MS = 20;
 const MOST_SETTLE_POLLS = 1_000;
 
@@ -59,7 +63,7 @@ export class Deployment {
   readonly #urls = new Map<string, string>();
   /** Where the system is, without delay. */
   readonly #near = new Map<string, string>();
-  readonly #links = new Map<string, Address>();
+  readonly #links = new Map<string, DelayProxy>();
 
   private constructor(
     options: DeploymentOptions,
@@ -92,7 +96,7 @@ export class Deployment {
     }
 
     async function startAll(
-      { app, items, storage, systems, onServerLog }: DeploymentOptions,
+      { app, items, storage, systems, standby, onServerLog }: DeploymentOptions,
       root: string,
       onStop: (() => Promise<unknown>)[],
     ): Promise<Deployment> {
@@ -108,7 +112,7 @@ export class Deployment {
       const paceFile = join(root, "pace.json");
       await writeFile(paceFile, "{}");
       let deployment: Deployment | null = null;
-      const server = await startLviServer({
+      const both = {
         stateFolder: root,
         storage: textOf("radical"),
         environment: {
@@ -116,19 +120,31 @@ export class Deployment {
           RADICAL_PACE_FILE: paceFile,
           RADICAL_CROWDED_LIMIT_MS: String(CROWDED_LIMIT_MS),
         },
-        logLevel: onServerLog === undefined ? "info" : "debug",
         key,
+        ...(standby ? { leaseMs: LEASE_MS } : {}),
+      };
+      const server = await startLviServer({
+        ...both,
+        logLevel: onServerLog === undefined ? "info" : "debug",
         followupTimeoutMs: null,
         onStarted: ({ address }) => registerModule(address, key, app),
         onDied: ({ stderr }) => process.stderr.write(`the LVI server died: ${stderr}\n`),
         onLog: (line) => onServerLog?.(line),
       });
       onStop.push(() => server.stop());
+      if (standby) {
+        const second = await startStandby({ ...both, onLog: () => undefined });
+        onStop.push(() => second.stop());
+      }
       deployment = new Deployment(options, { server, key, folder: root, paceFile, addresses, closers: onStop });
       await deployment.#follow();
       const baselines = systems.filter((system) => system === "central" || system === "edge-direct");
       const store = baselines.length === 0 ? null : await deployment.#startStore(baselines);
-      for (const location of options.locations) await deployment.#startLocation(location, store);
+      const starting = deployment;
+      const started = await Promise.allSettled(
+        options.locations.map((location) => starting.#startLocation(location, store)),
+      );
+      for (const one of started) if (one.status === "rejected") throw one.reason;
       return deployment;
     }
   }
@@ -140,8 +156,13 @@ export class Deployment {
 
   /** The LVI server's health, as far away as it is from a location. */
   linkOf(location: string): string {
-    const { host, port } = this.#links.get(location)!;
+    const { host, port } = this.#links.get(location)!.address;
     return `http://${host}:${port}/readyz`;
+  }
+
+  /** That locations have got from the LVI server so far. */
+  bytesFromPrimary(): number {
+    return Array.from(this.#links.values(), (link) => link.bytesBack()).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** Least times of handlers from now on, wherever they run. */
@@ -230,7 +251,7 @@ export class Deployment {
       return proxy;
     };
     const link = await delayed(() => this.server.address());
-    this.#links.set(name, link.address);
+    this.#links.set(name, link);
     const systems: SystemInput[] = [];
     for (const system of this.options.systems) {
       const address = system === "edge-direct" && store !== null ? (await delayed(() => store)).address : store;

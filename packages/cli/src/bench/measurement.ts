@@ -1,5 +1,6 @@
 /** One application under measurement: built, deployed in all systems, loaded run by run, checked in the end. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { UnitId } from "@radical/protocol";
 import { compileModule, type HandlerModule } from "@radical/wasm-host";
 import { type AppBuild, buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
@@ -24,7 +25,7 @@ export interface BuiltApp {
   readonly benchmark: Benchmark;
 }
 
-export interface MeasurementOptions extends Pick<DeploymentOptions, "systems" | "storage" | "onServerLog"> {
+export interface MeasurementOptions extends Pick<DeploymentOptions, "systems" | "storage" | "standby" | "onServerLog"> {
   readonly locations: readonly Location[];
   readonly seed: number;
   readonly zipf: number;
@@ -49,10 +50,12 @@ export interface RunOutcome {
   readonly answered: readonly Answered[];
   readonly systems: readonly SystemLoad[];
   readonly tookMs: number;
+  /** That the primary sent to the locations, by request to `radical`. */
+  readonly primaryBytes: number;
 }
 
 /** Requests of a warm-up that are under way at once at one location. */
-const WARM_UP_WIDTH = 2;
+const WARM_UP_WIDTH = 6;
 /** Requests of the mix that each system gets before everything else, so that nobody compiles in the first measured ones. */
 const FIRST_REQUESTS = 6;
 /** Between the warm-up and the first request. */
@@ -99,9 +102,9 @@ export class Measurement {
       for (const { unit, value } of await seedItems(project.root, app.manifest)) seed.set(unit, value);
     const draw = new Draw(options.seed, options.zipf).fork("prepare");
     const items = prepared(app, module, benchmark, seed, draw);
-    const { locations, systems, storage, onServerLog } = options;
+    const { locations, systems, storage, standby, onServerLog } = options;
     const log = onServerLog === undefined ? {} : { onServerLog };
-    const deployment = await Deployment.start({ app, items, locations, systems, storage, ...log });
+    const deployment = await Deployment.start({ app, items, locations, systems, storage, standby, ...log });
     return new Measurement(built, options, items, deployment);
   }
 
@@ -112,6 +115,11 @@ export class Measurement {
   /** What the LVI server has told of executions so far, by their ids. */
   get samples(): ReadonlyMap<string, Sample> {
     return new Map(this.#deployment.samples.map((sample) => [sample.execution, sample]));
+  }
+
+  /** Of an item as it was at the beginning, 0 if it was not there. */
+  itemBytes(unit: string): number {
+    return this.#items.get(unit as UnitId)?.length ?? 0;
   }
 
   /** What f and f^rw take here, on the data of the beginning. */
@@ -170,6 +178,7 @@ export class Measurement {
     const planned = schedule(benchmark ?? this.#built.benchmark, names, withWarmUp, this.#draw(name, zipf));
     await this.#deployment.setPace(leastMs);
     await sleep(PAUSE_MS);
+    const bytesBefore = this.#deployment.bytesFromPrimary();
     const beganAtMs = performance.now();
     const answered: Answered[] = [];
     await this.#client.send(
@@ -188,6 +197,9 @@ export class Measurement {
       answered: measured.filter(hasOutcome),
       systems: loads.map((load) => this.#loadOf(load, answered, measured)),
       tookMs: performance.now() - beganAtMs,
+      primaryBytes:
+        (this.#deployment.bytesFromPrimary() - bytesBefore) /
+        Math.max(1, answered.filter(({ system }) => system === "radical").length),
     };
   }
 

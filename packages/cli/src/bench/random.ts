@@ -1,35 +1,25 @@
 /** What a benchmark draws from its seed: arrivals, which requests, which users, posts, rooms. */
+import { createHash } from "node:crypto";
+import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
+import { mersenne } from "pure-rand/generator/mersenne";
+import type { RandomGenerator } from "pure-rand/types/RandomGenerator";
 
-/** Draws under a seed: xoshiro128** (Blackman and Vigna), seeded by splitmix32. */
+/** Draws under a seed. */
 export class Draw {
   /** Of `zipf`; 0: each is as likely. */
   readonly exponent: number;
-  readonly #state = new Uint32Array(4);
+  readonly #seed: number;
+  readonly #generator: RandomGenerator;
 
   constructor(seed: number, exponent: number) {
     this.exponent = exponent;
-    let x = seed >>> 0;
-    for (let i = 0; i < 4; i++) {
-      x = (x + 0x9e3779b9) >>> 0;
-      let z = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
-      z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-      this.#state[i] = z ^ (z >>> 15);
-    }
+    this.#seed = seed;
+    this.#generator = mersenne(seed);
   }
 
   /** In [0, 1). */
   unit(): number {
-    const s = this.#state;
-    const product = Math.imul(s[1]!, 5);
-    const result = Math.imul((product << 7) | (product >>> 25), 9) >>> 0;
-    const t = s[1]! << 9;
-    s[2]! ^= s[0]!;
-    s[3]! ^= s[1]!;
-    s[1]! ^= s[2]!;
-    s[0]! ^= s[3]!;
-    s[2]! ^= t;
-    s[3] = (s[3]! << 11) | (s[3]! >>> 21);
-    return result / 2 ** 32;
+    return uniformFloat64(this.#generator);
   }
 
   /** A whole number from 0 to `count` − 1, each as likely. */
@@ -56,11 +46,6 @@ export class Draw {
     return list[this.below(list.length)]!;
   }
 
-  /** A time between two events of a Poisson process, in the unit of the mean. */
-  exponential(mean: number): number {
-    return -Math.log(1 - this.unit()) * mean;
-  }
-
   /** One of the weights' indices, each as likely as it weighs. */
   weighted(weights: readonly number[]): number {
     let left = this.unit() * weights.reduce((sum, weight) => sum + weight, 0);
@@ -71,12 +56,10 @@ export class Draw {
     return weights.length - 1;
   }
 
-  /** Draws of its own, by name: what is drawn here and there does not depend on each other. */
+  /** Draws of its own, by name: whatever is drawn here, there the same is drawn. */
   fork(name: string): Draw {
-    let hash = 0x811c9dc5;
-    for (const word of [...this.#state, ...Array.from(name, (letter) => letter.codePointAt(0)!)])
-      hash = Math.imul(hash ^ word, 0x01000193) >>> 0;
-    return new Draw(hash, this.exponent);
+    const digest = createHash("sha256").update(`${this.#seed} ${name}`).digest();
+    return new Draw(digest.readInt32LE(), this.exponent);
   }
 }
 

@@ -210,7 +210,6 @@ export interface ExecutionTimeRow {
 export const PHASES = [
   "queueMs",
   "frontMs",
-  "instantiateMs",
   "rwMs",
   "cacheMs",
   "fMs",
@@ -230,10 +229,10 @@ export const PHASES = [
 /**
  * - `queueMs`: from the scheduled time until the client had sent it.
  * - `frontMs`: client and platform before and behind the Worker: total − queue − what the Worker took.
- * - `instantiateMs`: a fresh instance of f, in the time of f too.
- * - `rwMs`, `cacheMs`, `fMs`: f^rw; the cache's round trips; f at the location, with its wait for the lane.
- * - `lviMs`: the LVI request as the Worker saw it. Its parts: `sendMs` and `receiveMs` (network, each way half of what is not
- *   `serverMs`), `lockWaitMs`, `validateMs` (reading what the primary had to look up, and everything else in the server that
+ * - `rwMs`, `cacheMs`, `fMs`: f^rw; the cache's round trips; f at the location. The two with their instances, which are made or
+ *   made as good as new.
+ * - `lviMs`: the LVI request as the Worker saw it. Its parts: `sendMs` (half of the round trip of the
+ *   location's link), `receiveMs` (the rest: the way back, and until the Worker took it, which has one thread for f too), `lockWaitMs`, `validateMs` (reading what the primary had to look up, and everything else in the server that
  *   is none of the others), `intentMs` (the durable write), `nearStorageMs` (f near storage, with its reads and durable write),
  *   `serverMs` (all of the server's).
  * - `waitMs`: that the answer was held for the LVI reply after f had ended (0 if f ended later).
@@ -298,13 +297,12 @@ export interface ReplicationRow {
 }
 
 /**
- * What one request took of all that a bill counts, in the mean of a run's requests. Null: not counted. What that costs is
- * worked out in `scripts/evaluation/cost.ts`.
+ * What one request to `radical` took of what a bill counts, in the mean of a run's requests. What that costs is worked out in
+ * `scripts/evaluation/cost.ts`, with assumptions about all that a run at a small load on one machine does not tell.
  */
 export interface OperationRow {
   readonly run: number;
   readonly application: string;
-  readonly system: System;
   /** Over which the means are. */
   readonly requests: number;
   /** Units that the execution that counts read and wrote. */
@@ -312,22 +310,13 @@ export interface OperationRow {
   readonly unitsWritten: number;
   /** Of the requests, those that wrote something. */
   readonly writingShare: number;
-  /** Items that were looked up in the primary storage. */
-  readonly storageReads: number | null;
-  /** That the primary got. 0 for systems other than `radical`, as the caches are. */
-  readonly lviRequests: number;
   readonly followups: number;
-  /** Calls of the location's cache behind its memory (a Durable Object), to read or to write; and its rows. */
-  readonly cacheCalls: number | null;
-  readonly cacheRowsRead: number | null;
-  readonly cacheRowsWritten: number | null;
-  /** Of processor: of the locations' processes, and of the primary's; calibrated work of the profile included. */
-  readonly locationCpuMs: number | null;
-  readonly primaryCpuMs: number | null;
-  /** Of the values that were read; of the primary's replies to locations; of the answer to the client. */
-  readonly storageBytes: number | null;
-  readonly primaryBytes: number | null;
-  readonly answerBytes: number | null;
+  /** Of the values that were read, as they were at the beginning of the measurement. */
+  readonly storageBytes: number;
+  /** From the primary to the locations: replies, updates, and what HTTP adds. */
+  readonly primaryBytes: number;
+  /** Of the answer to the client. */
+  readonly answerBytes: number;
 }
 
 export interface CheckRow {

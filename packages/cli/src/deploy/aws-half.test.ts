@@ -82,6 +82,7 @@ const API: CloudflareApi = {
 
 const DEPLOYMENT = {
   plan: () => Promise.resolve({ access: ACCESS, artefact: "0", changes: [], template: {}, leader: null }),
+  storedTunnels: () => Promise.resolve(primaryNames(TARGET).tunnels),
   state: () =>
     Promise.resolve({ keys: [{ id: "main", secret: "ab".repeat(32) }], keysReadAtMs: 0 } as never as PrimaryState),
 } as never as PrimaryDeployment;

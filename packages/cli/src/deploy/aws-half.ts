@@ -80,7 +80,6 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   const names = primaryNames(target);
   const accountPath = `/accounts/${account.id}`;
   const tunnels: ByNode<Tunnel | null> = { a: null, b: null };
-  const freshTunnels = new Set<NodeName>();
   const services: ByNode<string | null> = { a: null, b: null };
   let plan: PrimaryPlan | null = null;
   let state: PrimaryState | null = null;
@@ -110,7 +109,6 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
           name: names.tunnels[node],
           config_src: "cloudflare",
         });
-        freshTunnels.add(node);
       }
       return undefined;
     },
@@ -147,6 +145,10 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     },
   };
 
+  /** Whether the machine has the token of the tunnel that is there. */
+  const isStored = (node: NodeName, stored: Readonly<ByNode<string | null>>): boolean =>
+    stored[node] !== null && stored[node] === tunnels[node]?.id;
+
   const primaryStep: Step = {
     name: "primary",
     title: "Machines, tables and secrets at AWS",
@@ -158,14 +160,26 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       const isThere = state !== null && NODES.every((node) => tunnels[node] !== null && services[node] !== null);
       if (context.only === "edge" && !isThere)
         throw new CommandError("no_primary", "there is no primary for this environment yet", "leave out --only edge");
-      isReady = isThere && (plan.changes.length === 0 || context.only === "edge");
-      return plan.changes;
+      // A run that was broken off may have made a tunnel anew and not told the machine.
+      const stored = await deployment.storedTunnels();
+      const outdated = NODES.filter(
+        (node) => stored[node] !== null && tunnels[node] !== null && !isStored(node, stored),
+      );
+      const changes = [
+        ...plan.changes,
+        ...outdated.map((node): Change => {
+          const what = `secret ${names.parameters.tunnelTokens[node]}`;
+          return { kind: "repair", what, detail: "it is of a tunnel that is gone" };
+        }),
+      ];
+      isReady = isThere && (changes.length === 0 || context.only === "edge");
+      return changes;
     },
     apply: async () => {
       const stored = await deployment.storedTunnels();
       const given: ByNode<NodeTunnel | null> = { a: null, b: null };
       for (const node of NODES) {
-        if (stored[node] && !freshTunnels.has(node)) continue;
+        if (isStored(node, stored)) continue;
         const { id } = known(tunnels[node]);
         given[node] = { id, token: await api.get<string>(`${accountPath}/cfd_tunnel/${id}/token`) };
       }
@@ -198,8 +212,13 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
     };
     return { config, code, message: `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}` };
   };
+  /** An upload that was broken off may have left it without its name. */
   const isRelayThere = async (message: string): Promise<boolean> => {
-    return (await versions.serving())?.message === message;
+    if ((await versions.serving())?.message !== message) return false;
+    const named = await api.get<{ readonly enabled: boolean }>(
+      `${accountPath}/workers/scripts/${target.relay}/subdomain`,
+    );
+    return named.enabled;
   };
 
   const relayStep: Step = {

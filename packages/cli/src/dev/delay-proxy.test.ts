@@ -17,6 +17,8 @@ test("requests and replies pass unchanged, bodies of any size too", async () => 
     const body = Buffer.alloc(size, size % 251);
     expect((await post(proxy.address, body)).equals(body)).toBe(true);
   }
+  // Heads too, which are some hundred bytes.
+  expect(Math.floor(proxy.bytesBack() / 100_000)).toBe(201);
 });
 
 test("an event is never early: a round trip takes at least the time that was asked for", async () => {

@@ -42,6 +42,8 @@ export interface DelayProxy {
   readonly address: Address;
   /** From now on, also for what is under way. */
   setFaults(faults: LinkFaults): void;
+  /** That the target has sent so far. */
+  bytesBack(): number;
   /** Ends all connections and stops listening. */
   close(): Promise<void>;
 }
@@ -68,6 +70,7 @@ const FOLLOWUP_HEAD = `POST ${FOLLOWUP_PATH} `;
 export async function startDelayProxy(options: DelayProxyOptions): Promise<DelayProxy> {
   const connections = new Set<Connection>();
   let faults = NO_LINK_FAULTS;
+  let bytesBack = 0;
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
     if (faults.down) {
@@ -77,6 +80,7 @@ export async function startDelayProxy(options: DelayProxyOptions): Promise<Delay
     }
     const { host, port } = options.target();
     const far = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    far.on("data", ({ length }: Buffer) => (bytesBack += length));
     const connection = new Connection(near, far, options, () => faults);
     connections.add(connection);
     connection.closed.then(
@@ -93,6 +97,7 @@ export async function startDelayProxy(options: DelayProxyOptions): Promise<Delay
       faults = next;
       for (const connection of connections) connection.faultsChanged();
     },
+    bytesBack: () => bytesBack,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

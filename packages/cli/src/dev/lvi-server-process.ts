@@ -31,6 +31,8 @@ export interface LviServerOptions {
   readonly storage?: string;
   /** Besides that of this process. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** Default: one that nothing ends; the server is alone. */
+  readonly leaseMs?: number;
   /** Default: `info`. */
   readonly logLevel?: LogLevel;
   /** Called after each start, before anybody is told of the new address. */
@@ -117,6 +119,25 @@ export async function startLviServer(options: LviServerOptions): Promise<LviServ
   };
 }
 
+/** A second server on the same storage. Resolves when it waits for the lease, which it is not to get. */
+export async function startStandby(
+  options: Omit<LviServerOptions, "onStarted" | "onDied" | "followupTimeoutMs">,
+): Promise<Pick<LviServerProcess, "stop">> {
+  let started: Launched | null = null;
+  await new Promise<void>((resolve, reject) => {
+    started = launch({
+      ...options,
+      followupTimeoutMs: null,
+      onLog: (line) => {
+        if (line["event"] === "waiting_for_lease") resolve();
+        options.onLog(line);
+      },
+    });
+    started.listening.then(() => reject(new Error("the standby has taken the lease")), reject);
+  });
+  return { stop: () => end(started!.child) };
+}
+
 interface Launched {
   readonly child: ChildProcess;
   readonly listening: Promise<Address>;
@@ -129,14 +150,15 @@ function launch({
   key,
   followupTimeoutMs,
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
+  leaseMs = LEASE_MS,
   environment = {},
   logLevel = "info",
   onLog,
-}: LviServerOptions): Launched {
+}: Omit<LviServerOptions, "onStarted" | "onDied">): Launched {
   const entry = import.meta.resolve("@radical/lvi-server");
   const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
   const args = ["--host", HOST, "--port", "0", "--storage", storage, "--log-level", logLevel];
-  args.push("--lease-ms", String(LEASE_MS));
+  args.push("--lease-ms", String(leaseMs));
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   const child = fork(main, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -37,6 +37,8 @@ export interface Claim {
   readonly record: ProcessRecord;
   /** Processes of an earlier run that were still there and have been ended. */
   readonly reaped: readonly number[];
+  /** Whether an earlier run was killed: the system may take a moment more to free what its processes held. */
+  readonly isAfterKill: boolean;
 }
 
 /** Takes the state folder for this process. Throws a CommandError if another one that lives has it. */
@@ -76,7 +78,7 @@ export async function claimStateFolder(stateFolder: string): Promise<Claim> {
     remove: () => rm(file, { force: true }),
   };
   await record.update();
-  return { record, reaped };
+  return { record, reaped, isAfterKill: earlier !== null };
 }
 
 /** A killed process holds its ports until the system has taken it down. Gives up after a while. */

@@ -2,6 +2,7 @@
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
  * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix, relative } from "node:path";
@@ -135,12 +136,12 @@ async function startAll(
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
   await mkdir(stateFolder, { recursive: true });
-  const { record, reaped } = await claimStateFolder(stateFolder);
+  const { record, reaped, isAfterKill } = await claimStateFolder(stateFolder);
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
   if (options.reset === true) onEvent({ event: "reset", deleted: await reset(project.root, stateFolder) });
   // Only now: what an earlier run left behind may have held the port.
-  let port = await choosePort(host, options.port, project.config.dev.port);
+  let port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
 
@@ -462,14 +463,24 @@ function eventOfFailure(error: unknown): DevEvent {
 
 /** Ports that are tried from the configured one on. */
 const PORTS_TRIED = 20;
+/** A killed process counts as ended when its first thread has, and holds its ports until its last one has. */
+const MAX_PORT_WAIT_MS = 5_000;
+const PORT_POLL_MS = 50;
 
 /**
- * The port that was asked for, or the configured one or else the next that is free. Said before anything is built or
- * started. Throws a CommandError.
+ * The port that was asked for, or the configured one or else the next that is free. The first of them is waited for if
+ * what held it is ending. Said before anything is built or started. Throws a CommandError.
  */
-async function choosePort(host: string, asked: number | undefined, configured: number): Promise<number> {
+async function choosePort(
+  host: string,
+  asked: number | undefined,
+  configured: number,
+  waitMs: number,
+): Promise<number> {
   const first = asked ?? configured;
   if (first === 0) return first;
+  for (let waited = 0; waited < waitMs && (await listenError(host, first)) !== null; waited += PORT_POLL_MS)
+    await delay(PORT_POLL_MS);
   const tried = asked === undefined ? Math.min(PORTS_TRIED, 65_536 - first) : 1;
   for (let port = first; port < first + tried; port++) {
     const error = await listenError(host, port);

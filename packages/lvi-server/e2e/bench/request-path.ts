@@ -21,6 +21,8 @@ import {
   LVI_PATH,
   type LviRequest,
   unitId,
+  UPDATES_PATH,
+  type UpdatesQuestion,
 } from "@radical/protocol";
 import { Connection, signedRequest } from "./connection.ts";
 import { type Effort, type Figure, figure, type Goal, median, type Progress, quantile } from "./figure.ts";
@@ -34,15 +36,13 @@ const SHARE: Goal = { atLeast: 0.6 };
 const VALUE = new Uint8Array(32).fill(7);
 
 export async function benchReads(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("reads", async (server, bare) => {
-    const units = await makeHot(server, 10);
-    const { asOf } = await server.client.lvi(server.client.requestOf("read", "a", units));
-    const make = (count: number): Buffer[] =>
-      Array.from({ length: count }, () =>
-        signedRequest(LVI_PATH, encodeLviRequest(server.client.requestOf("read", "a", units, { seen: asOf }))),
-      );
+  return beside("reads", async (server, unheard, bare) => {
+    const made = new Map<Target, RequestMaker>();
+    for (const one of [server, unheard]) made.set(one, await readsOf(one));
+    // The bare server gets the same bytes.
+    const make = (target: Target): RequestMaker => made.get(target) ?? made.get(server)!;
     const run = async (target: Target, connections: readonly Connection[], count: number): Promise<Rate> => {
-      const requests = make(count);
+      const requests = make(target)(count);
       const before = await target.cpuSeconds();
       const startedAtMs = performance.now();
       await Promise.all(
@@ -51,24 +51,40 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
       const tookMs = performance.now() - startedAtMs;
       return { perSecond: (count / tookMs) * 1_000, cpuMicros: ((await target.cpuSeconds()) - before) * (1e6 / count) };
     };
-    const compared = await compare([server, bare], effort, run, progress);
+    const [heard = [], alone = [], theirs = []] = await compare([server, unheard, bare], effort, run, progress);
     progress("one request at a time");
-    const [ours, theirs] = await latencies([server, bare], make, effort.requests);
+    const [ours, bareTimes] = await latencies([server, bare], make(server), effort.requests);
     return [
-      ...figuresOf("read-only, 10 units", compared, SHARE),
+      ...figuresOf("read-only, 10 units", [heard, theirs], SHARE),
+      figure(
+        "the same where nobody listens for updates: processor time",
+        median(alone.map(({ cpuMicros }) => cpuMicros)),
+        "µs",
+      ),
       figure("one at a time: round trip, p50", quantile(ours!, 0.5), "ms"),
       figure("one at a time: round trip, p99", quantile(ours!, 0.99), "ms"),
-      figure("one at a time: bare, p50", quantile(theirs!, 0.5), "ms"),
-      figure("one at a time: bare, p99", quantile(theirs!, 0.99), "ms"),
-      figure("server's part at p50", quantile(ours!, 0.5) - quantile(theirs!, 0.5), "ms"),
-      figure("server's part at p99", quantile(ours!, 0.99) - quantile(theirs!, 0.99), "ms"),
+      figure("one at a time: bare, p50", quantile(bareTimes!, 0.5), "ms"),
+      figure("one at a time: bare, p99", quantile(bareTimes!, 0.99), "ms"),
+      figure("server's part at p50", quantile(ours!, 0.5) - quantile(bareTimes!, 0.5), "ms"),
+      figure("server's part at p99", quantile(ours!, 0.99) - quantile(bareTimes!, 0.99), "ms"),
     ];
   });
 }
 
+type RequestMaker = (count: number) => Buffer[];
+
+async function readsOf(server: StartedServer): Promise<RequestMaker> {
+  const units = await makeHot(server, 10);
+  const { asOf } = await server.client.lvi(server.client.requestOf("read", "a", units));
+  return (count) =>
+    Array.from({ length: count }, () =>
+      signedRequest(LVI_PATH, encodeLviRequest(server.client.requestOf("read", "a", units, { seen: asOf }))),
+    );
+}
+
 /** Executions: an LVI request and its followup, on units that nobody else wants. */
 export async function benchWrites(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("writes", async (server, bare) => {
+  return beside("writes", async (server, _, bare) => {
     const figures: Figure[] = [];
     for (const count of [1, 10]) {
       const run = async (target: Target, connections: readonly Connection[], executions: number): Promise<Rate> => {
@@ -263,6 +279,46 @@ async function latencies(
   return connected.map(({ times }) => times);
 }
 
-function beside<T>(requests: "reads" | "writes", use: (server: StartedServer, bare: Target) => Promise<T>): Promise<T> {
-  return withServer((server) => withBareServer(requests, (bare) => use(server, bare)));
+/**
+ * A server at which the location of the requests listens for updates, as locations do; one at which nobody listens; and the
+ * bare one.
+ */
+function beside<T>(
+  requests: "reads" | "writes",
+  use: (server: StartedServer, unheard: StartedServer, bare: Target) => Promise<T>,
+): Promise<T> {
+  return withServer((server) =>
+    withServer(async (unheard) => {
+      const stop = await listen(server);
+      try {
+        return await withBareServer(requests, (bare) => use(server, unheard, bare));
+      } finally {
+        await stop();
+      }
+    }),
+  );
+}
+
+/** Listens for updates, again and again, and reads what comes, until it is told to stop. */
+async function listen({ client }: StartedServer): Promise<() => Promise<void>> {
+  const question: UpdatesQuestion = { location: client.requestOf("read", "a", null).location, listener: "bench" };
+  const body = new TextEncoder().encode(JSON.stringify(question));
+  const stop = new AbortController();
+  const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
+    const answer = await client.send("POST", UPDATES_PATH, body);
+    if (answer.status !== 200 || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`);
+    return answer.body.getReader();
+  };
+  let reader = await ask();
+  const read = (async () => {
+    while (!stop.signal.aborted) {
+      const { done } = await reader.read();
+      if (done && !stop.signal.aborted) reader = await ask();
+    }
+  })();
+  return async () => {
+    stop.abort();
+    await reader.cancel();
+    await read;
+  };
 }

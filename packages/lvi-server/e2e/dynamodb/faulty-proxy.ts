@@ -2,6 +2,7 @@
  * Stands before DynamoDB Local and counts the requests, and makes those fail that a test has planned for: with errors
  * that DynamoDB Local never gives, without an answer, or with a part of one. All others are what DynamoDB Local does.
  */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import {
   Agent,
@@ -63,6 +64,8 @@ export class FaultyProxy {
   readonly #always = new Map<string, Fault>();
   /** The operations asked for, in order. */
   calls: string[] = [];
+  /** Of a request whose answer is lost: carried out before any other that comes later. */
+  #applied: Promise<unknown> = Promise.resolve();
 
   private constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -71,11 +74,19 @@ export class FaultyProxy {
     });
   }
 
-  static async start(targetPort: number): Promise<FaultyProxy> {
+  static async start(targetPort: number, port = 0): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(targetPort);
-    proxy.#server.listen(0, "127.0.0.1");
+    proxy.#server.listen(port, "127.0.0.1");
     await once(proxy.#server, "listening");
     return proxy;
+  }
+
+  /** On a port where nobody listens once it is stopped: none of those that a system gives to whoever asks for any. */
+  static async startApart(targetPort: number): Promise<FaultyProxy> {
+    for (;;) {
+      const proxy = await FaultyProxy.start(targetPort, randomInt(20_000, 32_000)).catch(() => null);
+      if (proxy !== null) return proxy;
+    }
   }
 
   get endpoint(): string {
@@ -121,17 +132,18 @@ export class FaultyProxy {
       case "pass":
       case "hold": {
         if (fault?.kind === "hold") await fault.until;
+        await this.#applied;
         const { status, headers, body: bytes } = await this.#forward(request, body);
         return answer(status, headers, bytes);
       }
       case "refuse":
         return answer(fault.status, { "content-type": "application/x-amz-json-1.0" }, JSON.stringify(fault.body));
       case "break":
-        if (fault.applied) await this.#forward(request, body);
+        if (fault.applied) await (this.#applied = this.#forward(request, body));
         request.socket.destroy();
         return;
       case "stall":
-        if (fault.applied) await this.#forward(request, body);
+        if (fault.applied) await (this.#applied = this.#forward(request, body));
         return;
       case "page": {
         const query = { ...(JSON.parse(body.toString()) as object), Limit: fault.length };

@@ -21,8 +21,8 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
     Object.assign(process.env, CREDENTIALS);
     local = await startDynamoDbLocal();
     proxy = await FaultyProxy.start(local.port);
-    const requests = { attemptMs: 2_000, deadlineMs: 100, pauseMs: 5, maxPauseMs: 5, width: 64 };
-    const patient = { ...requests, deadlineMs: 30_000 };
+    const requests = { attemptMs: 60_000, deadlineMs: 100, pauseMs: 5, maxPauseMs: 5, width: 64 };
+    const patient = { ...requests, deadlineMs: 120_000 };
     const storage = await DynamoStorage.open({
       prefix: randomBytes(8).toString("hex"),
       endpoint: proxy.endpoint,
@@ -34,7 +34,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
       workers: 1,
       // No renewal among the calls.
       leaseMs: 3_600_000,
-      core: { followupTimeoutMs: 3_600_000, retryMs: 10 },
+      core: { followupTimeoutMs: 3_600_000, maxWaitMs: 3_600_000, retryMs: 10 },
       log: createLog("silent", () => {}),
       onHalt: (reason) => {
         throw new Error(reason);

@@ -15,7 +15,7 @@ export async function startFuzzed(): Promise<FuzzedProcess> {
     "--storage=sqlite::memory:",
     "--workers=1",
     "--followup-timeout-ms=200",
-    "--execution-limit-ms=2000",
+    "--execution-limit-ms=20000",
   ]);
   let errors = "";
   createInterface(process.child.stderr!).on("line", (line) => {

@@ -160,8 +160,12 @@ export class HttpFuzzer {
     const executions = 1 + this.#random.below(4);
     for (let i = 0; i < executions; i++) {
       const request = this.#client.requestOf("increment", key, null, { retained: this.#random.below(2) === 0 });
-      // One that was heard makes sure that it has happened.
-      const first = await this.#client.lvi(request);
+      // One that was heard makes sure that it has happened. Refusals because much is under way pass.
+      let first = await this.#client.lvi(request);
+      for (let poll = 0; poll < MOST_POLLS && first.kind === "refused" && first.retryAfterMs !== null; poll++) {
+        await sleep(POLL_MS);
+        first = await this.#client.lvi(request);
+      }
       if (first.kind !== "executed") throw new Error(`not executed: ${JSON.stringify(first)}`);
       const body = encodeLviRequest(request);
       const headers = signed("POST", LVI_PATH, body);

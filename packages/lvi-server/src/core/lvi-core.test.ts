@@ -24,7 +24,7 @@ import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
-import { LviCore, type Now } from "./lvi-core.ts";
+import { LviCore, type Now, type Recovered } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
@@ -118,10 +118,11 @@ class Story {
     return { monotonicMs: this.#nowMs, wallMs: this.#nowMs + this.wallOffsetMs };
   }
 
-  #start(pending: readonly Intent[], moduleUsedAtMs?: number): LviCore {
+  #start(pending: readonly Intent[], moduleUsedAtMs?: number, items: Recovered["items"] = new Map()): LviCore {
     const recovered = {
       epoch: this.#epoch,
       pending,
+      items,
       lease: this.#lease,
       modules: new Map([[MODULE, PLANS]]),
       moduleUses: new Map(moduleUsedAtMs === undefined ? [] : [[MODULE, moduleUsedAtMs]]),
@@ -130,13 +131,13 @@ class Story {
   }
 
   /** The process is killed and another one starts; operations under way never happened. */
-  restart(moduleUsedAtMs?: number): void {
+  restart(moduleUsedAtMs?: number, items?: Recovered["items"]): void {
     const records = [...this.intents.values()];
     this.#epoch++;
     this.#seen = commitId(this.#epoch, 0);
     this.#open = [];
     const pending = records.filter((record) => record.state === "pending").map(({ intent }) => intent);
-    this.#core = this.#start(pending, moduleUsedAtMs);
+    this.#core = this.#start(pending, moduleUsedAtMs, items);
   }
 
   /**
@@ -2019,6 +2020,17 @@ describe("restart", () => {
     story.completed();
     expect(story.said).toEqual(["load x", "run declared on x=1", "complete A 2.1 pending x:=2"]);
     expect(story.isIdle).toBe(true);
+  });
+
+  test("what it has read is known from the start if the server has read it: no load", () => {
+    const story = withPendingWrite();
+    story.restart(undefined, new Map([[unit("x"), story.items.get(unit("x"))!]]));
+    story.passes(5_000);
+    expect(story.said).toEqual(["run declared on x=1"]);
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("complete A 2.1 pending x:=2");
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["2", true]);
   });
 
   test("readers wait for an adopted intent: its success may have been told", () => {

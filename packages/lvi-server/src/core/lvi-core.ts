@@ -72,13 +72,15 @@ import { type LockMode, type LockRequest, LockTable, type Released } from "./loc
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Sample, Sampler } from "./sampling.ts";
-import { VersionTable } from "./version-table.ts";
+import { type StoredItem, VersionTable } from "./version-table.ts";
 
 /** What a starting server found in storage. */
 export interface Recovered {
   /** One more than the last server's; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
+  /** What units hold that those have read, null: nothing. Whatever is left out is loaded when it is wanted. */
+  readonly items?: ReadonlyMap<UnitId, StoredItem | null>;
   /** Null: nobody else knows the storage. */
   readonly lease: HeldLease | null;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
@@ -170,6 +172,7 @@ export class LviCore {
     if (recovered.lease !== null) this.#renewAtMs = monotonicMs;
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
+    for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;

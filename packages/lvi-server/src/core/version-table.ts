@@ -67,16 +67,18 @@ export class VersionTable {
     return this.#unsettled.has(unit);
   }
 
+  /** What storage holds of a unit that nobody writes meanwhile; null: it is absent. */
+  found(unit: UnitId, item: StoredItem | null): void {
+    this.#entries.put(unit, item === null ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
+  }
+
   loadStarted(operation: number, units: Iterable<UnitId>): void {
     this.#loads.set(operation, { units: new Set(units) });
   }
 
   /** Takes what a load found; units that it did not find are absent. */
   loadEnded(operation: number, items: ReadonlyMap<UnitId, StoredItem>): void {
-    for (const unit of this.#loads.get(operation)?.units ?? []) {
-      const item = items.get(unit);
-      this.#entries.put(unit, item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
-    }
+    for (const unit of this.#loads.get(operation)?.units ?? []) this.found(unit, items.get(unit) ?? null);
     this.#loads.delete(operation);
   }
 

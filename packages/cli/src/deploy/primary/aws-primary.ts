@@ -193,10 +193,11 @@ export class AwsPrimary implements PrimaryDeployment {
     return [...bucketChanges(found, artefact), ...tables, ...this.#parameterChanges(found)];
   }
 
-  async storedTunnels(): Promise<Readonly<Record<NodeName, boolean>>> {
+  async storedTunnels(): Promise<Readonly<Record<NodeName, string | null>>> {
     const { tunnelTokens } = this.#names.parameters;
     const stored = await this.#account.parameters(Object.values(tunnelTokens));
-    return { a: stored.has(tunnelTokens.a), b: stored.has(tunnelTokens.b) };
+    const idOf = (node: NodeName): string | null => tunnelOf(stored.get(tunnelTokens[node])?.value ?? "");
+    return { a: idOf("a"), b: idOf("b") };
   }
 
   async addKey(): Promise<PrimaryState> {
@@ -496,6 +497,16 @@ function textOf(keys: readonly DeploymentKey[]): string {
 
 function keysOf(text: string): readonly DeploymentKey[] {
   return [...parseKeys(text)].map(([id, secret]) => ({ id, secret: Buffer.from(secret).toString("hex") }));
+}
+
+/** Of a tunnel's token, base64 of a JSON object with the tunnel's id as `t`; null: it is no such token. */
+function tunnelOf(token: string): string | null {
+  try {
+    const { t: id } = JSON.parse(Buffer.from(token, "base64").toString()) as { readonly t?: unknown };
+    return typeof id === "string" ? id : null;
+  } catch {
+    return null;
+  }
 }
 
 function bucketChanges({ bucket, bucketState, hasArtefact }: Found, sha256: string): readonly PlannedChange[] {

@@ -140,8 +140,8 @@ export interface PrimaryDeployment {
    * change set. Throws a CommandError if the stack is in a state in which nothing can be changed.
    */
   drift(deployed: PrimaryState): Promise<readonly PlannedChange[]>;
-  /** Which nodes have a tunnel's token stored; the others need one at `apply`. */
-  storedTunnels(): Promise<Readonly<Record<NodeName, boolean>>>;
+  /** Ids of the tunnels whose tokens are stored; null: none that can be read, so that `apply` needs one. */
+  storedTunnels(): Promise<Readonly<Record<NodeName, string | null>>>;
   /**
    * First half of a rotation: a fresh key, which the machines take beside the old one by `keysReadAtMs`. Called again
    * before the second half it gives the same.

@@ -31,6 +31,8 @@ export interface EdgeLook {
 const REQUEST_MS = 20_000;
 /** Once round the earth, over a new connection. */
 const SLOW_MS = 1_500;
+/** Most round trips of a location: one that is slow may have been the only one, so that the shortest counts. */
+const MOST_TRIPS = 4;
 
 /** `modules`: what the primary has; null: not known. */
 export async function lookAtEdge(
@@ -40,7 +42,7 @@ export async function lookAtEdge(
 ): Promise<EdgeLook> {
   const isMissing = (module: string): boolean =>
     modules !== null && !modules.modules.some((known) => known.registered && known.module === module);
-  const looks = await Promise.all(sites.map(lookAt));
+  const looks = await Promise.all(sites.map(lookUntilFast));
   const [locations, hashes]: [Problem[], Problem[]] = [[], []];
   const roundTrips: RoundTrip[] = [];
   for (const look of looks) {
@@ -66,6 +68,15 @@ export async function lookAtEdge(
 }
 
 type Look = { readonly health: Health } | { readonly problem: Problem; readonly isModule: boolean };
+
+async function lookUntilFast(site: Site): Promise<Look> {
+  let best = await lookAt(site);
+  for (let trip = 2; trip <= MOST_TRIPS && "health" in best && best.health.primaryMs > SLOW_MS; trip++) {
+    const look = await lookAt(site);
+    if ("health" in look && look.health.primaryMs < best.health.primaryMs) best = look;
+  }
+  return best;
+}
 
 async function lookAt({ url, location }: Site): Promise<Look> {
   const name = location ?? url;

@@ -7,7 +7,7 @@ import { NODE_HEADER } from "../../deploy/edge/relay-node.ts";
 import { type PrimaryAddress, serverName } from "../primary-address.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
 
-const REQUEST_MS = 10_000;
+const REQUEST_MS = 20_000;
 
 interface Look {
   /** For people. */

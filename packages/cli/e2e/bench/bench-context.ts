@@ -86,6 +86,11 @@ export class BenchContext {
     return new ResultBuilder({ experiment, command, quick, seed });
   }
 
+  /** Of each system at each location, ahead of those of a run. */
+  get warmUpRequests(): number {
+    return this.options.quick ? 1 : 3;
+  }
+
   /** Requests of a run: fewer if it is to be quick. */
   requests(count: number): number {
     const { quick, scale } = this.options;
@@ -106,7 +111,7 @@ export class BenchContext {
       zipf: PAPER_TABLE[application] === undefined ? 0.99 : paperZipf(application),
       parameters: {},
       loads,
-      warmUpRequests: this.options.quick ? 1 : 3,
+      warmUpRequests: this.warmUpRequests,
       leastMs: {},
       ...rest,
     };

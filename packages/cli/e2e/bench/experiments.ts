@@ -28,7 +28,7 @@ const UTILIZATION = 0.4;
 const CORES = 2;
 const COLD_STEP = 10;
 /** Of one item, by Zipf's law. */
-const readingOne = { radical: 10, central: 10, ideal: 8, "edge-direct": 8 } as const;
+const readingOne = { radical: 9, central: 9, ideal: 7, "edge-direct": 7 } as const;
 /** Of processor for a request, besides its run: client, platform, server. */
 const OVERHEAD_MS = 12;
 /** Of processor for the password of a login, at its own speed. */
@@ -86,7 +86,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
       return ofPaper.map((application) => ({
         application,
         systems: ["radical"],
-        plans: [context.plan(application, "native", loads(context, { radical: 160 }, 4))],
+        plans: [context.plan(application, "native", loads(context, { radical: 80 }, 2))],
       }));
     case "execution-time":
       return [
@@ -108,7 +108,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
           application: "social",
           systems: ["radical", "central"],
           plans: [0, 0.5, 0.8, 0.99, 1.2, 1.4].map((zipf) =>
-            context.plan("social", "native", loads(context, { radical: 60, central: 30 }, 4), {
+            context.plan("social", "native", loads(context, { radical: 52, central: 26 }, 4), {
               zipf,
               parameters: { zipf, mix: "many writes" },
               requestsOf: withManyWrites,
@@ -132,7 +132,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
           application: "social",
           systems: ["radical", "central"],
           plans: [1, 2, 4, 8].map((arrivalsPerSecond) =>
-            context.plan("social", "native", loads(context, { radical: 40, central: 40 }, arrivalsPerSecond), {
+            context.plan("social", "native", loads(context, { radical: 30, central: 30 }, arrivalsPerSecond), {
               parameters: { arrivalsPerSecond, mix: "one post" },
               requestsOf: ofOnePost,
             }),
@@ -147,7 +147,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         plans: [
           context.plan(application, "native", loads(context, { radical: 150, central: 150 }, 5), {
             parameters: { mix: "equal" },
-            requestsOf: withEqualShares,
+            ...EQUAL,
           }),
         ],
       }));
@@ -158,16 +158,23 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
 
 // ── Loads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/**
+ * Each handler, user and item is as likely: with that many writes, what is popular would be stale most of the time, and the
+ * times of handlers would be those of the runs near storage.
+ */
+const EQUAL = { requestsOf: withEqualShares, zipf: 0 } as const;
+
 type Requests = Readonly<Partial<Record<System, number>>>;
 
-/** All systems are asked during the same time; those with the most requests so often a second. */
+/** All systems are asked during the same time, warm-up included; those with the most requests so often a second. */
 function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: number): readonly Load[] {
   const entries = Object.entries(requests) as [System, number][];
-  const most = Math.max(...entries.map(([, count]) => count));
+  const all = (count: number): number => context.requests(count) + context.warmUpRequests;
+  const most = Math.max(...entries.map(([, count]) => all(count)));
   return entries.map(([system, count]) => ({
     system,
     requests: context.requests(count),
-    arrivalsPerSecond: (arrivalsPerSecond * count) / most,
+    arrivalsPerSecond: (arrivalsPerSecond * all(count)) / most,
   }));
 }
 
@@ -189,7 +196,7 @@ function paced(context: BenchContext, application: string, requests: Requests, m
   return context.plan(application, "paper", shared(context, requests, meanMs + OVERHEAD_MS), {
     parameters: { mix },
     leastMs: paperMs(application),
-    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+    ...(mix === "equal" ? EQUAL : {}),
   });
 }
 
@@ -200,7 +207,7 @@ function atOwnSpeed(context: BenchContext, application: string, requests: Reques
   const meanMs = OVERHEAD_MS + (handlers["login"] === undefined ? 0 : logins * LOGIN_MS);
   return context.plan(application, "native", shared(context, requests, meanMs), {
     parameters: { mix },
-    ...(mix === "equal" ? { requestsOf: withEqualShares } : {}),
+    ...(mix === "equal" ? EQUAL : {}),
   });
 }
 

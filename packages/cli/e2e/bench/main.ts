@@ -49,8 +49,11 @@ for (const name of applications) {
     wrongOption({ name: "pnpm bench" }, `there is no application "${name}": ${APPLICATIONS.join(", ")}`);
 }
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+/** That it was asked for, with the seed. */
+const words = process.argv.slice(2);
+if (!words.some((word) => word.startsWith("--seed"))) words.push("--seed", `${options.seed}`);
 const context = new BenchContext({
-  command: `pnpm bench ${process.argv.slice(2).join(" ")} --seed ${options.seed}`,
+  command: `pnpm bench ${words.join(" ")}`,
   quick: options.quick,
   seed: options.seed,
   storage: options.storage,
@@ -72,9 +75,9 @@ try {
     const result = context.builder(experiment);
     await plan.run(result, (error) => {
       process.exitCode = 1;
-      const words =
+      const reason =
         error instanceof Error && !(error instanceof CommandError) ? (error.stack ?? error.message) : messageOf(error);
-      tell(`✗ ${experiment}: ${words}`);
+      tell(`✗ ${experiment}: ${reason}`);
     });
     const file = await context.save(result);
     const figures = result.result(signal.aborted);

@@ -60,7 +60,7 @@ function addRows({ plan, outcome, log, result }: EndedRun, storage: StorageSetup
     );
     const times = (phase: "serverMs" | "lviMs"): readonly number[] =>
       own.flatMap(
-        (one: Answered) => phasesOf(one, log.times.get(one.headers["x-radical-execution"] ?? ""))[phase] ?? [],
+        (one: Answered) => phasesOf(one, log.times.get(one.headers["x-radical-execution"] ?? ""), 0)[phase] ?? [],
       );
     const stored = own.filter(
       (one) => (log.times.get(one.headers["x-radical-execution"] ?? "")?.intentMs ?? 0) > 0,

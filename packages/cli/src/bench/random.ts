@@ -46,11 +46,6 @@ export class Draw {
     return list[this.below(list.length)]!;
   }
 
-  /** A time between two events of a Poisson process, in the unit of the mean. */
-  exponential(mean: number): number {
-    return -Math.log(1 - this.unit()) * mean;
-  }
-
   /** One of the weights' indices, each as likely as it weighs. */
   weighted(weights: readonly number[]): number {
     let left = this.unit() * weights.reduce((sum, weight) => sum + weight, 0);

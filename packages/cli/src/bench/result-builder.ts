@@ -103,13 +103,14 @@ export class ResultBuilder {
       tookMs: rounded(tookMs),
     });
     const draw = new Draw(this.#options.seed, 0).fork(`resampling ${run}`);
+    const oneWayMs = new Map(this.locations.map(({ name, measured }) => [name, (measured.p50Ms ?? 0) / 2]));
     const stale = log.takeStale();
     this.#operations.push(...operationRows({ run, application }, answered, samples, itemBytes, primaryBytes));
     for (const { selection, own } of selections(answered, { run, application })) {
       this.#latencies.push(...latencyRows(selection, own));
       this.#improvements.push(...improvementRows(selection, own));
       this.#differences.push(...differenceRows(selection, own, draw));
-      this.#phases.push(...phaseRows(selection, own, log.times));
+      this.#phases.push(...phaseRows(selection, own, log.times, oneWayMs));
       if (own.some(({ system }) => system === "radical")) this.#validations.push(validationRow(selection, own, stale));
     }
   }

@@ -231,8 +231,8 @@ export const PHASES = [
  * - `frontMs`: client and platform before and behind the Worker: total − queue − what the Worker took.
  * - `rwMs`, `cacheMs`, `fMs`: f^rw; the cache's round trips; f at the location. The two with their instances, which are made or
  *   made as good as new.
- * - `lviMs`: the LVI request as the Worker saw it. Its parts: `sendMs` and `receiveMs` (network, each way half of what is not
- *   `serverMs`), `lockWaitMs`, `validateMs` (reading what the primary had to look up, and everything else in the server that
+ * - `lviMs`: the LVI request as the Worker saw it. Its parts: `sendMs` (half of the round trip of the
+ *   location's link), `receiveMs` (the rest: the way back, and until the Worker took it, which has one thread for f too), `lockWaitMs`, `validateMs` (reading what the primary had to look up, and everything else in the server that
  *   is none of the others), `intentMs` (the durable write), `nearStorageMs` (f near storage, with its reads and durable write),
  *   `serverMs` (all of the server's).
  * - `waitMs`: that the answer was held for the LVI reply after f had ended (0 if f ended later).

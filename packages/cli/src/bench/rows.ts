@@ -124,12 +124,15 @@ export function phaseRows(
   selection: Selection,
   own: readonly Answered[],
   serverTimes: ReadonlyMap<string, ServerTimes>,
+  oneWayMs: ReadonlyMap<string, number>,
 ): readonly PhaseRow[] {
   const radical = own.filter(({ system }) => system === "radical");
   return ([null, "speculative", "near-storage"] as const).flatMap((path): PhaseRow[] => {
     const those = path === null ? radical : radical.filter(({ headers }) => headers["x-radical-path"] === path);
     if (those.length === 0) return [];
-    const phases = those.map((one) => phasesOf(one, serverTimes.get(one.headers["x-radical-execution"] ?? "")));
+    const phases = those.map((one) =>
+      phasesOf(one, serverTimes.get(one.headers["x-radical-execution"] ?? ""), oneWayMs.get(one.location) ?? 0),
+    );
     const statistics: Partial<Record<Phase, Statistics>> = {};
     for (const phase of PHASES) {
       const times = phases.flatMap((all) => all[phase] ?? []);
@@ -168,14 +171,15 @@ export function operationRows(
 }
 
 /** Times of one request to `radical`, as its Worker and the server have told them. */
-export function phasesOf(answered: Answered, server: ServerTimes | undefined): ServerTimes {
+export function phasesOf(answered: Answered, server: ServerTimes | undefined, oneWayMs: number): ServerTimes {
   const worker = serverTimingOf(answered.headers["server-timing"] ?? "");
   const totalMs = latencyOf(answered);
   const queueMs = answered.sentAtMs - answered.scheduledAtMs;
   const { rw, cache, f, lvi, total = 0 } = worker;
   const isSpeculative = answered.headers["x-radical-path"] === "speculative";
   const serverMs = server?.serverMs;
-  const wayMs = lvi === undefined || serverMs === undefined ? undefined : Math.max(0, (lvi - serverMs) / 2);
+  const waysMs = lvi === undefined || serverMs === undefined ? undefined : Math.max(0, lvi - serverMs);
+  const sendMs = waysMs === undefined ? undefined : Math.min(oneWayMs, waysMs);
   return without({
     queueMs,
     frontMs: totalMs - queueMs - total,
@@ -183,8 +187,8 @@ export function phasesOf(answered: Answered, server: ServerTimes | undefined): S
     cacheMs: cache,
     fMs: f,
     lviMs: lvi,
-    sendMs: wayMs,
-    receiveMs: wayMs,
+    sendMs,
+    receiveMs: waysMs === undefined || sendMs === undefined ? undefined : waysMs - sendMs,
     waitMs: isSpeculative && lvi !== undefined && f !== undefined ? Math.max(0, lvi - f) : undefined,
     totalMs,
     ...server,

@@ -14,6 +14,12 @@ import type { Benchmark } from "./benchmark.ts";
 import type { Items } from "./model.ts";
 import type { Draw } from "./random.ts";
 
+interface Case {
+  readonly invocation: Invocation;
+  /** Of all that it reads: in memory before the time counts. */
+  readonly snapshot: Snapshot;
+}
+
 export interface RunTimes {
   readonly fMs: readonly number[];
   readonly rwMs: readonly number[];
@@ -29,12 +35,6 @@ const RUNS = 100;
 /** Of all requests, warm-ups and runs, each: what is heavy gets fewer. */
 const BUDGET_MS = 400;
 const LEAST_RUNS = 5;
-
-interface Case {
-  readonly invocation: Invocation;
-  /** Of all that it reads: in memory before the time counts. */
-  readonly snapshot: Snapshot;
-}
 
 /** By handler. */
 export function measureRuns(

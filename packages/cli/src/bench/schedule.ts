@@ -22,7 +22,8 @@ export interface Planned extends Call {
 
 /**
  * Arrivals at each location and system are a Poisson process of their own, so that those of all systems lie between each
- * other. What is asked for at a location is the same in all systems.
+ * other: of such a process, with so many arrivals in so much time, each is anywhere in it. What is asked for at a location is
+ * the same in all systems.
  */
 export function schedule(
   benchmark: Benchmark,
@@ -34,11 +35,11 @@ export function schedule(
     const calls = callsOf(benchmark, Math.max(...loads.map(({ requests }) => requests)), draw.fork(location));
     return loads.flatMap(({ system, arrivalsPerSecond, requests }) => {
       const arrivals = draw.fork(`${location} ${system}`);
-      let atMs = 0;
-      return calls.slice(0, requests).map((call, place): Planned => {
-        atMs += arrivals.exponential(1_000 / arrivalsPerSecond);
-        return { ...call, system, location, place, atMs };
-      });
+      const durationMs = (requests * 1_000) / arrivalsPerSecond;
+      const times = Array.from({ length: requests }, () => arrivals.unit() * durationMs).toSorted((a, b) => a - b);
+      return calls
+        .slice(0, requests)
+        .map((call, place): Planned => ({ ...call, system, location, place, atMs: times[place]! }));
     });
   });
   return planned.toSorted((a, b) => a.atMs - b.atMs);

@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
+import type { MeasurementOptions } from "../bench/measurement.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { type Location, PAPER_LOCATIONS } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
@@ -118,27 +119,19 @@ async function run(options: BenchCommandOptions): Promise<void> {
 
   const { signal, stopListening } = untilSignal();
   const result = new ResultBuilder({ experiment: "app", command: process.argv.slice(2).join(" "), quick, seed });
-  const { storage } = options;
-  const tables = `${randomInt(2 ** 31)}`;
   try {
     await runApplication(
       {
         project,
         built,
         measurement: {
-          locations,
-          systems,
+          storage: storageOf(options.storage),
+          standby: false,
+          signal,
           seed,
           zipf,
-          signal,
-          standby: false,
-          storage:
-            storage === undefined
-              ? null
-              : {
-                  addressOf: (name) => storage.replace(/^dynamodb:([^?]*)/, `dynamodb:$1-${tables}-${name}`),
-                  environment: process.env,
-                },
+          systems,
+          locations,
         },
         warm: options.cold !== true,
         plans: [plan],
@@ -156,6 +149,16 @@ async function run(options: BenchCommandOptions): Promise<void> {
   const figures = result.result(signal.aborted);
   if (options.output !== undefined) await writeFile(options.output, `${JSON.stringify(figures, null, 2)}\n`);
   print(json ? JSON.stringify(figures) : summaryOf(figures));
+}
+
+/** A table for each system and run. */
+function storageOf(address: string | undefined): MeasurementOptions["storage"] {
+  if (address === undefined) return null;
+  const tables = `${randomInt(2 ** 31)}`;
+  return {
+    addressOf: (name) => address.replace(/^dynamodb:([^?]*)/, `dynamodb:$1-${tables}-${name}`),
+    environment: process.env,
+  };
 }
 
 function pairOf(option: string, text: string): readonly [name: string, ms: number] {

@@ -11,6 +11,7 @@ beforeAll(async () => {
   browser = await chromiumOf.launch({
     executablePath: await chromium.executablePath(),
     args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
+    timeout: 200_000,
   });
 });
 afterAll(() => browser?.close());
@@ -24,7 +25,7 @@ async function usePage(template: string, use: (page: Page) => Promise<void>): Pr
     const page = await context.newPage();
     const errors: Error[] = [];
     page.on("pageerror", (error) => errors.push(error));
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(100_000);
     await page.goto("/");
     await use(page);
     expect(await page.textContent("#message")).toBe("");

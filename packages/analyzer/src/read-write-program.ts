@@ -9,11 +9,12 @@
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "./diagnostics/diagnostic.ts";
-import { checkUses, nameOf } from "./check/check-uses.ts";
+import { checkUses } from "./check/check-uses.ts";
 import type { Derived } from "./front.ts";
 import {
   compileProgram,
   loadProgram,
+  nameOf,
   SDK_LIBRARY,
   type CompiledProgram,
   type CompileRequest,

@@ -81,6 +81,9 @@ describe("radical", () => {
     const { code, stderr } = await radical(["build", "--project", project.folder]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/radical\.config\.ts: name must be .*"My App"/);
+    await project.write("radical.config.ts", 'import { defineConfig } from "@radical/cli";\n');
+    const bare = await radical(["build", "--project", project.folder]);
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining("`npm install`")]);
     await project.remove();
   });
 });

@@ -337,7 +337,7 @@ async function settled(): Promise<void> {
 }
 
 function query<T>(ask: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(app.stateFolder, "data.sqlite"), { readOnly: true, timeout: 5_000 });
+  const database = new DatabaseSync(join(app.stateFolder, "data.sqlite"), { readOnly: true, timeout: 60_000 });
   try {
     return ask(database);
   } finally {

@@ -46,7 +46,7 @@ export function readIntents(stateFolder: string, handler: string): readonly Stor
 }
 
 function withDatabase<T>(stateFolder: string, read: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(stateFolder, "data.sqlite"), { readOnly: true, timeout: 5_000 });
+  const database = new DatabaseSync(join(stateFolder, "data.sqlite"), { readOnly: true, timeout: 60_000 });
   try {
     return read(database);
   } finally {

@@ -7,6 +7,9 @@
  *
  * AssemblyScript has the WebAssembly of its power function in a `data:` URL, which it fetches; Node would load an HTTP
  * client for that. Here it is decoded.
+ *
+ * The analyzer is one function of Binaryen, as a script: V8's code of a module can't be kept as it is after a run
+ * (`src/build/kept-code.ts`).
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -26,9 +29,12 @@ mkdirSync(FOLDER, { recursive: true });
 writeBinaryen();
 const { metafile } = await build({
   entryPoints: [ANALYZER],
-  outfile: join(FOLDER, "index.js"),
+  outfile: join(FOLDER, "analyzer.js"),
   bundle: true,
-  format: "esm",
+  format: "iife",
+  globalName: "analyzer",
+  banner: { js: '(function (binaryen) { "use strict";' },
+  footer: { js: "return analyzer; })" },
   platform: "node",
   target: "node24",
   conditions: ["source"],
@@ -38,7 +44,8 @@ const { metafile } = await build({
     {
       name: "compiler",
       setup: (bundler) => {
-        bundler.onResolve({ filter: /^binaryen$/ }, () => ({ path: "./binaryen.js", external: true }));
+        bundler.onResolve({ filter: /^binaryen$/ }, () => ({ path: "binaryen", namespace: "parameter" }));
+        bundler.onLoad({ filter: /^/, namespace: "parameter" }, () => ({ contents: "export default binaryen;" }));
         bundler.onLoad({ filter: /[\\/]assemblyscript[\\/]dist[\\/]assemblyscript\.js$/ }, ({ path }) => ({
           contents: withoutFetch(readFileSync(path, "utf8")),
         }));
@@ -88,7 +95,8 @@ function withoutFetch(text) {
   const [before, url, after] = parts;
   if (url === undefined || parts.length !== 3 || !text.includes(`${url}="data:application/wasm;base64,`))
     throw new Error("assemblyscript no longer fetches its power function: adapt this script");
-  return `${before}await WebAssembly.instantiate(Buffer.from(${url}.slice(${url}.indexOf(",")+1),"base64"))${after}`;
+  const bytes = `Buffer.from(${url}.slice(${url}.indexOf(",")+1),"base64")`;
+  return `${before}{instance:new WebAssembly.Instance(new WebAssembly.Module(${bytes}))}${after}`;
 }
 
 /** @param {string} folder of a package whose code is in the bundle */

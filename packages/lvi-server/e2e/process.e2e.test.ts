@@ -427,7 +427,7 @@ describe("the process", () => {
     await first.server.kill("SIGTERM");
 
     const old = Date.now() - 8 * 24 * 3_600_000;
-    const database = new DatabaseSync(path.join(folder, "data.sqlite"));
+    const database = new DatabaseSync(path.join(folder, "data.sqlite"), { timeout: 60_000 });
     database.exec(`
       UPDATE modules SET used_at_ms = ${old};
       WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)

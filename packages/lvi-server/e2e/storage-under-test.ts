@@ -18,7 +18,7 @@ export function sqliteStorage(file: string): StorageUnderTest {
   return {
     args: ["--storage", `sqlite:${file}`],
     stored: (key) => {
-      const database = new DatabaseSync(file, { readOnly: true });
+      const database = new DatabaseSync(file, { readOnly: true, timeout: 60_000 });
       const row = database.prepare("SELECT value FROM items WHERE \"table\" = 'counters' AND key = ?").get(key) as
         | { value: Uint8Array }
         | undefined;

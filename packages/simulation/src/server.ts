@@ -93,6 +93,8 @@ interface Life {
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
   readonly updates: Updates;
+  /** The operation that has last tried to renew the lease. */
+  renewal: number | null;
   wakeAtMs: number | null;
 }
 
@@ -157,6 +159,7 @@ export class Server {
       callers: new Map(),
       completing: new Map(),
       updates: new Updates(() => {}),
+      renewal: null,
       wakeAtMs: null,
     };
     if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
@@ -345,7 +348,9 @@ export class Server {
     // What it hears without the lease it does not act upon.
     if (core.holdsLease) {
       if (event.kind === "completed") life.completing.delete(event.operation);
-      if (ENDS.has(event.kind)) this.#checkLocks(life, core);
+      // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
+      const isOfLease = event.kind === "storage-failed" && event.operation === life.renewal;
+      if (ENDS.has(event.kind) && !isOfLease) this.#checkLocks(life, core);
     }
     this.#wake();
   }
@@ -376,7 +381,8 @@ export class Server {
 
   // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #perform({ epoch, callers, completing, updates }: Life, effect: Effect): void {
+  #perform(life: Life, effect: Effect): void {
+    const { epoch, callers, completing, updates } = life;
     const { clock, trace, storage, counts, isAlone } = this.#options;
     const { random } = clock;
     switch (effect.kind) {
@@ -434,6 +440,7 @@ export class Server {
       }
       case "renew-lease": {
         const { operation, termMs } = effect;
+        life.renewal = operation;
         return this.#operate(
           operation,
           () => storage.renewLease(epoch, termMs),

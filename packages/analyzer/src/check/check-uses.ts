@@ -7,6 +7,7 @@ import { spanOf, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import {
   isDevelopers,
+  nameOf,
   SDK_LIBRARY,
   type CallSite,
   type CompiledProgram,
@@ -231,12 +232,6 @@ function checkCalls(
     }
   }
   return found;
-}
-
-/** Internal name of a function without type arguments: `~lib/@radical/sdk/index/Table#get`. */
-export function nameOf({ prototype, parent }: as.Function): string {
-  if (parent.kind !== ElementKind.Class) return prototype.internalName;
-  return `${(parent as as.Class).prototype.internalName}#${prototype.name}`;
 }
 
 const TABLE_CLASS = `${SDK_LIBRARY}/index/Table`;

@@ -587,7 +587,11 @@ class FunctionLowering {
 
   private thisValue(span: Span): Expression {
     if (this.self === null)
-      throw new Refusal("not_sliced_syntax", { message: "`this` can't be followed here.", primary: span });
+      throw new Refusal("not_sliced_syntax", {
+        message: "The initial value of a field can't be followed if it uses `this`.",
+        primary: span,
+        help: "Give the field its value in the constructor.",
+      });
     return { kind: "local", local: this.self, type: this.self.type, span };
   }
 

@@ -3,9 +3,19 @@ import { DEFAULT_LIMITS } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { spanOf } from "../diagnostics/diagnostic.ts";
 import { buildInput } from "../testing/library.ts";
-import { compileProgram, compileWith, loadProgram, RadicalCompiler, type CompileRequest } from "./compile.ts";
-import { FactsCompiler } from "./facts.ts";
+import {
+  CODEC_LIBRARY,
+  compileProgram,
+  compileWith,
+  isDevelopers,
+  loadProgram,
+  nameOf,
+  RadicalCompiler,
+  type CompileRequest,
+} from "./compile.ts";
+import { FactsCompiler, isSkipped } from "./facts.ts";
 import { fromCrash } from "./messages.ts";
+import { type as, CommonFlags } from "./assemblyscript.ts";
 import { extractSchema } from "../schema/schema.ts";
 import { buildWith } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
@@ -166,4 +176,48 @@ export function bytes(start: i32, end: i32): string {
       expect(call(build, new Map(), "filled", { start, end }).result).toBe([1, 2, 3].fill(9, start, end).join());
       expect(call(build, new Map(), "bytes", { start, end }).result).toBe([0, 0, 0].fill(9, start, end).join());
     }
+});
+
+test("what the analysis leaves out of the library comes back neither to the developer's code nor to the host", () => {
+  const text = `import { Table } from "@radical/sdk";
+class V {
+  x: i32 = 1;
+  @operator("==") same(other: V): bool { return this.x == other.x; }
+  @operator("<") less(other: V): bool { return this.x < other.x; }
+  @operator(">") more(other: V): bool { return this.x > other.x; }
+  toString(): string { return "v"; }
+}
+const table = new Table<string>("texts");
+export function h(key: string, n: i32): string {
+  const all: V[] = [new V()], v = all[0];
+  all[0] = v;
+  all.push(v);
+  all.length = 2;
+  if (all.includes(v) || all.indexOf(v) > n || all.lastIndexOf(v) > n) return all.join() + all.toString();
+  all.slice(1).map<V>((one) => one).filter((one) => one.x > 1).sort((a, b) => a.x - b.x);
+  all.sort();
+  if (table.has(key)) table.put(key, table.get(key)!);
+  table.delete(key);
+  return (Math.random() + Math.pow(n, 2) + Math.sin(n)).toString() + new Set<V>().has(v).toString();
+}`;
+  const { compiler, messages } = compileProgram(loadProgram({ ...request(), sources: new Map([[PATH, text]]) }));
+  expect(messages.map(({ message }) => message)).toEqual([]);
+  // From what is imported or the developer's back to all functions of the library that may come there.
+  const isEnd = (called: as.Function): boolean =>
+    isDevelopers(called.declaration.range.source) ||
+    (called.is(CommonFlags.ModuleImport) && !/^~lib\/@radical\/sdk\/host\/(get|has|put|remove)$/.test(nameOf(called)));
+  const waiting = [...compiler!.calls.keys()].filter(isEnd);
+  const seen = new Set(waiting);
+  for (const called of waiting)
+    for (const { caller } of compiler!.calls.get(called) ?? []) {
+      const { source } = caller.declaration.range;
+      if (isDevelopers(source) || source.internalPath === CODEC_LIBRARY || seen.has(caller)) continue;
+      seen.add(caller);
+      waiting.push(caller);
+    }
+  const comingBack = waiting.filter(({ declaration }) => declaration.range.source.isLibrary);
+  expect(comingBack.map(nameOf)).toEqual(
+    expect.arrayContaining(["~lib/array/Array#includes", "~lib/math/NativeMath.random", "~lib/set/Set#find"]),
+  );
+  expect(comingBack.filter(isSkipped).map(nameOf)).toEqual([]);
 });

@@ -8,6 +8,7 @@ import {
   ASSEMBLYSCRIPT_VERSION,
   binaryen,
   CommonFlags,
+  ElementKind,
   FlowFlags,
   NodeKind,
   ReportMode,
@@ -358,6 +359,12 @@ export class RadicalCompiler extends as.Compiler {
 /** Whether the developer wrote it. */
 export function isDevelopers(source: as.Source): boolean {
   return !source.isLibrary && !source.isNative && !isGenerated(source);
+}
+
+/** Internal name of a function without type arguments: `~lib/@radical/sdk/index/Table#get`. */
+export function nameOf({ prototype, parent }: as.Function): string {
+  if (parent.kind !== ElementKind.Class) return prototype.internalName;
+  return `${(parent as as.Class).prototype.internalName}#${prototype.name}`;
 }
 
 function hasErrors(program: as.Program): boolean {

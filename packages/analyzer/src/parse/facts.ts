@@ -6,7 +6,7 @@
  * A node without facts was never compiled: it is dead in that function instance.
  */
 import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
-import { CODEC_LIBRARY, RadicalCompiler } from "./compile.ts";
+import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
 import { isGenerated } from "./graft.ts";
 
 /** What is known about one syntax node inside one function instance. */
@@ -209,19 +209,31 @@ function skipLibrary(compiler: CompilerInternals): void {
     !isSkipped(instance) && compileFunctionBody(instance, statements);
 }
 
-function isSkipped(instance: as.Function): boolean {
+/** Whether the analysis leaves out what a function does. */
+export function isSkipped(instance: as.Function): boolean {
   const { source } = instance.declaration.range;
   if (!source.isLibrary) return false;
   // Whoever calls a constructor wants to know which fields it has set.
   if (instance.is(CommonFlags.Constructor)) return false;
   // The codec uses what is generated only after the analysis.
   if (source.internalPath === CODEC_LIBRARY) return true;
-  if (MAY_IMPORT.test(source.internalPath)) return false;
+  const name = nameOf(instance);
+  if (COMES_BACK_TO_NOTHING.test(name)) return true;
+  if (MAY_IMPORT.test(name)) return false;
   return ![...(instance.contextualTypeArguments?.values() ?? [])].some(mentionsApplication);
 }
 
-/** The files of the library that reach functions of the host, and the SDK. */
-const MAY_IMPORT = /^~lib\/(builtins|console|crypto|date|math|performance|process|bindings\/.*|@radical\/.*)$/;
+/** What of the library reaches functions of the host, and the SDK. */
+const MAY_IMPORT =
+  /^~lib\/((builtins|console|crypto|date|performance|process|bindings\/.*|@radical\/.*)\/|math\/NativeMathf?\.(random|seedRandom)$)/;
+
+/**
+ * What handlers use most, and what is long, of what has types of the developer's: it reaches no function of the host but
+ * those of tables, which every handler may use, and comes back to the developer's code by function values only, which are
+ * compiled where they are made.
+ */
+const COMES_BACK_TO_NOTHING =
+  /^~lib\/(@radical\/sdk\/index\/Table#(get|put|has|delete)|array\/Array#(__[gs]et|[gs]et:length|push|slice|map|filter)|util\/sort\/(SORT|insertionSort|extendRunRight|mergeRuns))$/;
 
 /** Whether a class of the developer's is part of a type. */
 function mentionsApplication(type: as.Type): boolean {

@@ -54,13 +54,17 @@ export function installMoto(): string {
   run("python3", "-m", "venv", half);
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps"];
   run(join(half, "bin/python"), ...pip, "--require-hashes", "--only-binary", ":all:", "--requirement", REQUIREMENTS);
-  // Another process may have been faster.
-  if (existsSync(folder)) rmSync(half, { recursive: true });
-  else renameSync(half, folder);
   // The scripts of a virtual environment name the folder that it was made in.
-  const aws = join(folder, "bin/aws");
+  const aws = join(half, "bin/aws");
   writeFileSync(aws, `#!/bin/sh\nexec "${join(folder, "bin/python")}" -m awscli "$@"\n`);
   chmodSync(aws, 0o755);
+  try {
+    renameSync(half, folder);
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(folder)) throw error;
+    rmSync(half, { recursive: true });
+  }
   return folder;
 }
 

@@ -1,33 +1,37 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
 import { on } from "node:events";
 import { existsSync } from "node:fs";
-import { enableCompileCache, flushCompileCache } from "node:module";
+import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import type * as analyzer from "@radical/analyzer";
 import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
 import type { CompileAnswer, CompilerLibrary, Framed, Frames, ThreadQuestion } from "./compile.ts";
+import { scriptOf } from "./kept-code.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this module runs in a thread of its own");
 // They may come while the compiler is loaded.
 const messages = on(port, "message");
 
-// What V8 made of the compiler's JavaScript is kept for the next process, where Node keeps such things.
+// What V8 made of JavaScript is kept for the next process, where Node keeps such things.
 enableCompileCache();
 
-// The build makes these of the analyzer and its compiler (scripts/bundle-compiler.mjs): they load several times faster.
-// There are none where the sources run unbuilt.
-const bundle = new URL("../compiler/index.js", import.meta.url);
-const isBuilt = existsSync(bundle);
-// V8 compiles its WebAssembly while the analyzer is read.
-if (isBuilt) void import(new URL("binaryen.js", bundle).href);
-const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = (await import(
-  isBuilt ? bundle.href : "@radical/analyzer"
-)) as typeof analyzer;
+const { analyzer: loaded, keepCode } = await load();
+const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = loaded;
 const [{ colours, ...library }] = (await messages.next()).value as [CompilerLibrary];
-let isFirst = true;
 
 for await (const [question] of messages) answerTo(question as ThreadQuestion);
+
+/** The analyzer with its compiler. Where the sources run unbuilt, there is no bundle of them, and no code is kept. */
+async function load(): Promise<{ readonly analyzer: typeof analyzer; readonly keepCode: () => void }> {
+  const bundle = new URL("../compiler/analyzer.js", import.meta.url);
+  if (!existsSync(bundle)) return { analyzer: await import("@radical/analyzer"), keepCode: () => undefined };
+  // V8 compiles its WebAssembly while the analyzer is read.
+  const binaryen = import(new URL("binaryen.js", bundle).href) as Promise<{ readonly default: object }>;
+  const script = scriptOf(bundle);
+  const run = script.value as (binaryen: object) => typeof analyzer;
+  return { analyzer: run((await binaryen).default), keepCode: script.keepCode };
+}
 
 function answerTo(question: ThreadQuestion): void {
   const answer = (given: CompileAnswer): void => port!.postMessage(given);
@@ -41,10 +45,9 @@ function answerTo(question: ThreadQuestion): void {
       answer({ kind: "analyzed", analysis: { ...analysis, frames: framesOf(analysis, input) } }),
   }).then(
     (result) => {
+      // All that a build needs has run. At once: whoever gets the answer may end the thread.
+      if (result.ok) keepCode();
       answer({ kind: "compiled", compilation: { ...result, frames: framesOf(result, input) } });
-      // By now it has run.
-      if (isFirst) flushCompileCache();
-      isFirst = false;
     },
     (error: unknown) => {
       answer({ kind: "crashed", stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });

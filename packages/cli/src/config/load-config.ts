@@ -34,7 +34,9 @@ export async function loadProject(directory: string): Promise<Project> {
     throw new CommandError(
       "config_invalid",
       `${CONFIG_FILE} can't be loaded: ${messageOf(error)}`,
-      "correct the file named above",
+      isMissingPackage(error)
+        ? "install what the application depends on, in its folder: `npm install`"
+        : "correct the file named above",
       {
         exitCode: EXIT_USAGE,
         cause: error,
@@ -42,4 +44,10 @@ export async function loadProject(directory: string): Promise<Project> {
     );
   }
   return { root, config: resolveConfig(module.default, CONFIG_FILE) };
+}
+
+/** What the file imports is not installed. */
+function isMissingPackage(error: unknown): boolean {
+  const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+  return isMissing && error.message.startsWith("Cannot find package ");
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { CREDENTIALS, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { type ApplicationRun, runApplication } from "../../src/bench/application-run.ts";
 import { type BuiltApp, buildForBenchmark, type Measurement, type RunOutcome } from "../../src/bench/measurement.ts";
-import type { Experiment, Profile, StorageSetup, System } from "../../src/bench/result.ts";
+import type { BenchmarkResult, Experiment, Profile, StorageSetup, System } from "../../src/bench/result.ts";
 import { ResultBuilder, type RunPlan } from "../../src/bench/result-builder.ts";
 import type { Load } from "../../src/bench/schedule.ts";
 import type { ServerLog } from "../../src/bench/server-log.ts";
@@ -152,7 +152,7 @@ export class BenchContext {
     const { results } = this.options;
     await mkdir(results, { recursive: true });
     const file = join(results, `${figures.experiment}${this.options.quick ? ".quick" : ""}.json`);
-    await writeFile(file, `${JSON.stringify(figures, null, 1)}\n`);
+    await writeFile(file, textOf(figures));
     return file;
   }
 
@@ -168,4 +168,15 @@ export class BenchContext {
     const tables = `bench-${++this.#tables}`;
     return { addressOf: (name) => `dynamodb:${tables}-${name}?endpoint=${endpoint}`, environment: CREDENTIALS };
   }
+}
+
+/** JSON with a line for each row. */
+function textOf(figures: BenchmarkResult): string {
+  const parts = Object.entries(figures).map(([name, part]: [string, unknown]) => {
+    const text = Array.isArray(part)
+      ? `[\n${part.map((row) => JSON.stringify(row)).join(",\n")}\n]`
+      : JSON.stringify(part);
+    return `${JSON.stringify(name)}: ${text}`;
+  });
+  return `{\n${parts.join(",\n")}\n}\n`;
 }

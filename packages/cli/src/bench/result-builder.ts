@@ -110,7 +110,8 @@ export class ResultBuilder {
       this.#latencies.push(...latencyRows(selection, own));
       this.#improvements.push(...improvementRows(selection, own));
       this.#differences.push(...differenceRows(selection, own, draw));
-      this.#phases.push(...phaseRows(selection, own, log.times, oneWayMs));
+      if (selection.handler === null || selection.location === null)
+        this.#phases.push(...phaseRows(selection, own, log.times, oneWayMs));
       if (own.some(({ system }) => system === "radical")) this.#validations.push(validationRow(selection, own, stale));
     }
   }

@@ -241,7 +241,7 @@ export const PHASES = [
  */
 export type Phase = (typeof PHASES)[number];
 
-/** Of `radical`: each phase over the requests that had it. */
+/** Of `radical`: each phase over the requests that had it, of a handler or of a location. */
 export interface PhaseRow extends Selection {
   /** `speculative`: the location's run was the answer. `near-storage`: the primary's was. Null: both. */
   readonly path: "speculative" | "near-storage" | null;

@@ -41,7 +41,15 @@ import {
   startFakeCloudflare,
 } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
-import { type Finished, type TemporaryProject, createProject, radical, spawnRadical } from "./radical-process.ts";
+import {
+  type Finished,
+  type TemporaryProject,
+  createProject,
+  descendantsOf,
+  isAlive,
+  radical,
+  spawnRadical,
+} from "./radical-process.ts";
 import { CTRL_C, type FinishedAtTerminal, radicalAtTerminal } from "./terminal.ts";
 
 const WORKER = "visits-production";
@@ -257,8 +265,11 @@ describe("radical deploy", () => {
       await expect
         .poll(() => cloudflare.requests.slice(mark), { timeout: 100_000, interval: 10 })
         .toContain(`POST /workers/scripts/${WORKER}/versions`);
+      const below = await descendantsOf(child.pid!);
       child.kill(signal);
       expect(await ended).toBe(signal === "SIGINT" ? 1 : null);
+      // The wrangler of one that is killed goes on waiting.
+      for (const pid of below.filter(isAlive)) process.kill(pid, "SIGKILL");
       cloudflare.failures.length = 0;
       if (signal === "SIGINT") {
         expect(told).toContain("stopping: what is under way is given up");

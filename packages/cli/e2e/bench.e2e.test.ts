@@ -62,6 +62,8 @@ test("four systems do what the handlers say, and whoever does not is found", asy
     expect(replayVersioned(histories.radical, module, initial, stored)).toEqual([`${unit} is not stored`]);
     const twice = histories.central.map((one) => (one.position > 0 ? { ...one, position: 1 } : one));
     expect(replayPlaced(twice, module, initial, null).join()).toMatch(/instead of one/);
+    const silent = histories.central.map((one) => ({ ...one, wrote: false }));
+    expect(replayPlaced(silent, module, initial, null).join()).toMatch(/did not write what it should/);
   } finally {
     await measurement.stop();
   }

@@ -31,6 +31,7 @@ export interface Ended {
   readonly outcome: Outcome;
   /** In the order of all executions on the data. */
   readonly position: number;
+  readonly wrote: boolean;
   /** Of the run that counts. */
   readonly fMs: number;
 }
@@ -70,7 +71,7 @@ class Attempt {
     const { outcome } = run;
     const writes = new Map(run.writes.map(({ unit, value }) => [unit, value]));
     if (writes.size > 0 && !(await this.#step([], writes))) return null;
-    return { outcome, position: this.#position, fMs: this.#fMs };
+    return { outcome, position: this.#position, wrote: writes.size > 0, fMs: this.#fMs };
   }
 
   readonly #snapshot: Snapshot = (unit) => {

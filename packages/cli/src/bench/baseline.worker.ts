@@ -59,14 +59,14 @@ async function accessAt(store: string, access: Access): Promise<Accessed> {
   return decodeAccessed(new Uint8Array(await response.arrayBuffer()));
 }
 
-function responseOf({ outcome, position, fMs }: Ended, timeMs: number, seed: Uint8Array): Response {
+function responseOf({ outcome, position, wrote, fMs }: Ended, timeMs: number, seed: Uint8Array): Response {
   const { status, body } = answerOf(outcome);
   const inHex = Array.from(seed, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return new Response(body, {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",
-      [EXECUTION_HEADER]: [position, timeMs, inHex, fMs].join(";"),
+      [EXECUTION_HEADER]: [position, Number(wrote), timeMs, inHex, fMs].join(";"),
     },
   });
 }

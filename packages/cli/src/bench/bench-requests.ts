@@ -4,5 +4,5 @@
 export const PACE_PATH = "/.bench/pace";
 /** `POST` of an access without reads, whose writes are what is there from the beginning. */
 export const FILL_PATH = "/.bench/fill";
-/** Of an answer: position; time; seed in base 16; what f took. */
+/** Of an answer: position; 1 if it wrote, else 0; time; seed in base 16; what f took. */
 export const EXECUTION_HEADER = "x-bench-execution";

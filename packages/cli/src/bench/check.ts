@@ -129,7 +129,7 @@ function versionedOf(
 
 function placedOf(answered: Answered, { manifest }: AppBuild): Placed {
   const { handler, args, sentAtMs: invokedAtMs, answeredAtMs, headers } = answered;
-  const [position, timeMs, seed = ""] = headers[EXECUTION_HEADER]!.split(";");
+  const [position, wrote, timeMs, seed = ""] = headers[EXECUTION_HEADER]!.split(";");
   return {
     id: `${answered.location}/${answered.place}`,
     handler,
@@ -139,6 +139,7 @@ function placedOf(answered: Answered, { manifest }: AppBuild): Placed {
     invokedAtMs,
     answeredAtMs,
     position: Number(position),
+    wrote: wrote === "1",
   };
 }
 

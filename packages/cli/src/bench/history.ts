@@ -29,4 +29,5 @@ export interface Versioned extends Executed {
 export interface Placed extends Executed {
   /** After so many writers, itself among them if it is one. */
   readonly position: number;
+  readonly wrote: boolean;
 }

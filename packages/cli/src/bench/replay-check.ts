@@ -51,12 +51,16 @@ export function replayPlaced(
   const problems: string[] = [];
   for (const position of [...byPosition.keys()].toSorted((a, b) => a - b)) {
     const group = byPosition.get(position)!;
-    // The one that writes is the first at its position: it has made it.
-    const writers = position === 0 ? [] : group.filter((executed) => writes(executed, items, module));
-    if (position > 0 && writers.length !== 1)
+    // The one that wrote is the first at its position: it has made it.
+    const writers = group.filter(({ wrote }) => wrote);
+    if (writers.length !== (position === 0 ? 0 : 1))
       problems.push(`position ${position} has ${writers.length} executions that write, instead of one`);
-    for (const executed of [...writers, ...group.filter((one) => !writers.includes(one))])
+    for (const executed of [...writers, ...group.filter(({ wrote }) => !wrote)]) {
+      const { handler, id, wrote } = executed;
+      if (writes(executed, items, module) !== wrote)
+        problems.push(`${handler} ${id} ${wrote ? "wrote what it should not" : "did not write what it should"}`);
       problems.push(...runAgain(executed, items, module));
+    }
   }
   return final === null ? problems : [...problems, ...differences(items, final)];
 }

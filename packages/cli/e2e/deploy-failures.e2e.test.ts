@@ -19,7 +19,7 @@ import type { OpenEdge } from "../src/deploy/edge/open-edge.ts";
 import type { WranglerConfig } from "../src/deploy/edge/user-config.ts";
 import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
 import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
-import { planDestroy } from "../src/deploy/destroy.ts";
+import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";
 import { ownPrimary } from "../src/deploy/own-primary.ts";
 import { NODES, type NodeName, primaryNames } from "../src/deploy/primary/names.ts";
 import type { PrimaryDeployment, PrimaryState } from "../src/deploy/primary/primary-deployment.ts";
@@ -219,20 +219,24 @@ function rollback(to: Wanted): Operation {
   };
 }
 
+async function planRemoval(more: Partial<DestroyOptions>): Promise<readonly PlannedStep[]> {
+  const removal = await planDestroy({
+    project,
+    target: TARGET,
+    edge: openEdge(),
+    primary: null,
+    region: null,
+    tables: true,
+    strandPending: false,
+    wait: () => Promise.resolve(),
+    note: () => undefined,
+    ...more,
+  });
+  return removal.planned;
+}
+
 const removal: Operation = {
-  plan: async () =>
-    (
-      await planDestroy({
-        project,
-        target: TARGET,
-        edge: openEdge(),
-        primary: primary.url,
-        region: null,
-        tables: false,
-        strandPending: false,
-        note: () => undefined,
-      })
-    ).planned,
+  plan: () => planRemoval({ primary: primary.url }),
   maySay: /^(?:It may still serve|The Worker is removed, so nothing is served)\. What is left is found/,
   module: null,
   check: () => expect(cloudflare.namespaces.size).toBe(0),
@@ -347,22 +351,11 @@ const primaryAtAws: Operation = {
 };
 
 const removalAtAws: Operation = {
-  plan: async () =>
-    (
-      await planDestroy({
-        project,
-        target: TARGET,
-        edge: openEdge(),
-        primary: null,
-        region: null,
-        primaryDeployment: () => Promise.resolve(AT_AWS),
-        originOf: () => Promise.resolve(primary.url),
-        tables: true,
-        strandPending: false,
-        wait: () => Promise.resolve(),
-        note: () => undefined,
-      })
-    ).planned,
+  plan: () =>
+    planRemoval({
+      primaryDeployment: () => Promise.resolve(AT_AWS),
+      originOf: () => Promise.resolve(primary.url),
+    }),
   maySay: /^The Worker is removed/,
   module: null,
   check: () => {

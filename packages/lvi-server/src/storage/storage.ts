@@ -36,8 +36,8 @@ export interface Storage {
   lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null>;
   /**
    * Strongly consistent for each unit; what is not in the answer is absent. Beside a completion that writes some of the
-   * units it may show a part of its writes. For a request some thousand units at the most, for a recovery 100,000. Null: their values have more bytes than that
-   * together; then it stops early, so that memory is bounded.
+   * units it may show a part of its writes. For a request some thousand units at the most, for a recovery 100,000. Null:
+   * their values have more bytes than that together; then it stops early, so that memory is bounded.
    */
   load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null>;
   /** Inserts a pending intent if the execution id is new. */

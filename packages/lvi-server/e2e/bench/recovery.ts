@@ -15,7 +15,7 @@ export async function benchRecovery(effort: Effort, progress: Progress): Promise
   );
   if (!effort.dynamodb || !hasDynamoDbLocal()) return figures;
   Object.assign(process.env, CREDENTIALS);
-  const local = await startDynamoDbLocal({ optimizes: true });
+  const local = await startDynamoDbLocal();
   try {
     return [
       ...figures,

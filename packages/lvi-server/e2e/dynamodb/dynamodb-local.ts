@@ -38,19 +38,14 @@ export function hasDynamoDbLocal(): boolean {
   return false;
 }
 
-export interface DynamoDbLocalOptions {
-  /** With all of Java's compilers: it starts later, and does more once it has run for a while. What measures asks for it. */
-  readonly optimizes?: boolean;
-}
-
-export async function startDynamoDbLocal({ optimizes = false }: DynamoDbLocalOptions = {}): Promise<DynamoDbLocal> {
+export async function startDynamoDbLocal(): Promise<DynamoDbLocal> {
   const library = libraryFolder();
   const child: ChildProcess = spawn(
     "java",
     [
       HEAP,
       "-XX:+UseSerialGC",
-      ...(optimizes ? [] : ["-XX:TieredStopAtLevel=1"]),
+      "-XX:TieredStopAtLevel=1",
       `-Djava.library.path=${path.join(library, "DynamoDBLocal_lib")}`,
       "-cp",
       [path.join(library, "DynamoDBLocal.jar"), path.join(library, "DynamoDBLocal_lib", "*")].join(path.delimiter),

@@ -248,7 +248,7 @@ export class Engine {
       case "complete":
         return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => {
           const { commitId, writes } = effect.completion;
-          if (result.kind === "applied") this.updates.applied(commitId, writes);
+          if (result.kind === "applied") this.updates.applied(commitId, writes, effect.blind);
           return { kind: "completed", operation: effect.operation, result };
         });
       case "renew-lease":

@@ -427,13 +427,13 @@ export class Server {
         );
       }
       case "complete": {
-        const { operation, expects, completion } = effect;
+        const { operation, expects, completion, blind } = effect;
         completing.set(operation, completion.executionId);
         return this.#operate(
           operation,
           () => storage.complete(epoch, expects, completion),
           (result) => {
-            if (result.kind === "applied") updates.applied(completion.commitId, completion.writes);
+            if (result.kind === "applied") updates.applied(completion.commitId, completion.writes, blind);
             return { kind: "completed", operation, result };
           },
         );

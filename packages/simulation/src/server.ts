@@ -301,7 +301,7 @@ export class Server {
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
       const answer: Caller["answer"] = (reply) => {
-        if (reply.kind === "executed") updates.repaired(request.location, reply.repairs);
+        if (typeof reply === "object" && reply.kind === "executed") updates.repaired(request.location, reply.repairs);
         send({ to: from, executionId, sending, reply });
       };
       callers.set(caller, { executionId, answer });

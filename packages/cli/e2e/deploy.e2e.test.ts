@@ -287,6 +287,14 @@ describe("radical deploy", () => {
 
   test("what was changed behind its back is repaired", async () => {
     cloudflare.namespaces.clear();
+    for (let id = 0; id < 1_000; id++) cloudflare.namespaces.set(`${id}`, `of somebody else ${id}`);
+    const mark = cloudflare.requests.length;
+    await expect(deployHere()).rejects.toMatchObject({
+      code: "quota_exceeded",
+      message: expect.stringContaining("KV namespaces at Cloudflare: 1000 of 1000 in use"),
+    });
+    expect(changing(mark)).toEqual([]);
+    cloudflare.namespaces.clear();
     const outcome = await deployHere();
     expect(outcome.kind).toBe("done");
     expect(changesOf(outcome)).toMatchObject([

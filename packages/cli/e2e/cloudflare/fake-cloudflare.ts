@@ -296,6 +296,16 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       return null;
     },
 
+    "GET /workers/scripts": () => [...workers.keys()].map((id) => ({ id })),
+    "GET /workers/durable_objects/namespaces": () =>
+      [...workers.values()].flatMap(({ name, classes }) =>
+        [...classes].map((className) => ({
+          id: createHash("md5").update(`${name}/${className}`).digest("hex"),
+          name: `${name}_${className}`,
+          script: name,
+          class: className,
+        })),
+      ),
     "GET /workers/subdomain": () => ({ subdomain: SUBDOMAIN }),
     "GET /workers/services/:name": ({ parts: [name = ""] }) => {
       const worker = workerOf(name);

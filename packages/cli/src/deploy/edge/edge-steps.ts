@@ -61,6 +61,8 @@ export interface EdgeState {
 
 export interface EdgeHalf {
   readonly steps: readonly Step[];
+  /** Durable Object classes that the upload brings; known when it is planned. */
+  newClasses(): readonly string[];
   /** Null before the steps have ended. */
   state(): EdgeState | null;
 }
@@ -328,7 +330,16 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const urlsOf = (): readonly string[] =>
     context.url === null ? originsOf(configOf(null, ""), subdomain) : [context.url];
 
+  const newClasses = (): readonly string[] => {
+    if (ready !== null) return [];
+    const bound = new Set(live?.version.bindings.map(({ name }) => name));
+    const bindings = configOf(null, "").durable_objects?.bindings ?? [];
+    const own = bindings.filter(({ name, script_name: script }) => script === undefined && !bound.has(name));
+    return [...new Set(own.map(({ class_name: className }) => className))];
+  };
+
   return {
+    newClasses,
     steps: [...(isCachedInKv ? [cacheStep] : []), moduleStep, uploadStep, smokeStep, switchStep],
     state: () =>
       ready === null ? null : { worker, version: ready.version, deployment: ready.record.deployment, urls: urlsOf() },

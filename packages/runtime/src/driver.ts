@@ -25,7 +25,7 @@ import type { Execution } from "./core/execution.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
 import type { Connection } from "./lvi/connections.ts";
 import type { Primary } from "./lvi/primary.ts";
-import { type SpeculationLane, turns, TURNS_AFTER_ANSWER } from "./speculation-lane.ts";
+import { answerLeaves, type SpeculationLane, turns } from "./speculation-lane.ts";
 import type { Timings } from "./timings.ts";
 
 /**
@@ -33,7 +33,7 @@ import type { Timings } from "./timings.ts";
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
  * longer of the two. An open connection needs one turn, a new one to an address three.
  */
-const TURNS_BEFORE_SPECULATION = 6;
+const TURNS_BEFORE_SPECULATION: Readonly<Record<Connection, number>> = { open: 2, new: 6 };
 /**
  * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
  * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
@@ -143,8 +143,9 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         } as ExecutionEvent;
       }
       case "speculate": {
-        if ((await sent) === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
-        await turns(TURNS_BEFORE_SPECULATION);
+        const over = await sent;
+        if (over === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
+        await turns(TURNS_BEFORE_SPECULATION[over]);
         await lane.enter();
         const startedAtMs = now();
         // The primary may have answered meanwhile; then nobody needs f any more.
@@ -164,7 +165,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await failpoint?.reach("edge.put");
         return null;
       case "follow": {
-        await turns(TURNS_AFTER_ANSWER);
+        await answerLeaves();
         const answered = await primary.follow(effect.server, effect.followup, effect.timeoutMs, trace);
         return answered.kind === "reply"
           ? { kind: "followup-answered", result: answered.reply }

@@ -31,9 +31,9 @@ import type { Timings } from "./timings.ts";
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three.
+ * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes 20 µs.
  */
-const TURNS_BEFORE_SPECULATION: Readonly<Record<Connection, number>> = { open: 2, new: 6 };
+const TURNS_BEFORE_SPECULATION = 6;
 /**
  * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
  * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
@@ -143,9 +143,8 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         } as ExecutionEvent;
       }
       case "speculate": {
-        const over = await sent;
-        if (over === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
-        await turns(TURNS_BEFORE_SPECULATION[over]);
+        if ((await sent) === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
+        await turns(TURNS_BEFORE_SPECULATION);
         await lane.enter();
         const startedAtMs = now();
         // The primary may have answered meanwhile; then nobody needs f any more.

@@ -383,12 +383,12 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       const [name = ""] = call.parts;
       workerOf(name);
       const wanted = (jsonOf(call) as readonly { hostname: string }[]).map(({ hostname }) => hostname);
-      const shown = (hostname: string) => ({ id: idOf(hostname), hostname, service: domains.get(hostname) ?? name });
+      const domainOf = (hostname: string) => ({ id: idOf(hostname), hostname, service: domains.get(hostname) ?? name });
       return {
-        added: wanted.filter((host) => !domains.has(host)).map(shown),
+        added: wanted.filter((host) => !domains.has(host)).map(domainOf),
         removed: [...domains].filter(([host, service]) => service === name && !wanted.includes(host)),
         updated: wanted.flatMap((host) =>
-          domains.has(host) ? [{ ...shown(host), modified: domains.get(host) !== name }] : [],
+          domains.has(host) ? [{ ...domainOf(host), modified: domains.get(host) !== name }] : [],
         ),
         conflicting: [],
       };

@@ -444,6 +444,36 @@ describe("bad input", () => {
     expect(await errorOf(await client.send("POST", LVI_PATH, new Uint8Array()))).toEqual([400, "malformed_message"]);
   });
 
+  test("what is no HTTP is refused in the form of all errors", async () => {
+    const { hostname, port } = new URL(server.url);
+    const answerTo = (bytes: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(port), hostname, () => socket.write(bytes));
+        let text = "";
+        socket
+          .on("data", (data) => (text += data.toString()))
+          .on("end", () => resolve(text))
+          .on("error", reject);
+      });
+    for (const [bytes, status] of [
+      ["what is this\r\n\r\n", 400],
+      [`POST ${UPDATES_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 1x\r\n\r\n`, 400],
+      [`POST ${UPDATES_PATH} HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+    ] as const) {
+      const [head = "", body = ""] = (await answerTo(bytes)).split("\r\n\r\n");
+      expect(head).toContain(`HTTP/1.1 ${status} `);
+      expect(JSON.parse(body)).toEqual({
+        error: {
+          code: "malformed_message",
+          message: expect.stringContaining("no HTTP request"),
+          hint: expect.any(String),
+        },
+      });
+    }
+    // One without a host is a request.
+    expect(await answerTo(`POST ${UPDATES_PATH} HTTP/1.1\r\nconnection: close\r\n\r\n`)).toContain("unauthorized");
+  });
+
   test("an oversized body is refused before it is read", async () => {
     const { hostname, port } = new URL(server.url);
     const answer = await new Promise<string>((resolve, reject) => {

@@ -31,7 +31,7 @@ const DEFAULT_BOUNDS: UpdatesBounds = {
   listenersOfLocation: 64,
   listeners: 2_048,
   units: 8_192,
-  credit: 4,
+  credit: 16,
   valueBytes: 16 * 1024,
   lineBytes: 256 * 1024,
   lines: 3,

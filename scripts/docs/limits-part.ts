@@ -231,6 +231,60 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "a miss",
     },
   ],
+  cloudflare: [
+    {
+      what: "a Worker with its modules, compressed",
+      from: `${CLI}/deploy/checks.ts#MAX_BUNDLE_BYTES`,
+      unit: "bytes",
+      of: "(3 MiB without the paid plan)",
+      atLimit: "`worker_too_large`",
+    },
+    {
+      what: "one static file",
+      from: `${CLI}/deploy/checks.ts#MAX_FILE_BYTES`,
+      unit: "bytes",
+      atLimit: "`static_files_too_large`",
+    },
+    {
+      what: "static files of a Worker",
+      from: `${CLI}/deploy/checks.ts#MAX_FILES`,
+      unit: "count",
+      of: "(20,000 without the paid plan)",
+      atLimit: "`static_files_too_large`",
+    },
+    {
+      what: "Workers of an account",
+      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.workers`,
+      unit: "count",
+      of: "(100 without the paid plan)",
+      atLimit: "`quota_exceeded`",
+    },
+    {
+      what: "Durable Object classes of an account",
+      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.classes`,
+      unit: "count",
+      of: "(100 without the paid plan)",
+      atLimit: "`quota_exceeded`",
+    },
+    {
+      what: "KV namespaces of an account",
+      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.namespaces`,
+      unit: "count",
+      atLimit: "`quota_exceeded`",
+    },
+    {
+      what: "tunnels of an account",
+      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.tunnels`,
+      unit: "count",
+      atLimit: "`quota_exceeded`",
+    },
+    {
+      what: "Workers VPC services of an account",
+      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.services`,
+      unit: "count",
+      atLimit: "`quota_exceeded`",
+    },
+  ],
   primary: [
     {
       what: "items of one request",

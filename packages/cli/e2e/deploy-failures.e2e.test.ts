@@ -23,6 +23,7 @@ import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";
 import { ownPrimary } from "../src/deploy/own-primary.ts";
 import { NODES, type NodeName, primaryNames } from "../src/deploy/primary/names.ts";
 import type { PrimaryDeployment, PrimaryState } from "../src/deploy/primary/primary-deployment.ts";
+import { NO_QUOTAS } from "../src/deploy/quotas.ts";
 import { planRollback } from "../src/deploy/rollback.ts";
 import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
 import { targetOf } from "../src/deploy/target.ts";
@@ -285,6 +286,7 @@ const AT_AWS = {
       template: {},
       leader: null,
     }),
+  quotas: () => Promise.resolve(NO_QUOTAS),
   storedTunnels: () =>
     Promise.resolve({
       a: tokens.a === null ? null : tunnelOf(tokens.a),

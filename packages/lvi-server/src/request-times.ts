@@ -15,11 +15,21 @@ interface Times {
 
 export type RequestPart = "lockWaitMs" | "intentMs";
 
+/** Most executions that are kept: the followup of one that was told may never come. The oldest go first. */
+const MOST_EXECUTIONS = 10_000;
+
 export class RequestTimes {
   readonly #times = new Map<ExecutionId, Times>();
 
+  get size(): number {
+    return this.#times.size;
+  }
+
   begin(id: ExecutionId): void {
+    this.#times.delete(id);
     this.#times.set(id, { beganAtMs: performance.now(), answeredAtMs: null, lockWaitMs: 0, intentMs: 0 });
+    const [oldest] = this.#times.size > MOST_EXECUTIONS ? this.#times.keys() : [];
+    if (oldest !== undefined) this.#times.delete(oldest);
   }
 
   spent(id: ExecutionId | undefined, part: RequestPart, ms: number): void {
@@ -44,7 +54,15 @@ export class RequestTimes {
     const { beganAtMs, lockWaitMs, intentMs } = times;
     times.answeredAtMs = performance.now();
     if (reply.kind !== "valid" || reply.commitId === null) this.#times.delete(id);
-    return { execution: id, reply: reply.kind, serverMs: times.answeredAtMs - beganAtMs, lockWaitMs, intentMs };
+    const repairs = reply.kind === "executed" ? reply.repairs.length : 0;
+    return {
+      execution: id,
+      reply: reply.kind,
+      repairs,
+      serverMs: times.answeredAtMs - beganAtMs,
+      lockWaitMs,
+      intentMs,
+    };
   }
 
   /** How long ago the execution was answered that has its followup applied; null: not known. */

@@ -7,6 +7,7 @@ import {
   type CommitId,
   type Entry,
   entryOf,
+  type Repair,
   type UnitId,
   type UpdateLine,
   type Write,
@@ -20,18 +21,20 @@ export interface UpdatesBounds {
   readonly units: number;
   /** How many changes of a unit a location is told after it has read it: what it does not use is not sent for ever. */
   readonly credit: number;
-  /** Of one value, and of one line. */
+  /** Of one value, and of the values of one line; lines for one execution. */
   readonly valueBytes: number;
   readonly lineBytes: number;
+  readonly lines: number;
 }
 
 const DEFAULT_BOUNDS: UpdatesBounds = {
   listenersOfLocation: 64,
   listeners: 2_048,
   units: 8_192,
-  credit: 4,
+  credit: 16,
   valueBytes: 16 * 1024,
   lineBytes: 256 * 1024,
+  lines: 3,
 };
 
 export interface Listener {
@@ -84,47 +87,79 @@ export class Updates {
 
   /** The location has asked for an execution on these units: it has them then, by its cache or by the reply. */
   read(location: string, units: readonly AccessedUnit[]): void {
+    this.#remember(location, units, ({ mode }) => mode !== "write");
+  }
+
+  /** The reply to the location brings these, as what its execution read near storage without having been asked for. */
+  repaired(location: string, repairs: readonly Repair[]): void {
+    this.#remember(location, repairs, () => true);
+  }
+
+  #remember<T extends { readonly unit: UnitId }>(location: string, units: readonly T[], has: (of: T) => boolean): void {
     const reader = this.#readers.get(location);
     if (reader === undefined) return;
-    for (const { unit, mode } of units) if (mode !== "write") reader.recent.set(unit, this.#bounds.credit);
+    for (const one of units) if (has(one)) reader.recent.set(one.unit, this.#bounds.credit);
     if (reader.recent.size < this.#bounds.units) return;
     reader.older = reader.recent;
     reader.recent = new Map();
   }
 
-  /** The writes are durable, and may be read by everybody. */
-  applied(commitId: CommitId, writes: readonly Write[]): void {
+  /**
+   * The writes are durable, and may be read by everybody. `blind`: those of them that were not read before, as what is new: they
+   * go to the locations that read something else of what was written, because that is how they will come to know of them.
+   */
+  applied(commitId: CommitId, writes: readonly Write[], blind: ReadonlySet<UnitId>): void {
     if (this.#readers.size === 0) return;
-    const entries = new Map<UnitId, UpdateLine[number]>();
+    const updates = new Map<UnitId, UpdateLine[number]>();
+    const updateFor = ({ unit, value }: Write): UpdateLine[number] => {
+      let update = updates.get(unit);
+      if (update === undefined) updates.set(unit, (update = updateOf(unit, entryOf(commitId, value))));
+      return update;
+    };
     for (const reader of this.#readers.values()) {
-      const line: UpdateLine[number][] = [];
-      let [bytes, leftOut] = [0, 0];
-      for (const { unit, value } of writes) {
-        const generation = reader.recent.has(unit) ? reader.recent : reader.older;
-        const credit = generation.get(unit);
-        if (credit === undefined) continue;
-        const size = value?.length ?? 0;
-        if (size > this.#bounds.valueBytes || bytes + size > this.#bounds.lineBytes) {
-          leftOut++;
-          continue;
-        }
-        bytes += size;
-        if (credit > 1) generation.set(unit, credit - 1);
-        else generation.delete(unit);
-        let update = entries.get(unit);
-        if (update === undefined) entries.set(unit, (update = updateOf(unit, entryOf(commitId, value))));
-        line.push(update);
-      }
+      const known = writes.filter(({ unit }) => reader.recent.has(unit) || reader.older.has(unit));
+      if (known.length === 0) continue;
+      const unknown = writes.filter((write) => blind.has(write.unit) && !known.includes(write));
+      const { lines, leftOut } = this.#lines([...unknown, ...known]);
       if (leftOut > 0) this.#onTold(false, leftOut);
-      if (line.length === 0) continue;
-      const text = `${JSON.stringify(line satisfies UpdateLine)}\n`;
-      for (const { tell } of reader.listeners.values()) this.#onTold(tell(text), line.length);
+      for (const line of lines) {
+        for (const { unit } of line) spend(reader, unit);
+        const text = `${JSON.stringify(line.map(updateFor) satisfies UpdateLine)}\n`;
+        for (const { tell } of reader.listeners.values()) this.#onTold(tell(text), line.length);
+      }
     }
+  }
+
+  #lines(writes: readonly Write[]): { readonly lines: readonly (readonly Write[])[]; readonly leftOut: number } {
+    const { valueBytes, lineBytes, lines: mostLines } = this.#bounds;
+    const lines: Write[][] = [];
+    let [bytes, leftOut] = [Infinity, 0];
+    for (const write of writes) {
+      const size = write.value?.length ?? 0;
+      const isFull = bytes + size > lineBytes;
+      if (size > valueBytes || (isFull && lines.length === mostLines)) {
+        leftOut++;
+        continue;
+      }
+      if (isFull) [bytes, lines[lines.length]] = [0, []];
+      bytes += size;
+      lines.at(-1)!.push(write);
+    }
+    return { lines, leftOut };
   }
 
   close(): void {
     for (const { listeners } of this.#readers.values()) for (const { end } of listeners.values()) end();
   }
+}
+
+/** One of the changes of the unit that the location is told. */
+function spend({ recent, older }: Reader, unit: UnitId): void {
+  const generation = recent.has(unit) ? recent : older;
+  const credit = generation.get(unit);
+  if (credit === undefined) return;
+  if (credit > 1) generation.set(unit, credit - 1);
+  else generation.delete(unit);
 }
 
 function updateOf(unit: UnitId, { version, value }: Entry): UpdateLine[number] {

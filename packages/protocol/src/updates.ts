@@ -6,7 +6,7 @@
 import type { ContentHash } from "./content-hash.ts";
 import type { CommitId, UnitId } from "./ids.ts";
 
-/** `POST` of an {@link UpdatesQuestion}: an {@link UpdateLine} for each execution that wrote, and empty lines between. */
+/** `POST` of an {@link UpdatesQuestion}: {@link UpdateLine}s for each execution that wrote, and empty lines between. */
 export const UPDATES_PATH = "/v1/updates";
 
 /** After which the server ends an answer, and its location asks again. */

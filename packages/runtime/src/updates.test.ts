@@ -63,7 +63,7 @@ test("what fails is not tried again by every request", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("memory takes updates of what it holds, and only forward", () => {
+test("memory takes updates with something that it holds, and only forward", () => {
   const { clock, memory, updates } = listening();
   void updates.listen("VA");
   expect(memory.peek(UNIT)).toBeUndefined();

@@ -78,6 +78,7 @@ export const FAULTS = [
   "cache of another history, ahead of storage",
   "cache updated",
   "update came late",
+  "update told of more",
   "absence guessed, rightly",
   "absence guessed, wrongly",
   "run put off until its confirmation",

@@ -55,12 +55,14 @@ export class ModelCache {
     this.#entries.set(unit, entry);
   }
 
-  /** An update: of what is held, and only forward. */
+  /** An update: with something that is held, and only forward. */
   refresh(line: string, counts: FaultCounts): void {
-    for (const [unit, commitId, , text] of JSON.parse(line) as UpdateLine) {
+    const updates = JSON.parse(line) as UpdateLine;
+    if (!updates.some(([unit]) => this.#entries.has(unit))) return;
+    for (const [unit, commitId, , text] of updates) {
       const held = this.#entries.get(unit);
-      if (held === undefined) continue;
-      counts.add(commitId < held.version.commitId ? "update came late" : "cache updated");
+      const isLate = held !== undefined && commitId < held.version.commitId;
+      counts.add(held === undefined ? "update told of more" : isLate ? "update came late" : "cache updated");
       this.put(unit, entryOf(commitId, text === null ? null : Buffer.from(text, "base64")));
     }
   }

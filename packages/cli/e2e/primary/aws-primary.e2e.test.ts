@@ -14,6 +14,7 @@ import {
   type PrimaryProgress,
   type PrimarySettings,
 } from "../../src/deploy/primary/primary-deployment.ts";
+import { refuseExceeded, unaskedNote } from "../../src/deploy/quotas.ts";
 import type { ServerArtefact } from "../../src/deploy/primary/server-artefact.ts";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import { machineTests } from "./machine.ts";
@@ -79,6 +80,54 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     expect(what).toContain("machine b");
     expect(proxy.calls.filter((call) => /^(?:Create|Put|Delete|Update|Execute)/.test(call))).toEqual([]);
     expect(await one.state()).toBeNull();
+  });
+
+  test("quotas: what the account has left of what a plan needs; who may not ask is told so", async () => {
+    const one = primary();
+    const plan = await one.plan();
+    proxy.forget();
+    const { uses } = await one.quotas(plan);
+    expect(proxy.calls.filter((call) => !/^(?:Get|List|Describe)/.test(call))).toEqual([]);
+    expect(uses.find(({ what }) => what === "networks (VPCs) in us-east-1")).toMatchObject({
+      used: 1,
+      adds: 1,
+      limit: 5,
+    });
+    expect(uses.find(({ what }) => what === "roles (IAM)")).toMatchObject({ used: 0, adds: 1, limit: 1000 });
+    refuseExceeded(uses);
+
+    proxy.answer(async (call, said) => {
+      if (call === "DescribeInstances") return { status: 200, body: RUNNING };
+      if (call === "DescribeVpcs") return { status: 200, body: "<vpcId>1</vpcId>".repeat(5) };
+      if (call === "GetAWSDefaultServiceQuota") return { status: 200, body: '{"Quota":{"Value":5}}' };
+      // As it does if nobody has ever asked for more.
+      const { status, body } = await said();
+      return call === "GetServiceQuota" && status !== 200
+        ? { status: 400, body: '{"__type":"NoSuchResourceException"}' }
+        : { status, body };
+    });
+    const look = await one.quotas(plan);
+    expect(look.unasked).toEqual([]);
+    expect(() => refuseExceeded(look.uses)).toThrow(
+      expect.objectContaining({
+        code: "quota_exceeded",
+        message: expect.stringMatching(
+          /^the plan exceeds .* nothing was changed:\n {2}networks \(VPCs\) in us-east-1: 5 of 5 in use, and this deployment needs 1 more\n {2}vCPUs of standard machines \(on demand\) in us-east-1: 2 of 5 in use, and this deployment needs 4 more$/,
+        ),
+        hint: expect.stringContaining("https://us-east-1.console.aws.amazon.com/servicequotas/home"),
+      }),
+    );
+
+    proxy.answer((call) => Promise.resolve(denied(call)));
+    const nothing = await one.quotas(plan);
+    expect(nothing.uses).toEqual([]);
+    expect(unaskedNote(nothing)).toMatch(
+      /^quotas that were not told, so not checked: networks \(VPCs\) in us-east-1 \(AccessDenied\); .*DynamoDB tables in us-east-1 \(AccessDenied/,
+    );
+    proxy.answer(null);
+    proxy.forget();
+    expect(await one.quotas({ ...plan, changes: [] })).toEqual({ uses: [], unasked: [] });
+    expect(proxy.calls).toEqual([]);
   });
 
   test("refused at each call that changes something, it says which, and the next run goes on from there", async () => {
@@ -330,7 +379,7 @@ async function lead(node: "a" | "b"): Promise<void> {
 /** As each protocol has it. */
 function denied(call: string): { readonly status: number; readonly body: string } {
   const message = `User: arn:aws:iam::123456789012:user/ann is not authorized to perform: x:${call}`;
-  const isJson = /Table|TimeToLive|ContinuousBackups|Parameter/.test(call);
+  const isJson = /Table|TimeToLive|ContinuousBackups|Parameter|ServiceQuota/.test(call);
   const body = isJson
     ? JSON.stringify({ __type: "AccessDeniedException", message })
     : /Bucket|Object|PublicAccess/.test(call)
@@ -338,6 +387,19 @@ function denied(call: string): { readonly status: number; readonly body: string 
       : `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>${message}</Message></Error></ErrorResponse>`;
   return { status: isJson ? 400 : 403, body };
 }
+
+/** Two vCPUs count: of other types, of the machines themselves and those bid for have other quotas, or are replaced. */
+const RUNNING = [
+  ["t3.small", "1", "2", ""],
+  ["t4g.micro", "2", "1", "<value>radical-shop-production-a</value>"],
+  ["g5.xlarge", "2", "2", ""],
+  ["m7g.large", "2", "1", "<instanceLifecycle>spot</instanceLifecycle>"],
+]
+  .map(
+    ([type, cores, threads, more]) =>
+      `<item><instanceId>i</instanceId><instanceType>${type}</instanceType>${more}<cpuOptions><coreCount>${cores}</coreCount><threadsPerCore>${threads}</threadsPerCore></cpuOptions></item>`,
+  )
+  .join("");
 
 const GONE = {
   status: 400,

@@ -30,6 +30,7 @@ import {
   type PrimaryState,
   signingKey,
 } from "./primary/primary-deployment.ts";
+import { refuseExceeded, unaskedNote } from "./quotas.ts";
 import type { Change, Half, Step } from "./steps.ts";
 import type { Target } from "./target.ts";
 
@@ -149,6 +150,13 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   const isStored = (node: NodeName, stored: Readonly<ByNode<string | null>>): boolean =>
     stored[node] !== null && stored[node] === tunnels[node]?.id;
 
+  const checkQuotas = async (planned: PrimaryPlan): Promise<void> => {
+    const look = await deployment.quotas(planned);
+    const note = unaskedNote(look);
+    if (note !== null) context.note(note);
+    refuseExceeded(look.uses);
+  };
+
   const primaryStep: Step = {
     name: "primary",
     title: "Machines, tables and secrets at AWS",
@@ -173,6 +181,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
         }),
       ];
       isReady = isThere && (changes.length === 0 || context.only === "edge");
+      if (context.only !== "edge") await checkQuotas(plan);
       return changes;
     },
     apply: async () => {

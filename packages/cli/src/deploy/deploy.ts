@@ -5,6 +5,7 @@ import type { Project } from "../config/load-config.ts";
 import type { AdminAddress } from "./admin-requests.ts";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
+import { lookAtAccount } from "./edge/account-quotas.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import type { Account } from "./edge/credentials.ts";
 import { newDeploymentId } from "./edge/deployment-record.ts";
@@ -23,6 +24,7 @@ import {
 import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
+import { refuseExceeded, unaskedNote } from "./quotas.ts";
 import type { RollbackOptions } from "./rollback.ts";
 import {
   type Half,
@@ -151,9 +153,14 @@ async function deployTo(
   const steps = options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps];
   const all = await unlessStopped(planSteps(steps), signal);
   const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
+  const changes = planned.flatMap((one) => one.changes);
+  const classes = options.only === "primary" ? [] : edge.newClasses();
+  const look = await unlessStopped(lookAtAccount(api, account.id, changes, classes), signal);
+  for (const words of [...look.hints, unaskedNote(look)]) if (words !== null) onEvent({ kind: "note", words });
+  refuseExceeded(look.uses);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
 
-  const isEmpty = planned.every(({ changes }) => changes.length === 0);
+  const isEmpty = changes.length === 0;
   if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   return { ...outcome, planned, edge: edge.state() };

@@ -102,6 +102,8 @@ export type Effect =
       readonly operation: OperationId;
       readonly expects: "pending" | "new";
       readonly completion: Completion;
+      /** Of what is written, that which was not read before. */
+      readonly blind: ReadonlySet<UnitId>;
     }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-lease"; readonly operation: OperationId; readonly termMs: number }

@@ -1035,7 +1035,7 @@ export class LviCore {
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
-    const effect = { kind: "complete", operation, expects, completion } as const;
+    const effect = { kind: "complete", operation, expects, completion, blind: blindOf(execution, writes) } as const;
     this.#operations.set(operation, { kind: "complete", execution, effect, doubtful: false });
     this.#effects.push(effect);
   }
@@ -1547,6 +1547,13 @@ function ranOn({ snapshot, result }: NonNullable<Execution["near"]>): SampledRea
     versions: () => new Map(read.map(([unit, { version }]) => [unit, version])),
     values: () => new Map(read.map(([unit, { value }]) => [unit, value])),
   };
+}
+
+/** What it has written without having read it. */
+function blindOf({ near, intent }: Execution, writes: readonly Write[]): ReadonlySet<UnitId> {
+  const declared = (intent?.units ?? []).flatMap(({ unit, mode }) => (mode === "write" ? [] : [unit]));
+  const read = new Set(near?.result?.reads ?? declared);
+  return new Set(writes.flatMap(({ unit }) => (read.has(unit) ? [] : [unit])));
 }
 
 /** Versions as they were declared, and found to be the primary's. */

@@ -1,5 +1,6 @@
 /** The server's HTTP interface: routes, limits, signatures and errors. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
 import {
   decodeFollowup,
   decodeLviRequest,
@@ -110,15 +111,37 @@ interface Surroundings extends HttpOptions {
   readonly receiving: { bytes: number };
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
+  /** Connections with an answer that goes on. */
+  readonly streaming: WeakSet<Duplex>;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
-  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, together: inTurns() };
-  const server = createServer((request, response) => handle(surroundings, request, response));
+  const streaming = new WeakSet<Duplex>();
+  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, together: inTurns(), streaming };
+  const server = createServer({ requireHostHeader: false }, (request, response) =>
+    handle(surroundings, request, response),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && !streaming.has(socket)) socket.end(refusalOf(error, options.log));
+    else socket.destroy();
+  });
   server.requestTimeout = REQUEST_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   return server;
+}
+
+/** What comes is no HTTP, or not all of it: the answer that Node would give, with an error in it as in all others. */
+function refusalOf({ code, message }: NodeJS.ErrnoException, log: Log): string {
+  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const { body, type } = errorAnswer(new MalformedError(`no HTTP request: ${message}`), log);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "connection: close",
+    `content-type: ${type}`,
+    `content-length: ${Buffer.byteLength(body ?? "")}`,
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${String(body)}`;
 }
 
 /**
@@ -158,6 +181,7 @@ function handle(options: Surroundings, request: IncomingMessage, response: Serve
     if (response.headersSent) return;
     if (given.stream !== undefined) {
       options.metrics.requested(route.kind, given.status, performance.now() - startedAtMs);
+      options.streaming.add(request.socket);
       return given.stream(response);
     }
     send(request, response, given);

@@ -24,10 +24,13 @@ export class LineStream {
     response.writeHead(200, { "content-type": LINES_TYPE, "cache-control": "no-store" });
     response.flushHeaders();
     this.#heartbeat = setInterval(() => this.write("\n"), heartbeatMs);
-    response.once("close", () => {
+    const close = (): void => {
       clearInterval(this.#heartbeat);
       onClose();
-    });
+    };
+    // Who has gone while the question was read does not go again.
+    if (response.closed) queueMicrotask(close);
+    else response.once("close", close);
     // Whoever it was sent to is gone: `close` comes next.
     response.on("error", () => undefined);
   }

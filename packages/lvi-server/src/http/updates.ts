@@ -1,4 +1,4 @@
-/** The answer to a location that listens: updates, a line for each execution, until either side ends it. */
+/** The answer to a location that listens: updates, a line or some for each execution, until either side ends it. */
 import type { ServerResponse } from "node:http";
 import { MalformedError, RadicalError, UPDATES_MS, type UpdatesQuestion } from "@radical/protocol";
 import type { Updates } from "../updates.ts";
@@ -6,7 +6,7 @@ import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
 
 /** Of one listener: more than that is old news by the time it is read. */
-const MAX_WAITING_BYTES = 512 * 1024;
+const MAX_WAITING_BYTES = 1536 * 1024;
 const MAX_NAME_LENGTH = 256;
 
 /** Throws a RadicalError if too many listen. */

@@ -518,6 +518,32 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(["applied", "exists", "exists"]);
   });
 
+  test("many completions at once: each has its own answer", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
+    const completionsOf = (value: string): readonly Completion[] =>
+      numbers.map((number) =>
+        completionOf(intentOf(number), [{ unit: unitId("t", `one of many ${number}`), value: encode(value) }]),
+      );
+    await Promise.all(numbers.map((number) => storage.storeIntent(epoch, intentOf(number))));
+    const isEarly = (number: number): boolean => number % 7 === 0;
+    const early = completionsOf("early").filter((_, index) => isEarly(numbers[index]!));
+    for (const completion of early) await storage.complete(epoch, "pending", completion);
+    const results = await Promise.all(
+      completionsOf("late").map((completion) => storage.complete(epoch, "pending", completion)),
+    );
+    expect(results.map(({ kind }) => kind)).toEqual(numbers.map((number) => (isEarly(number) ? "exists" : "applied")));
+    const items = await loadAll(
+      storage,
+      numbers.map((number) => unitId("t", `one of many ${number}`)),
+    );
+    for (const number of numbers) {
+      const value = encode(isEarly(number) ? "early" : "late");
+      expect(items.get(unitId("t", `one of many ${number}`))!.value).toEqual(value);
+    }
+    expect((await takeOver(storage)).pending).toEqual([]);
+  });
+
   test("modules are kept, with the plans of their handlers", async (storage) => {
     const plans = new Map([
       ["f", "sliced"],

@@ -79,3 +79,13 @@ test("an entry larger than the cache is not kept", async () => {
   await cache.putMany([{ unit: unit(0), entry: item(1, kilobyte) }]);
   expect(await cache.getMany([unit(0)])).toEqual(new Map());
 });
+
+test("it takes what nobody has asked for along with what it holds, and else leaves it", () => {
+  const cache = new MemoryCache();
+  const told = [0, 1].map((index) => ({ unit: unit(index), entry: item(2, "told") }));
+  cache.refresh(told);
+  expect(told.map((put) => cache.peek(put.unit))).toEqual([undefined, undefined]);
+  cache.put([{ unit: unit(1), entry: item(1, "held") }]);
+  cache.refresh(told);
+  expect(told.map((put) => cache.peek(put.unit))).toEqual(told.map(({ entry }) => entry));
+});

@@ -62,9 +62,9 @@ export class MemoryCache implements Cache {
     return taken;
   }
 
-  /** What nobody has asked for: only of units that are held. */
+  /** What nobody has asked for: only if something of it is held, as who reads that will ask for the rest. */
   refresh(puts: readonly CachePut[]): void {
-    this.put(puts.filter(({ unit }) => this.#entries.has(unit)));
+    if (puts.some(({ unit }) => this.#entries.has(unit))) this.put(puts);
   }
 
   #remove(unit: UnitId): void {

@@ -20,6 +20,7 @@ import type { Target } from "../target.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
 import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
+import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
 import type { UserConfig, WranglerConfig } from "./user-config.ts";
 import { deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
@@ -61,6 +62,8 @@ export interface EdgeState {
 
 export interface EdgeHalf {
   readonly steps: readonly Step[];
+  /** Durable Object classes that the upload brings; known when it is planned. */
+  newClasses(): readonly string[];
   /** Null before the steps have ended. */
   state(): EdgeState | null;
 }
@@ -214,6 +217,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       return stateWords();
     },
     plan: async () => {
+      await checkDomains(api, account.id, worker, configOf(null, ""));
       live = await readLive();
       const key = primary.key();
       const wanted = await recordNow();
@@ -307,6 +311,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         live.version.record?.triggers === triggersOf(config) &&
         hasTriggers(live) &&
         onWorkersDev === hasWorkersDev(config) &&
+        (await hasRoutes(api, account.id, worker, config)) &&
         hasSchedules(await api.find<Schedules>(`${script}/schedules`), config);
       if (!isRight) changes.push({ kind: "repair", what: `routes and schedules of ${worker}`, detail: "" });
       return changes;
@@ -328,7 +333,16 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const urlsOf = (): readonly string[] =>
     context.url === null ? originsOf(configOf(null, ""), subdomain) : [context.url];
 
+  const newClasses = (): readonly string[] => {
+    if (ready !== null) return [];
+    const bound = new Set(live?.version.bindings.map(({ name }) => name));
+    const bindings = configOf(null, "").durable_objects?.bindings ?? [];
+    const own = bindings.filter(({ name, script_name: script }) => script === undefined && !bound.has(name));
+    return [...new Set(own.map(({ class_name: className }) => className))];
+  };
+
   return {
+    newClasses,
     steps: [...(isCachedInKv ? [cacheStep] : []), moduleStep, uploadStep, smokeStep, switchStep],
     state: () =>
       ready === null ? null : { worker, version: ready.version, deployment: ready.record.deployment, urls: urlsOf() },

@@ -30,7 +30,10 @@ import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { CommandError } from "../../command-error.ts";
+import type { QuotaLook } from "../quotas.ts";
 import { awsError } from "./aws-errors.ts";
+import { type AwsNeeds, lookAtQuotas } from "./aws-quotas.ts";
+import { AwsQuestions } from "./aws-questions.ts";
 import type { PrimaryAccess } from "./primary-deployment.ts";
 
 export interface AwsAccountOptions {
@@ -110,6 +113,23 @@ export class AwsAccount {
       const clockSkewMs = Number.isNaN(saidAtMs) ? 0 : Date.now() - saidAtMs;
       return { account: Account, region, identity: Arn ?? "", clockSkewMs };
     });
+  }
+
+  /** Answers without permission to ask, too. */
+  quotas(needs: Omit<AwsNeeds, "stacks">): Promise<QuotaLook> {
+    const questions = new AwsQuestions(this.#sts.config.credentials, needs.region);
+    return lookAtQuotas(questions, { ...needs, stacks: () => this.#stackCount() });
+  }
+
+  async #stackCount(): Promise<number> {
+    let count = 0;
+    let token: string | undefined;
+    do {
+      const page = await this.#cloudFormation.send(new DescribeStacksCommand({ NextToken: token }));
+      count += (page.Stacks ?? []).length;
+      token = page.NextToken;
+    } while (token !== undefined);
+    return count;
   }
 
   // ── Bucket ───────────────────────────────────────────────────────────────────────────────────────────────────────

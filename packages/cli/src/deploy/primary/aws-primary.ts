@@ -8,6 +8,7 @@ import { type DynamoTables, openTables, parseKeys, StorageError } from "@radical
 import { randomBytes } from "node:crypto";
 import { CommandError } from "../../command-error.ts";
 import type { DeploymentKey } from "../../dev/deployment-key.ts";
+import type { QuotaLook } from "../quotas.ts";
 import { AwsAccount, type StoredParameter } from "./aws-account.ts";
 import { awsError, stackError } from "./aws-errors.ts";
 import {
@@ -97,6 +98,12 @@ export class AwsPrimary implements PrimaryDeployment {
       ...(await this.#stackChanges(stack, wanted, leader)),
     ];
     return { access, artefact: artefact.sha256, changes, template: wanted.template, leader };
+  }
+
+  quotas({ access: { region }, changes }: PrimaryPlan): Promise<QuotaLook> {
+    const { instanceType } = this.#settings;
+    const machines = NODES.map((node) => this.#names.tunnels[node]);
+    return this.#account.quotas({ region, instanceType, machines, changes });
   }
 
   async apply(

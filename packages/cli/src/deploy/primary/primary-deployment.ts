@@ -10,6 +10,7 @@
  * files or errors.
  */
 import type { DeploymentKey } from "../../dev/deployment-key.ts";
+import type { QuotaLook } from "../quotas.ts";
 import type { DeploymentName, NodeName } from "./names.ts";
 
 export interface PrimarySettings extends DeploymentName {
@@ -124,6 +125,8 @@ export interface PrimaryDeployment {
   checkAccess(): Promise<PrimaryAccess>;
   /** Compares what is there with what shall be. Leaves nothing behind. */
   plan(): Promise<PrimaryPlan>;
+  /** What the account has left of what the plan uses up, as far as it may be asked. Changes nothing. */
+  quotas(plan: PrimaryPlan): Promise<QuotaLook>;
   /**
    * Makes it so and waits until both machines run it. `tunnels`: null where the token that is stored stays.
    * A plan that has become outdated is refused, `plan_outdated`, before anything was changed.

@@ -32,6 +32,7 @@ import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
 import { FencePool, FENCES } from "./fences.ts";
+import { GroupedTransactions } from "./grouped-transactions.ts";
 import { type Item, MAX_ACTIONS, MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, sizeOfItem } from "./limits.ts";
 import { countParts, Parts } from "./parts.ts";
 import {
@@ -76,6 +77,8 @@ export class DynamoStorage implements Storage {
   readonly #tables: Tables;
   readonly #retentionMs: number;
   readonly #fences = new FencePool();
+  /** Of pending intents: no two of them are about one item, since each holds the locks of what it writes. */
+  readonly #completions: GroupedTransactions;
   /** What executions under way need beyond an item's size. */
   readonly #parts: Parts;
   readonly #blobs: Parts;
@@ -85,6 +88,7 @@ export class DynamoStorage implements Storage {
   private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, retentionMs: number) {
     this.#client = client;
     this.#dynamo = dynamo;
+    this.#completions = new GroupedTransactions((actions) => dynamo.transact(actions));
     this.#tables = tables;
     this.#retentionMs = retentionMs;
     this.#parts = new Parts(dynamo, tables.parts);
@@ -338,7 +342,7 @@ export class DynamoStorage implements Storage {
       },
     };
     const all = writeSet === null ? [record, ...actions] : [record];
-    const failed = expects === "new" ? await this.#transactFenced(epoch, all) : await this.#dynamo.transact(all);
+    const failed = expects === "new" ? await this.#transactFenced(epoch, all) : await this.#completions.transact(all);
     if (failed === "fenced") return { kind: "fenced" };
     if (failed !== null) {
       const met = failed[0]?.item ?? null;

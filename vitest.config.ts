@@ -18,7 +18,8 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache
 const exclude = ["**/node_modules/**", "**/dist/**"];
 
 /** Files that take long for their size. */
-const LONG = /(random-programs-\d|traps|crash|process|dev|packed-app|execution)(\.e2e)?\.test\.ts$/;
+const LONG =
+  /(random-programs-\d|traps|unions|derive|crash|process|dev|deploy|deploy-aws|packed-app|operate|takeover|execution|pages|differential|failures)(\.e2e)?\.test\.ts$/;
 /** Files that keep all cores busy by themselves. */
 const THREADED = /(mutation|simulation)\.test\.ts$/;
 
@@ -48,9 +49,9 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
           execArgv,
-          // A machine that does something else besides may take ten times as long.
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          // They may get only the time that end-to-end tests leave.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
       {

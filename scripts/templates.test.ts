@@ -18,7 +18,6 @@ test("there are templates", () => {
 
 test.concurrent.each(names.flatMap((name) => [name, join(name, "handlers")]))(
   "TypeScript finds nothing in templates/%s",
-  { timeout: 120_000 },
   async (project) => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       TSC,

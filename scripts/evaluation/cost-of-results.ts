@@ -132,7 +132,8 @@ function requestsOf(
       primaryCpuMs: near * fMs + ASSUMED.lviMs + followups * ASSUMED.followupMs,
       cacheCalls: 1 + Math.max(writingShare, near),
       cacheRowsRead: unitsRead,
-      cacheRowsWritten: unitsWritten + near * unitsRead,
+      // Not counted: the most that it can be.
+      cacheRowsWritten: unitsWritten + (row.unitsRepaired ?? near * unitsRead),
       readUnits: unitsRead * Math.max(near, ASSUMED.lookedUp) * readUnits,
       writeUnits: writingShare * UNITS_OF_INTENT + unitsWritten * writeUnits,
       primaryBytes,

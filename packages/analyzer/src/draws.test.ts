@@ -158,7 +158,7 @@ describe("read/write-set functions draw what their handlers draw", () => {
     expect(found.results).toBeGreaterThan(200);
   });
 
-  test("of random shapes", { timeout: 60_000 }, () => {
+  test("of random shapes", () => {
     const bodies = fc.sample(fc.array(shape(3), { minLength: 2, maxLength: 6 }), { numRuns: 25, seed: 3 });
     const handlers = bodies.map(
       (body, index) =>

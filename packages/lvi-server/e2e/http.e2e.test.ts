@@ -34,7 +34,7 @@ import {
 } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLog } from "../src/log.ts";
+import { createLog, type Log } from "../src/log.ts";
 import { KeyRing } from "../src/http/keys.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
@@ -57,7 +57,8 @@ const MAX_READ_BYTES = 8 * 1024 * 1024;
 
 /** What the server logs as its own fault. */
 const errors: string[] = [];
-const log = createLog("info", (line) => void (line.includes('"level":"error"') && errors.push(line)));
+const createServerLog = (): Log =>
+  createLog("info", (line) => void (line.includes('"level":"error"') && errors.push(line)));
 let server: RunningServer;
 let client: TestClient;
 /** Another one, which gives handlers little time. */
@@ -67,7 +68,7 @@ let clientOfHasty: TestClient;
 /** Longer than this machine may stop for: of times that no test waits for. */
 const FAR_MS = 600_000;
 
-async function open(executionLimitMs: number): Promise<readonly [RunningServer, TestClient]> {
+async function open(executionLimitMs: number, log = createServerLog()): Promise<readonly [RunningServer, TestClient]> {
   const opened = await startServer({
     storage: ":memory:",
     keys: new KeyRing(
@@ -235,8 +236,9 @@ describe("administration", () => {
   const follow = async (
     path: string,
     question: unknown,
+    asker = client,
   ): Promise<{ next: () => Promise<unknown>; end: () => void }> => {
-    const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
+    const response = await asker.send("POST", path, Buffer.from(JSON.stringify(question)));
     expect([response.status, response.headers.get("content-type")]).toEqual([200, LINES_TYPE]);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let [text, heartbeats] = ["", 0];
@@ -285,18 +287,25 @@ describe("administration", () => {
   });
 
   test("the log: the last lines, then those to come, each as it was written", async () => {
-    log.info("kept", { number: 1 });
-    log.debug("too little");
-    const lines = await follow(LOG_PATH, { lines: 1, follow: true, level: "info" });
-    expect(await lines.next()).toMatchObject({ level: "info", event: "kept", number: 1 });
-    expect(await lines.next()).toBe("alive");
-    log.warn("to come");
-    expect(await lines.next()).toMatchObject({ level: "warn", event: "to come" });
-    lines.end();
-    const kept = await follow(LOG_PATH, { lines: 2, follow: false, level: "info" });
-    expect(await kept.next()).toMatchObject({ event: "kept" });
-    expect(await kept.next()).toMatchObject({ event: "to come" });
-    expect(await kept.next()).toMatchObject({ heartbeats: expect.any(Number) as number });
+    // Of a server that nobody else asks, so that it has nothing to say of its own.
+    const log = createServerLog();
+    const [quiet, asker] = await open(FAR_MS, log);
+    try {
+      log.info("kept", { number: 1 });
+      log.debug("too little");
+      const lines = await follow(LOG_PATH, { lines: 1, follow: true, level: "info" }, asker);
+      expect(await lines.next()).toMatchObject({ level: "info", event: "kept", number: 1 });
+      expect(await lines.next()).toBe("alive");
+      log.warn("to come");
+      expect(await lines.next()).toMatchObject({ level: "warn", event: "to come" });
+      lines.end();
+      const kept = await follow(LOG_PATH, { lines: 2, follow: false, level: "info" }, asker);
+      expect(await kept.next()).toMatchObject({ event: "kept" });
+      expect(await kept.next()).toMatchObject({ event: "to come" });
+      expect(await kept.next()).toMatchObject({ heartbeats: expect.any(Number) as number });
+    } finally {
+      await quiet.close();
+    }
   });
 
   test("samples: as executions end; another sampling ends the one before", async () => {

@@ -54,7 +54,15 @@ export class RequestTimes {
     const { beganAtMs, lockWaitMs, intentMs } = times;
     times.answeredAtMs = performance.now();
     if (reply.kind !== "valid" || reply.commitId === null) this.#times.delete(id);
-    return { execution: id, reply: reply.kind, serverMs: times.answeredAtMs - beganAtMs, lockWaitMs, intentMs };
+    const repairs = reply.kind === "executed" ? reply.repairs.length : 0;
+    return {
+      execution: id,
+      reply: reply.kind,
+      repairs,
+      serverMs: times.answeredAtMs - beganAtMs,
+      lockWaitMs,
+      intentMs,
+    };
   }
 
   /** How long ago the execution was answered that has its followup applied; null: not known. */

@@ -77,6 +77,13 @@ test("a location is told of what it has read, with the version and the value, an
   ]);
 });
 
+test("a location is told of what a reply has brought it, though it did not ask for that", () => {
+  const va = listen("VA");
+  updates.repaired("VA", [{ unit: note("a"), entry: entryOf(commit(), Uint8Array.of(1)) }]);
+  updates.applied(commit(), writing("a", "b"), NONE);
+  expect(va.keys).toEqual(["a"]);
+});
+
 test("what a location does not read again is sent to it a bounded number of times", () => {
   const va = listen("VA");
   updates.read("VA", reading("a"));

@@ -7,6 +7,7 @@ import {
   type CommitId,
   type Entry,
   entryOf,
+  type Repair,
   type UnitId,
   type UpdateLine,
   type Write,
@@ -30,7 +31,7 @@ const DEFAULT_BOUNDS: UpdatesBounds = {
   listenersOfLocation: 64,
   listeners: 2_048,
   units: 8_192,
-  credit: 4,
+  credit: 16,
   valueBytes: 16 * 1024,
   lineBytes: 256 * 1024,
   lines: 3,
@@ -86,9 +87,18 @@ export class Updates {
 
   /** The location has asked for an execution on these units: it has them then, by its cache or by the reply. */
   read(location: string, units: readonly AccessedUnit[]): void {
+    this.#remember(location, units, ({ mode }) => mode !== "write");
+  }
+
+  /** The reply to the location brings these, as what its execution read near storage without having been asked for. */
+  repaired(location: string, repairs: readonly Repair[]): void {
+    this.#remember(location, repairs, () => true);
+  }
+
+  #remember<T extends { readonly unit: UnitId }>(location: string, units: readonly T[], has: (of: T) => boolean): void {
     const reader = this.#readers.get(location);
     if (reader === undefined) return;
-    for (const { unit, mode } of units) if (mode !== "write") reader.recent.set(unit, this.#bounds.credit);
+    for (const one of units) if (has(one)) reader.recent.set(one.unit, this.#bounds.credit);
     if (reader.recent.size < this.#bounds.units) return;
     reader.older = reader.recent;
     reader.recent = new Map();

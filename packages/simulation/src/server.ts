@@ -300,7 +300,11 @@ export class Server {
       if (Math.abs(signedAtMs - this.#now.wallMs) > windowMs) return;
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
-      callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
+      const answer: Caller["answer"] = (reply) => {
+        if (typeof reply === "object" && reply.kind === "executed") updates.repaired(request.location, reply.repairs);
+        send({ to: from, executionId, sending, reply });
+      };
+      callers.set(caller, { executionId, answer });
       if (request.units !== null) updates.read(request.location, request.units);
       this.#step({ kind: "lvi-request", caller, request });
     })();

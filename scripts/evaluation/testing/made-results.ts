@@ -290,6 +290,7 @@ function endToEnd(experiment: Experiment, times: number, made: Made): BenchmarkR
       requests: 2_500,
       unitsRead: 20,
       unitsWritten: 0.05,
+      unitsRepaired: 0.1,
       writingShare: 0.02,
       followups: 0.02,
       storageBytes: 10_000,

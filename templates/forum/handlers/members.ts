@@ -1,21 +1,9 @@
 /** Members: registering, logging in and out, posting, commenting and voting. */
 import { abort, now, uuid } from "@radical/sdk";
 import { Session, authenticate, checkPassword, closeSession, createAccount, isId, openSession } from "./lib/accounts";
-import {
-  Comment,
-  FRONT,
-  FRONT_LENGTH,
-  Front,
-  MAX_DEPTH,
-  Member,
-  Story,
-  Vote,
-  comments,
-  fronts,
-  members,
-  votes,
-} from "./lib/records";
-import { findStory, putStory } from "./lib/stories";
+import { addToFront, keepFrontRanked } from "./lib/front";
+import { Comment, MAX_DEPTH, Member, Story, Vote, comments, members, stories, tallies, votes } from "./lib/records";
+import { findStory, tallyOf } from "./lib/stories";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -58,13 +46,8 @@ export function post(token: string, title: string, url: string = "", text: strin
   story.url = url;
   story.text = text;
   story.at = now();
-  putStory(story.id, story);
-
-  let front = fronts.get(FRONT);
-  if (front == null) front = new Front();
-  front.stories.unshift(story.id);
-  if (front.stories.length > FRONT_LENGTH) front.stories.pop();
-  fronts.put(FRONT, front);
+  stories.put(story.id, story);
+  addToFront(story);
   return story.id;
 }
 
@@ -74,7 +57,8 @@ export function comment(token: string, story: string, text: string, parent: stri
   if (text.trim().length == 0 || text.length > 5000) {
     abort(400, "bad_text", "A comment has 1 to 5000 characters.");
   }
-  const commented = findStory(story);
+  findStory(story);
+  const tally = tallyOf(story);
   const made = new Comment();
   made.id = uuid();
   made.story = story;
@@ -82,7 +66,7 @@ export function comment(token: string, story: string, text: string, parent: stri
   made.text = text;
   made.at = now();
   if (parent == "") {
-    commented.answers.push(made.id);
+    tally.answers.push(made.id);
   } else {
     const answered = isId(parent) ? comments.get(parent) : null;
     if (answered == null || answered.story != story) {
@@ -96,14 +80,15 @@ export function comment(token: string, story: string, text: string, parent: stri
     comments.put(parent, answered);
   }
   comments.put(made.id, made);
-  commented.comments += 1;
-  putStory(story, commented);
+  tally.comments += 1;
+  tallies.put(story, tally);
+  keepFrontRanked();
   return made.id;
 }
 
 /**
  * Votes on a story, or on one of its comments: `up`, `down`, or `none` to take the vote back. A vote takes the place of
- * an earlier one; the author's karma follows. Gives the score.
+ * an earlier one, and the same one again changes nothing; the author's karma follows. Gives the score.
  */
 export function interact(token: string, story: string, vote: string, comment: string = ""): i32 {
   const me = authenticate(token);
@@ -113,37 +98,48 @@ export function interact(token: string, story: string, vote: string, comment: st
   const value = vote == "up" ? 1 : vote == "down" ? -1 : 0;
   const voted = findStory(story);
   if (comment == "") {
-    const before = castVote(story, me, value);
-    voted.ups += count(value, 1) - count(before, 1);
-    voted.downs += count(value, -1) - count(before, -1);
-    putStory(story, voted);
-    reward(voted.author, me, value - before);
-    return voted.ups - voted.downs;
+    const tally = tallyOf(story);
+    const before = voteOf(story, me);
+    if (before != value) {
+      castVote(story, me, value);
+      tally.ups += count(value, 1) - count(before, 1);
+      tally.downs += count(value, -1) - count(before, -1);
+      tallies.put(story, tally);
+      reward(voted.author, me, value - before);
+      keepFrontRanked();
+    }
+    return tally.ups - tally.downs;
   }
   const answer = isId(comment) ? comments.get(comment) : null;
   if (answer == null || answer.story != story) {
     abort(404, "no_such_comment", "The story has no such comment.");
   }
-  const before = castVote(comment, me, value);
-  answer.ups += count(value, 1) - count(before, 1);
-  answer.downs += count(value, -1) - count(before, -1);
-  comments.put(comment, answer);
-  reward(answer.author, me, value - before);
+  const before = voteOf(comment, me);
+  if (before != value) {
+    castVote(comment, me, value);
+    answer.ups += count(value, 1) - count(before, 1);
+    answer.downs += count(value, -1) - count(before, -1);
+    comments.put(comment, answer);
+    reward(answer.author, me, value - before);
+  }
   return answer.ups - answer.downs;
 }
 
-/** Puts a vote in place of the one before, and gives that: 1, -1, or 0 for none. */
-function castVote(on: string, name: string, value: i32): i32 {
+/** 1, -1, or 0 for none. */
+function voteOf(on: string, name: string): i32 {
+  const vote = votes.get(on + "/" + name);
+  return vote == null ? 0 : vote.value;
+}
+
+function castVote(on: string, name: string, value: i32): void {
   const key = on + "/" + name;
-  const before = votes.get(key);
   if (value == 0) {
     votes.delete(key);
-  } else {
-    const vote = new Vote();
-    vote.value = value;
-    votes.put(key, vote);
+    return;
   }
-  return before == null ? 0 : before.value;
+  const vote = new Vote();
+  vote.value = value;
+  votes.put(key, vote);
 }
 
 function count(value: i32, wanted: i32): i32 {

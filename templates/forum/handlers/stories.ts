@@ -2,25 +2,22 @@
 import { abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { renderText } from "./lib/markup";
-import { FRONT, Member, Story, StoryPage, StoryView, fronts, members, stories } from "./lib/records";
-import { addComments, findStory, viewStory } from "./lib/stories";
+import { shownFront } from "./lib/front";
+import { Member, StoryPage, StoryView, members, stories } from "./lib/records";
+import { addComments, findStory, tallyOf, viewStory } from "./lib/stories";
 
 const PAGE_LENGTH = 20;
 
-/** A page of the newest stories, the hottest first; pages are counted from 0. */
-export function homepage(page: i32 = 0): StoryView[] {
-  const front = fronts.get(FRONT);
-  const ranking: Story[] = [];
-  if (front != null) {
-    for (let i = 0; i < front.stories.length; i++) {
-      const story = stories.get(front.stories[i]);
-      if (story != null) ranking.push(story);
-    }
-  }
-  ranking.sort((a, b) => (b.heat > a.heat ? 1 : b.heat < a.heat ? -1 : 0));
+/** A page of the newest stories, the hottest first; pages are counted from 0. What is `fresh`: lib/front.ts. */
+export function homepage(page: i32 = 0, fresh: bool = false): StoryView[] {
+  const places = shownFront(fresh).places;
   const views: StoryView[] = [];
   const first = max(0, min(page, 100)) * PAGE_LENGTH;
-  for (let i = first; i < ranking.length && i < first + PAGE_LENGTH; i++) views.push(viewStory(ranking[i]));
+  for (let i = first; i < places.length && i < first + PAGE_LENGTH; i++) {
+    const place = places[i];
+    const story = stories.get(place.story);
+    if (story != null) views.push(viewStory(story, place.score, place.comments));
+  }
   return views;
 }
 
@@ -28,9 +25,10 @@ export function homepage(page: i32 = 0): StoryView[] {
 export function view(story: string): StoryPage {
   const found = findStory(story);
   const page = new StoryPage();
-  page.story = viewStory(found);
+  const tally = tallyOf(story);
+  page.story = viewStory(found, tally.ups - tally.downs, tally.comments);
   page.html = renderText(found.text);
-  addComments(page.comments, found.answers);
+  addComments(page.comments, tally.answers);
   return page;
 }
 

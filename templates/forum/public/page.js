@@ -72,7 +72,7 @@ function storyView(story) {
       "div",
       { className: "row" },
       votes(story.id, "", story.score),
-      h("small", {}, `${story.author} (${story.karma}) ${ago(story.at)}`),
+      h("small", {}, `${story.author} ${ago(story.at)}`),
       h("a", { href: `#/stories/${story.id}` }, `${story.comments} comments`),
     ),
   );

@@ -118,7 +118,7 @@ test("a new story with a vote is above the old ones, and markup is text", async 
   const token = await join("newcomer");
   const story = await app.result<string>("post", { token, title: "News", text: "<script>alert(1)</script>" });
   await app.result("interact", { token, story, vote: "up" });
-  const front = await app.result<Story[]>("homepage");
+  const front = await app.result<Story[]>("homepage", { fresh: true });
   expect(front.map(({ title }) => title).indexOf("News")).toBeLessThan(
     front.map(({ title }) => title).indexOf("Notes on the Analytical Engine"),
   );
@@ -128,7 +128,7 @@ test("a new story with a vote is above the old ones, and markup is text", async 
 test("votes and comments lift a story, and age lets it sink", async () => {
   const token = await join("ranker");
   const titles = async (): Promise<string[]> => {
-    const front = await app.result<Story[]>("homepage", {}, { location: "far" });
+    const front = await app.result<Story[]>("homepage", { fresh: true }, { location: "far" });
     return front.flatMap(({ id, title }) => (id.startsWith("2000") ? [title.slice(0, 12)] : []));
   };
   // Votes in favour, minutes and comments of the seed: 21, 7, 7, 8, 5 votes, posted at 6, 8, 2, 4 and 0 o'clock.
@@ -141,6 +141,15 @@ test("votes and comments lift a story, and age lets it sink", async () => {
   expect(await titles()).toEqual(seeded);
   await app.result("comment", { token, story, text: "It is." });
   expect(await titles()).toEqual(["Notes on the", "Show: a comp", "On the cruel", "Ask: what wo", "Nanoseconds,"]);
+});
+
+test("a new story is on the front page at once, and the front page shows what is on the stories' own pages", async () => {
+  const token = await join("writer");
+  const story = await post(token, "Hot off the press");
+  const front = await app.result<Story[]>("homepage", {}, { location: "far" });
+  expect(front.map(({ id }) => id)).toContain(story);
+  for (const shown of await app.result<Story[]>("homepage", { fresh: true }))
+    expect((await view(shown.id)).story).toEqual(shown);
 });
 
 test.each([

@@ -56,7 +56,7 @@ function outcome(module: HandlerModule, one: Invocation): unknown {
   return { run, reads: [...set.reads], writes: [...set.writes] };
 }
 
-test("an execution sees nothing of those before it, however they ended", { timeout: 60_000 }, () => {
+test("an execution sees nothing of those before it, however they ended", () => {
   const built = buildWith({ ...buildInput({ "handlers/h.ts": STATEFUL }), optimize: false }, slicer);
   expect(built.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
   const shared = moduleOf(built);

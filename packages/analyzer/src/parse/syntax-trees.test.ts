@@ -15,7 +15,7 @@ function build(files: Files, trees: SyntaxTrees, using = slicer): BuildResult {
 }
 
 describe("the compiler changes nothing in a tree", () => {
-  test.each(["social", "hotel", "forum", "constructs"])("of %s", { timeout: 120_000 }, (name) => {
+  test.each(["social", "hotel", "forum", "constructs"])("of %s", (name) => {
     const trees = new FrozenTrees();
     const files = fixture(name);
     const first = build(files, trees);

@@ -322,7 +322,19 @@ const templateForum: BenchmarkApplication = {
   items: {
     sessions: SESSIONS,
     members: byKey(60, (index) => [NAMES[index]!, { name: NAMES[index], karma: index, joinedAt: 1_700_000_000_000 }]),
-    fronts: { newest: { stories: list(60, storyId) } },
+    fronts: {
+      front: {
+        // In the time to come, so that nobody ranks it anew.
+        rankedAt: 4_000_000_000_000,
+        places: list(60, (index) => ({
+          story: storyId(index),
+          at: 1_700_000_000_000,
+          score: index - 2,
+          comments: 50,
+          heat: 60 - index,
+        })),
+      },
+    },
     stories: byKey(60, (index) => [
       storyId(index),
       {
@@ -332,12 +344,11 @@ const templateForum: BenchmarkApplication = {
         url: "https://example.com",
         text: TEXT,
         at: 1_700_000_000_000,
-        ups: index,
-        downs: 2,
-        comments: 50,
-        heat: (index * 37) % 60,
-        answers: list(10, (at) => commentId(at * 5)),
       },
+    ]),
+    tallies: byKey(60, (index) => [
+      storyId(index),
+      { ups: index, downs: 2, comments: 50, answers: list(10, (at) => commentId(at * 5)) },
     ]),
     // Ten threads of five.
     comments: byKey(50, (index) => [

@@ -84,6 +84,7 @@ export class Measurement {
   readonly #built: BuiltApp;
   readonly #options: MeasurementOptions;
   readonly #items: Items;
+  readonly #preparedAtMs = Date.now();
   readonly #deployment: Deployment;
   readonly #client = new Client();
   readonly #answered: Answered[] = [];
@@ -122,10 +123,10 @@ export class Measurement {
     return this.#items.get(unit as UnitId)?.length ?? 0;
   }
 
-  /** What f and f^rw take here, on the data of the beginning. */
+  /** What f and f^rw take here, on the data of the beginning and at its time. */
   runTimes(): ReadonlyMap<string, RunTimes> {
     const { app, module, benchmark } = this.#built;
-    return measureRuns(app, module, benchmark, this.#items, this.#draw("runs"));
+    return measureRuns(app, module, benchmark, { items: this.#items, timeMs: this.#preparedAtMs }, this.#draw("runs"));
   }
 
   /** What the delay proxies take, by bare requests. */

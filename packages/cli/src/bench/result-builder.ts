@@ -105,7 +105,9 @@ export class ResultBuilder {
     const draw = new Draw(this.#options.seed, 0).fork(`resampling ${run}`);
     const oneWayMs = new Map(this.locations.map(({ name, measured }) => [name, (measured.p50Ms ?? 0) / 2]));
     const stale = log.takeStale();
-    this.#operations.push(...operationRows({ run, application }, answered, samples, itemBytes, primaryBytes));
+    this.#operations.push(
+      ...operationRows({ run, application }, answered, { samples, repairs: log.repairs, itemBytes, primaryBytes }),
+    );
     for (const { selection, own } of selections(answered, { run, application })) {
       this.#latencies.push(...latencyRows(selection, own));
       this.#improvements.push(...improvementRows(selection, own));

@@ -308,6 +308,8 @@ export interface OperationRow {
   /** Units that the execution that counts read and wrote. */
   readonly unitsRead: number;
   readonly unitsWritten: number;
+  /** That the primary's answers brought to the locations' caches. Absent: not counted. */
+  readonly unitsRepaired?: number;
   /** Of the requests, those that wrote something. */
   readonly writingShare: number;
   readonly followups: number;

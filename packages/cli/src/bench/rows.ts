@@ -142,13 +142,20 @@ export function phaseRows(
   });
 }
 
-/** `itemBytes`: of a unit, 0 if it is not there. `primaryBytes`: to the locations, by request. */
+/** What is known of the requests besides their answers: `samples` and `repairs` by execution. */
+export interface Operations {
+  readonly samples: ReadonlyMap<string, Sample>;
+  readonly repairs: ReadonlyMap<string, number>;
+  /** Of a unit, 0 if it is not there. */
+  readonly itemBytes: (unit: string) => number;
+  /** To the locations, by request. */
+  readonly primaryBytes: number;
+}
+
 export function operationRows(
   base: Pick<Selection, "run" | "application">,
   answered: readonly Answered[],
-  samples: ReadonlyMap<string, Sample>,
-  itemBytes: (unit: string) => number,
-  primaryBytes: number,
+  { samples, repairs, itemBytes, primaryBytes }: Operations,
 ): readonly OperationRow[] {
   const radical = answered.filter(({ system }) => system === "radical");
   const known = radical.flatMap(({ headers }) => samples.get(headers["x-radical-execution"] ?? "") ?? []);
@@ -161,6 +168,9 @@ export function operationRows(
       requests: radical.length,
       unitsRead: perRequest(({ versions }) => versions.length),
       unitsWritten: perRequest(written),
+      unitsRepaired: rounded(
+        mean(radical.map(({ headers }) => repairs.get(headers["x-radical-execution"] ?? "") ?? 0)),
+      ),
       writingShare: perRequest((sample) => Number(written(sample) > 0)),
       followups: perRequest(({ path }) => Number(path === "followup")),
       storageBytes: perRequest(({ versions }) => versions.reduce((sum, [unit]) => sum + itemBytes(unit), 0)),

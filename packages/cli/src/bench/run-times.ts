@@ -41,7 +41,7 @@ export function measureRuns(
   { manifest }: Pick<AppBuild, "manifest">,
   module: HandlerModule,
   { requests }: Benchmark,
-  items: Items,
+  { items, timeMs }: { readonly items: Items; readonly timeMs: number },
   draw: Draw,
 ): ReadonlyMap<string, RunTimes> {
   return new Map(
@@ -49,7 +49,7 @@ export function measureRuns(
       const drawn = (): Case => {
         const encoded = argumentsOf(manifest, handler, args?.(draw) ?? {});
         const seed = Uint8Array.from({ length: SEED_BYTES }, () => draw.below(256));
-        const invocation = { handler, args: encoded, environment: { timeMs: Date.now(), seed, caller: null } };
+        const invocation = { handler, args: encoded, environment: { timeMs, seed, caller: null } };
         const values = new Map<UnitId, Entry>();
         const snapshot: Snapshot = (unit) => {
           const known = values.get(unit) ?? entryOf(NO_COMMIT, items.get(unit) ?? null);

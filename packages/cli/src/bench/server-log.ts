@@ -5,6 +5,8 @@ import type { ServerTimes } from "./rows.ts";
 export class ServerLog {
   /** By execution id. */
   readonly times = new Map<string, ServerTimes>();
+  /** Units that the answer brought, by execution id. */
+  readonly repairs = new Map<string, number>();
   #stale: Record<string, number> = {};
 
   add(line: Readonly<Record<string, unknown>>): void {
@@ -32,6 +34,7 @@ export class ServerLog {
   }
 
   #answered(execution: string, line: Readonly<Record<string, unknown>>): void {
+    this.repairs.set(execution, Number(line["repairs"]));
     const [serverMs, lockWaitMs, intentMs] = ["serverMs", "lockWaitMs", "intentMs"].map((name) => Number(line[name]));
     if (serverMs === undefined || lockWaitMs === undefined || intentMs === undefined) return;
     const restMs = serverMs - lockWaitMs - intentMs;

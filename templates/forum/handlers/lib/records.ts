@@ -5,6 +5,7 @@
  */
 import { Table } from "@radical/sdk";
 
+/** What its author wrote: it never changes. */
 export class Story {
   id: string = "";
   author: string = "";
@@ -13,11 +14,13 @@ export class Story {
   url: string = "";
   text: string = "";
   at: i64 = 0;
+}
+
+/** What others have made of a story. */
+export class Tally {
   ups: i32 = 0;
   downs: i32 = 0;
   comments: i32 = 0;
-  /** What it is ranked by: lib/ranking.ts. */
-  heat: f64 = 0;
   /** Ids of the comments that answer the story itself, in the order in which they came. */
   answers: string[] = [];
 }
@@ -47,16 +50,25 @@ export class Vote {
   value: i32 = 0;
 }
 
-/** The ids of the newest stories, the newest first, at most {@link FRONT_LENGTH}. */
+/** The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of `rankedAt`: lib/front.ts. */
 export class Front {
-  stories: string[] = [];
+  rankedAt: i64 = 0;
+  places: Place[] = [];
+}
+
+/** A story's place on the front page, and the figures that it was given it for. */
+export class Place {
+  story: string = "";
+  at: i64 = 0;
+  score: i32 = 0;
+  comments: i32 = 0;
+  heat: f64 = 0;
 }
 
 /** A story as it is shown in a list. */
 export class StoryView {
   id: string = "";
   author: string = "";
-  karma: i32 = 0;
   title: string = "";
   url: string = "";
   at: i64 = 0;
@@ -85,6 +97,8 @@ export const MAX_DEPTH = 8;
 
 /** By id. */
 export const stories = new Table<Story>("stories");
+/** By id of the story; a story that nobody has voted on or answered has none. */
+export const tallies = new Table<Tally>("tallies");
 /** By id. */
 export const comments = new Table<Comment>("comments");
 /** By name. */
@@ -93,4 +107,4 @@ export const members = new Table<Member>("members");
 export const votes = new Table<Vote>("votes");
 /** One item, {@link FRONT}. */
 export const fronts = new Table<Front>("fronts");
-export const FRONT = "newest";
+export const FRONT = "front";

@@ -2,8 +2,8 @@
 import { abort } from "@radical/sdk";
 import { isId } from "./accounts";
 import { renderText } from "./markup";
-import { Comment, CommentView, Story, StoryView, comments, members, stories } from "./records";
-import { confidence, heat } from "./ranking";
+import { Comment, CommentView, Story, StoryView, Tally, comments, stories, tallies } from "./records";
+import { confidence } from "./ranking";
 
 /** The story `id`; aborts with 404 if there is none. */
 export function findStory(id: string): Story {
@@ -14,23 +14,20 @@ export function findStory(id: string): Story {
   return story;
 }
 
-/** Stores a story whose votes or comments have changed, or one that is new. */
-export function putStory(id: string, story: Story): void {
-  story.heat = heat(story.ups - story.downs, story.comments, story.at);
-  stories.put(id, story);
+export function tallyOf(story: string): Tally {
+  const tally = tallies.get(story);
+  return tally == null ? new Tally() : tally;
 }
 
-export function viewStory(story: Story): StoryView {
-  const author = members.get(story.author);
+export function viewStory(story: Story, score: i32, comments: i32): StoryView {
   const view = new StoryView();
   view.id = story.id;
   view.author = story.author;
-  view.karma = author == null ? 0 : author.karma;
   view.title = story.title;
   view.url = story.url;
   view.at = story.at;
-  view.score = story.ups - story.downs;
-  view.comments = story.comments;
+  view.score = score;
+  view.comments = comments;
   return view;
 }
 

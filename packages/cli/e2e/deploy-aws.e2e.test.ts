@@ -264,10 +264,25 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const name = parameters.tunnelTokens.b;
     const { Parameter: token } = await secrets.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
     await secrets.send(new DeleteParameterCommand({ Name: name }));
+    aws.answer((call) => Promise.resolve(call === "HeadBucket" ? { status: 404, body: "" } : null));
     expect(await problems()).toEqual({
-      aws: [`secret ${name} is missing`],
+      aws: [
+        expect.stringMatching(/^bucket radical-visits-\S+ is missing$/),
+        expect.stringMatching(/^artefact [0-9a-f]{12} is missing$/),
+        `secret ${name} is missing`,
+      ],
       tables: [`table ${tablePrefix}-blobs is missing`],
     });
+    aws.answer(async (call, said) => {
+      if (call !== "DescribeStacks") return null;
+      return { status: 200, body: (await said()).body.replace(/(?<=<StackStatus>)\w+/, "UPDATE_ROLLBACK_FAILED") };
+    });
+    expect(await problems()).toEqual({
+      aws: [
+        expect.stringContaining("is in the state UPDATE_ROLLBACK_FAILED: a change failed, and so did taking it back"),
+      ],
+    });
+    aws.answer(null);
     await secrets.send(new PutParameterCommand({ Name: name, Value: token!.Value!, Type: "SecureString" }));
     tables.destroy();
     secrets.destroy();

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { hasModule } from "../src/deploy/admin-requests.ts";
 import {
@@ -54,6 +54,11 @@ import { CTRL_C, type FinishedAtTerminal, radicalAtTerminal } from "./terminal.t
 
 const WORKER = "visits-production";
 const KEY = { id: "main", secret: "5e".repeat(32) };
+/** What the developer's configuration names, and whose it is. */
+const ROUTED = [
+  ["example.com/api/*", WORKER],
+  ["visits.example.com", WORKER],
+];
 const HANDLERS = (step: number): string => `import { Table } from "@radical/sdk";
 export class Visits {
   count: i32 = 0;
@@ -91,6 +96,7 @@ beforeAll(async () => {
       // What the developer has.
       "vars": { "GREETING": "hello" },
       "triggers": { "crons": ["0 3 * * *"] },
+      "routes": ["example.com/api/*", { "pattern": "visits.example.com", "custom_domain": true }],
       "env": { "staging": { "vars": { "GREETING": "hello there" } } }
     }`,
   });
@@ -168,10 +174,12 @@ function serving(): Readonly<Record<string, number>> {
   );
 }
 
-async function visit(page: string): Promise<number> {
+/** `version`: the one that is to answer, though it gets no other requests. */
+async function visit(page: string, version?: string): Promise<number> {
+  const named = version === undefined ? {} : { "cloudflare-workers-version-overrides": `${WORKER}="${version}"` };
   const response = await fetch(`${edge.url}/api/visit`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...named },
     body: JSON.stringify({ page }),
   });
   const { result } = (await response.json()) as { result: number };
@@ -217,6 +225,8 @@ describe("radical deploy", () => {
     expect(version?.bindings).toContainEqual({ name: "GREETING", type: "plain_text", text: "hello" });
     expect(version?.annotations["workers/message"]).toMatch(/^at once: module [0-9a-f]{64} build [0-9a-f]{12}$/);
     expect(worker().schedules).toEqual([{ cron: "0 3 * * *" }]);
+    expect([...cloudflare.routes, ...cloudflare.domains]).toEqual(ROUTED);
+    expect(worker().isOnWorkersDev).toBe(false);
     expect([...cloudflare.namespaces.values()]).toEqual(["visits-production-cache"]);
     expect(cloudflare.unknown).toEqual([]);
   });
@@ -240,8 +250,11 @@ describe("radical deploy", () => {
       failed: { name: "smoke" },
       error: { code: "smoke_request_failed" },
     });
-    expect(serving()).toEqual({ [first]: 100, [worker().versions[1]!.id]: 0 });
+    const beside = worker().versions[1]!.id;
+    expect(serving()).toEqual({ [first]: 100, [beside]: 0 });
     expect(await visit("home")).toBe(2);
+    // The primary runs with both at once, each with its own module.
+    expect(Math.max(...(await Promise.all([visit("both"), visit("both", beside)])))).toBe(11);
 
     const mark = cloudflare.requests.length;
     expect((await deployHere()).kind).toBe("done");
@@ -295,12 +308,26 @@ describe("radical deploy", () => {
     });
     expect(changing(mark)).toEqual([]);
     cloudflare.namespaces.clear();
-    const outcome = await deployHere();
-    expect(outcome.kind).toBe("done");
+    cloudflare.routes.clear();
+    cloudflare.domains.clear();
+    // It is reached where its routes lead to, which is here.
+    const loaded = await loadProject(project.folder);
+    const routed = { ...loaded, config: { ...loaded.config, deploy: { ...loaded.config.deploy, url: null } } };
+    const { fetch } = globalThis;
+    vi.stubGlobal("fetch", (url: string, init?: RequestInit) =>
+      fetch(url.replace(/^https:\/\/example\.com(?=\/)/, edge.url), init),
+    );
+    const outcome = await deployHere(edge.url, { project: routed, url: null }).finally(() => vi.unstubAllGlobals());
+    expect(outcome).toMatchObject({
+      kind: "done",
+      edge: { urls: ["https://example.com", "https://visits.example.com"] },
+    });
+    expect([...cloudflare.routes, ...cloudflare.domains]).toEqual(ROUTED);
     expect(changesOf(outcome)).toMatchObject([
       { kind: "make", what: "KV namespace visits-production-cache" },
       { kind: "change", what: `Worker ${WORKER}` },
       { kind: "change" },
+      { kind: "repair", what: `routes and schedules of ${WORKER}` },
     ]);
     expect(await visit("home")).toBeGreaterThan(200);
   });

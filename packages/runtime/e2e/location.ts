@@ -91,13 +91,18 @@ export interface LocationOptions {
   readonly primaryUrl: string;
   /** Null: the Worker is not told one. */
   readonly location?: string | null;
-  /** Services that the Worker is bound to, by the names of the bindings: each by what it answers. */
-  readonly services?: Readonly<Record<string, (request: ServiceRequest) => Promise<ServiceResponse>>>;
+  /** Services that the Worker is bound to, by the names of the bindings: each by what it answers, or where it listens. */
+  readonly services?: Readonly<Record<string, ((request: ServiceRequest) => Promise<ServiceResponse>) | External>>;
   readonly vars?: Readonly<Record<string, string>>;
   readonly manifest?: Partial<Manifest>;
   /** Where the cache is kept; in memory if not set. */
   readonly persistTo?: string;
   readonly entry?: string;
+}
+
+/** What the platform has a way to, and the Worker does not know the address of. */
+export interface External {
+  readonly external: { readonly address: string; readonly http: Record<string, never> };
 }
 
 export interface CacheDoor {

@@ -1,6 +1,10 @@
 /** Bytes as lowercase hex, and back. */
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 export function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (const byte of bytes) text += PAIRS[byte];
+  return text;
 }
 
 /** Null for anything but an even number of hex characters. */

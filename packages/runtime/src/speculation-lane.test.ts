@@ -2,7 +2,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SpeculationLane } from "./speculation-lane.ts";
 
-beforeEach(() => void vi.stubGlobal("scheduler", { wait: () => turn() }));
+/** A millisecond is many turns. */
+async function wait(ms: number): Promise<void> {
+  for (let left = 1 + 100 * ms; left > 0; left--) await turn();
+}
+
+beforeEach(() => void vi.stubGlobal("scheduler", { wait }));
 afterEach(() => void vi.unstubAllGlobals());
 
 /** A request that runs in the lane; its answer needs three turns of the event loop. */
@@ -33,10 +38,15 @@ test("the gap is there for a request that comes to it late, too", async () => {
 });
 
 test("a free lane is entered without a turn", async () => {
-  const wait = vi.fn<() => Promise<void>>(() => turn());
-  vi.stubGlobal("scheduler", { wait });
-  await new SpeculationLane().enter();
-  expect(wait).not.toHaveBeenCalled();
+  const waiting = vi.fn<typeof wait>(wait);
+  vi.stubGlobal("scheduler", { wait: waiting });
+  const lane = new SpeculationLane();
+  await lane.enter();
+  expect(waiting).not.toHaveBeenCalled();
+  await lane.leave();
+  waiting.mockClear();
+  await lane.enter();
+  expect(waiting).not.toHaveBeenCalled();
 });
 
 test("a request that was cut off in the lane does not block the others", async () => {

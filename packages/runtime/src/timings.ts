@@ -33,10 +33,10 @@ export class Timings {
     return record;
   }
 
-  /** As a `server-timing` header. */
-  toHeader(): string {
+  /** A record as a `server-timing` header. */
+  toHeader(record: Readonly<Record<string, number>>): string {
     const fuel = this.fuel === null ? "" : `;desc="${this.fuel} fuel"`;
-    return Object.entries(this.toRecord())
+    return Object.entries(record)
       .map(([name, ms]) => `${name};dur=${ms}${name === "f" ? fuel : ""}`)
       .join(", ");
   }

@@ -31,7 +31,7 @@ import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
 import { withMetrics } from "./metrics.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
-import { SpeculationLane, turns, TURNS_AFTER_ANSWER } from "./speculation-lane.ts";
+import { answerLeaves, SpeculationLane } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
 import { Updates } from "./updates.ts";
 
@@ -152,6 +152,7 @@ export function bindRadical({
             await one.execute(await read(one, isolate.settings), isolate, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
+            one.report();
           }
         })(),
       );
@@ -242,6 +243,7 @@ class Exchange {
   place: Place = NO_PLACE;
   #handler: string | null = null;
   #executionId: ExecutionId | null = null;
+  #line: Parameters<Log>[0] | null = null;
 
   constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
     this.#manifest = manifest;
@@ -293,20 +295,21 @@ class Exchange {
       warn: (event, message) => this.#warn("warn", event, message),
       fault: (error) => this.#warn("error", "internal_error", describe(error)),
     });
-    let caches = false;
+    let answer: Answer | null = null;
     try {
-      const answer = await run.answered;
+      answer = await run.answered;
       reply(this.#reply(replyOf(answer), answer));
-      caches = answer.kind === "outcome" && declaration.plan !== "near-storage";
     } catch (error) {
       reply(this.fail(error));
     }
-    await Promise.all([run.finished, caches ? this.#listen(updates) : null]);
+    const caches = answer?.kind === "outcome" && declaration.plan !== "near-storage";
+    await Promise.all([run.finished, this.#afterwards(caches ? updates : null)]);
   }
 
-  /** The request has what it wanted: it listens for those to come, once its answer has left. */
-  async #listen(updates: Updates | null): Promise<void> {
-    await turns(TURNS_AFTER_ANSWER);
+  /** The request has what it wanted: it is reported, and listens for those to come. */
+  async #afterwards(updates: Updates | null): Promise<void> {
+    await answerLeaves();
+    this.report();
     await updates?.listen(this.place.location);
   }
 
@@ -317,9 +320,16 @@ class Exchange {
     return this.#reply(reply, null);
   }
 
+  /** What was replied, to the log. */
+  report(): void {
+    if (this.#line !== null) this.#log(this.#line);
+    this.#line = null;
+  }
+
   #reply(reply: Reply, answer: Answer | null): Reply {
     const execution = this.#executionId;
-    this.#log({
+    const ms = this.#timings.toRecord();
+    this.#line = {
       level: "info",
       event: "request",
       location: this.place.location,
@@ -330,13 +340,13 @@ class Exchange {
       path: reply.path,
       reason: answer?.kind === "outcome" ? answer.reason : null,
       code: reply.code,
-      ms: this.#timings.toRecord(),
+      ms,
       fuel: this.#timings.fuel,
-    });
+    };
     const headers: Record<string, string> = {
       ...reply.headers,
       "x-radical-location": this.place.location,
-      "server-timing": this.#timings.toHeader(),
+      "server-timing": this.#timings.toHeader(ms),
     };
     if (execution !== null) headers["x-radical-execution"] = execution;
     return { ...reply, headers };

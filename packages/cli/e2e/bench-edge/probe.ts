@@ -13,7 +13,7 @@ interface ProbeParts {
 }
 
 interface Env {
-  readonly RADICAL_PRIMARY_URL: string;
+  readonly RADICAL_PRIMARY_A: { readonly fetch: typeof fetch };
 }
 
 /** It reads one item, and writes it. */
@@ -23,10 +23,10 @@ export function createProbe({ manifest, f, rw }: ProbeParts): { fetch(request: R
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits };
   const { parameters } = manifest.handlers[HANDLER]!;
 
-  const lvi = async (request: Request, { RADICAL_PRIMARY_URL }: Env): Promise<Response> => {
+  const lvi = async (request: Request, { RADICAL_PRIMARY_A: primary }: Env): Promise<Response> => {
     const headers = [...request.headers].filter(([name]) => name.startsWith("x-radical-") || name === "content-type");
     const body = await request.arrayBuffer();
-    const reply = await fetch(`${RADICAL_PRIMARY_URL}${LVI_PATH}`, { method: "POST", headers, body });
+    const reply = await primary.fetch(`http://primary${LVI_PATH}`, { method: "POST", headers, body });
     return new Response(await reply.arrayBuffer(), { status: reply.status });
   };
 

@@ -10,6 +10,8 @@ import { startFakeTails } from "./fake-tails.ts";
 
 const ACCOUNT = "0123456789abcdef0123456789abcdef";
 const SUBDOMAIN = "anns";
+/** The domain that the account has. */
+const ZONE = { id: "fedcba9876543210fedcba9876543210", name: "example.com" };
 const AUTHOR = "ann@example.com";
 
 export interface FakeBinding extends Readonly<Record<string, unknown>> {
@@ -86,6 +88,9 @@ export interface FakeCloudflare {
   readonly failures: Failure[];
   readonly workers: Map<string, FakeWorker>;
   readonly namespaces: Map<string, string>;
+  /** Names of Workers by pattern, and by the host of a custom domain. */
+  readonly routes: Map<string, string>;
+  readonly domains: Map<string, string>;
   readonly tunnels: Map<string, Named>;
   readonly services: Map<string, Named & { readonly host: unknown; readonly port: unknown }>;
   /** Tells those that listen to a Worker of an event of it. */
@@ -122,6 +127,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   const failures: Failure[] = [];
   const workers = new Map<string, FakeWorker>();
   const namespaces = new Map<string, string>();
+  const [routesOf, domains] = [new Map<string, string>(), new Map<string, string>()];
   const tunnels = new Map<string, Named>();
   const services = new Map<string, Named & { readonly host: unknown; readonly port: unknown }>();
   /** Contents of static files by hash. */
@@ -358,6 +364,51 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       workerOf(call.parts[0]!).schedules = schedules;
       return { schedules };
     },
+    "PUT /workers/scripts/:name/routes": (call) => {
+      const [name = ""] = call.parts;
+      workerOf(name);
+      const wanted = (jsonOf(call) as readonly { pattern: string }[]).map(({ pattern }) => pattern);
+      for (const pattern of wanted) {
+        zoneOf(pattern.split("/")[0]!);
+        if (![undefined, name].includes(routesOf.get(pattern)))
+          throw new Refusal(409, 10020, `Route pattern '${pattern}' is already in use.`);
+      }
+      for (const [pattern, script] of routesOf) if (script === name) routesOf.delete(pattern);
+      for (const pattern of wanted) routesOf.set(pattern, name);
+      return wanted.map((pattern) => ({ pattern }));
+    },
+    "GET /workers/domains": () =>
+      [...domains].map(([hostname, service]) => ({ id: idOf(hostname), hostname, service, zone_id: ZONE.id })),
+    "POST /workers/scripts/:name/domains/changeset": (call) => {
+      const [name = ""] = call.parts;
+      workerOf(name);
+      const wanted = (jsonOf(call) as readonly { hostname: string }[]).map(({ hostname }) => hostname);
+      const domainOf = (hostname: string) => ({ id: idOf(hostname), hostname, service: domains.get(hostname) ?? name });
+      return {
+        added: wanted.filter((host) => !domains.has(host)).map(domainOf),
+        removed: [...domains].filter(([host, service]) => service === name && !wanted.includes(host)),
+        updated: wanted.flatMap((host) =>
+          domains.has(host) ? [{ ...domainOf(host), modified: domains.get(host) !== name }] : [],
+        ),
+        conflicting: [],
+      };
+    },
+    "PUT /workers/scripts/:name/domains/records": (call) => {
+      const [name = ""] = call.parts;
+      workerOf(name);
+      const { origins, override_existing_origin: overrides } = jsonOf(call) as {
+        readonly origins: readonly { hostname: string }[];
+        readonly override_existing_origin: boolean;
+      };
+      for (const { hostname } of origins) {
+        zoneOf(hostname);
+        if (![undefined, name].includes(domains.get(hostname)) && !overrides)
+          throw new Refusal(409, 100116, `${hostname} is in use by another Worker.`);
+      }
+      for (const [hostname, service] of domains) if (service === name) domains.delete(hostname);
+      for (const { hostname } of origins) domains.set(hostname, name);
+      return null;
+    },
     "POST /workers/scripts/:name/assets-upload-session": (call) => {
       const { manifest } = jsonOf(call) as { manifest: Readonly<Record<string, { hash: string }>> };
       const jwt = jwtOf(randomUUID());
@@ -388,6 +439,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     "DELETE /workers/scripts/:name": ({ parts: [name = ""] }) => {
       workerOf(name);
       workers.delete(name);
+      for (const bound of [routesOf, domains])
+        for (const [where, script] of bound) if (script === name) bound.delete(where);
       return null;
     },
     "POST /workers/scripts/:name/versions": async (call) => {
@@ -429,6 +482,10 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     if (method === "GET" && path === "/user") return { id: "u", email: AUTHOR };
     if (method === "GET" && path === "/memberships")
       return [{ id: "m", status: "accepted", account: { id: ACCOUNT, name: "Ann's account" } }];
+    if (method === "GET" && path === "/zones")
+      return [ZONE].filter(({ name }) => name === url.searchParams.get("name"));
+    if (method === "GET" && path === `/zones/${ZONE.id}/workers/routes`)
+      return [...routesOf].map(([pattern, script]) => ({ id: idOf(pattern), pattern, script }));
     const below = path.startsWith(`/accounts/${ACCOUNT}/`) ? path.slice(`/accounts/${ACCOUNT}`.length) : null;
     for (const [route, handle] of Object.entries(routes)) {
       const parts = below === null ? null : matches(route, `${method} ${below}`);
@@ -473,6 +530,8 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     failures,
     workers,
     namespaces,
+    routes: routesOf,
+    domains,
     tunnels,
     services,
     tell: (worker, event) => tails.tell(worker, event),
@@ -537,6 +596,16 @@ function matches(route: string, line: string): readonly string[] | null {
     else if (part !== given[index]) return null;
   }
   return parts;
+}
+
+function idOf(name: string): string {
+  return createHash("md5").update(name).digest("hex");
+}
+
+/** Throws for a host in a domain that the account does not have. */
+function zoneOf(host: string): void {
+  if (host !== ZONE.name && !host.endsWith(`.${ZONE.name}`))
+    throw new Refusal(400, 10082, `could not find a zone for ${host}`);
 }
 
 function jsonOf({ body }: Call): unknown {

@@ -12,6 +12,8 @@ import { type Access, type Accessed, decodeAccess, decodeAccessed, encodeAccess 
 
 interface Env {
   readonly BENCH_STORE: string;
+  /** The way to it. */
+  readonly RADICAL_PRIMARY_A?: { readonly fetch: typeof fetch };
   readonly BENCH_READING: Reading;
 }
 
@@ -27,14 +29,17 @@ export function createBaselineWorker({ manifest, f, rw }: Parts): {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   const local = new LocalStore();
 
-  const call = async (request: Request, { BENCH_STORE: store, BENCH_READING: reading }: Env): Promise<Response> => {
+  const call = async (
+    request: Request,
+    { BENCH_STORE: store, BENCH_READING: reading, RADICAL_PRIMARY_A: way }: Env,
+  ): Promise<Response> => {
     const handler = new URL(request.url).pathname.slice("/api/".length);
     const { parameters } = manifest.handlers[handler]!;
     const args = encodeArguments(parameters, manifest.records, await request.json());
     if (args.kind === "problem") return Response.json(args.problem, { status: 400 });
     const seed = crypto.getRandomValues(new Uint8Array(SEED_BYTES));
     const environment = { timeMs: Date.now(), seed, caller: null };
-    const access: Surroundings["access"] = (one) => (store === "" ? local.access(one) : accessAt(store, one));
+    const access: Surroundings["access"] = (one) => (way === undefined ? local.access(one) : accessAt(way, store, one));
     const surroundings = { module, reading, access, now: () => performance.now() };
     const ended = await execute(surroundings, handler, args.bytes, environment);
     return responseOf(ended, environment.timeMs, seed);
@@ -53,8 +58,8 @@ async function fill(request: Request, local: LocalStore): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-async function accessAt(store: string, access: Access): Promise<Accessed> {
-  const response = await fetch(store, { method: "POST", body: encodeAccess(access) });
+async function accessAt(way: { readonly fetch: typeof fetch }, store: string, access: Access): Promise<Accessed> {
+  const response = await way.fetch(store, { method: "POST", body: encodeAccess(access) });
   if (response.status !== 200) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
   return decodeAccessed(new Uint8Array(await response.arrayBuffer()));
 }

@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Manifest } from "@radical/protocol";
+import type { Address } from "../dev/delay-proxy.ts";
 import { startEdge } from "../dev/miniflare.ts";
 import { BUILD_FILES, type LocationProcessInput } from "./location-input.ts";
 import type { System } from "./result.ts";
@@ -19,11 +20,12 @@ async function serve({ location, buildFolder, cacheFolder, key, systems }: Locat
   const urls: Partial<Record<System, string>> = {};
   for (const { system, primary, store, reading } of systems) {
     const isRadical = system === "radical";
+    const primaries = isRadical ? [primary] : store === "" ? [] : [addressOf(store)];
     const edge = await startEdge(
       {
         host: "127.0.0.1",
         port: 0,
-        locations: [{ name: location, primaries: [primary], nearStorageOnly: false }],
+        locations: [{ name: location, primaries, nearStorageOnly: false }],
         vars: { BENCH_STORE: store, BENCH_READING: reading },
         key,
         routerWorker,
@@ -48,6 +50,11 @@ async function serve({ location, buildFolder, cacheFolder, key, systems }: Locat
     .resume()
     .on("end", () => process.exit())
     .on("error", () => process.exit());
+}
+
+function addressOf(url: string): Address {
+  const { hostname: host, port } = new URL(url);
+  return { host, port: Number(port) };
 }
 
 await serve(JSON.parse(process.argv[2] ?? "") as LocationProcessInput);

@@ -34,7 +34,7 @@ export async function listDeployments(edge: OpenEdge): Promise<readonly PastDepl
   }));
 }
 
-/** The version to go back to: the one that is named, by its deployment or its own id, or the one that served before. */
+/** The version to go back to: the one that is named, by its deployment or its own id, or that of the deployment which served before. */
 export async function versionToServe(
   edge: OpenEdge,
   named: string | null,
@@ -44,9 +44,16 @@ export async function versionToServe(
   const [live] = served;
   if (live === undefined) throw nothingDeployed(edge.worker);
   if (named === null) {
-    const wanted = served.find(({ id }) => id !== live.id);
+    // Each change of a secret makes a version of the same deployment.
+    const isOther = ({ id, record }: VersionDetail): boolean =>
+      id !== live.id && (record === null || record.deployment !== live.record?.deployment);
+    const wanted = served.find(isOther);
     if (wanted !== undefined) return { live, wanted };
-    throw new CommandError("no_other_version", "no other version has served before", "see `radical deployments`");
+    throw new CommandError(
+      "no_other_version",
+      "no other deployment has served before",
+      "see `radical deployments`; a version of this one is named by its id",
+    );
   }
   for (const { id, tag } of await edge.versions.list())
     if (id === named || tag === named) return { live, wanted: await edge.versions.detail(id) };

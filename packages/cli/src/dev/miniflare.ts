@@ -32,7 +32,7 @@ export interface WorkerFiles {
 
 export interface EdgeLocation {
   readonly name: string;
-  /** Where its requests to the servers of the primary go. */
+  /** Where its requests to the servers of the primary go: one, or leader and standby. */
   readonly primaries: readonly Address[];
   /** Every execution runs at the primary. */
   readonly nearStorageOnly: boolean;
@@ -237,7 +237,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       ...assetsOption(files.assets),
       env: {
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
-        RADICAL_PRIMARY_URL: text(location.primaries.map(({ host, port: of }) => `http://${host}:${of}`).join()),
+        ...Object.fromEntries(location.primaries.map((address, index) => [PRIMARY_BINDINGS[index]!, wayTo(address)])),
         RADICAL_KEY_ID: text(options.key.id),
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
@@ -280,6 +280,17 @@ function cacheBinding(cache: CacheKind, worker: string) {
     case "kv":
       return { RADICAL_CACHE_KV: { type: "kv", id: "radical-cache" } as const };
   }
+}
+
+/** The Worker's names of the ways to them, as `settings.ts` of the runtime has them. */
+const PRIMARY_BINDINGS = ["RADICAL_PRIMARY_A", "RADICAL_PRIMARY_B"] as const;
+
+/**
+ * A way that the platform knows and the Worker doesn't, as in a deployment. A request to a URL would go through a Worker of
+ * miniflare's first, in this very thread.
+ */
+function wayTo({ host, port }: Address): { type: "external"; address: string; http: Record<string, never> } {
+  return { type: "external", address: `${host}:${port}`, http: {} };
 }
 
 function workerName(location: string): string {

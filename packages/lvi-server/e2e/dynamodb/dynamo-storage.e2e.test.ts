@@ -17,7 +17,7 @@ import {
   type Outcome,
   unitId,
 } from "@radical/protocol";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
@@ -27,6 +27,18 @@ import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal }
 
 /** On a machine that does other things too; how a server gives up is shown by the tests of failures. */
 const PATIENT: RequestOptions = { attemptMs: 30_000, deadlineMs: 120_000, pauseMs: 25, maxPauseMs: 1_000, width: 64 };
+
+test("a machine without Java skips what needs it, but CI may not", () => {
+  try {
+    vi.stubEnv("PATH", "/nowhere");
+    vi.stubEnv("CI", "");
+    expect(hasDynamoDbLocal()).toBe(false);
+    vi.stubEnv("CI", "true");
+    expect(hasDynamoDbLocal).toThrow("CI may not skip its tests");
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
 
 describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
   let local: DynamoDbLocal;

@@ -1,7 +1,7 @@
 /** The Worker's side of {@link RadicalCache}: whatever goes wrong with the object, a read of it is a miss. */
 import type { Entry, UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
-import { turns, TURNS_AFTER_ANSWER } from "../speculation-lane.ts";
+import { answerLeaves } from "../speculation-lane.ts";
 import type { Cache } from "./cache.ts";
 import type { Place } from "./place.ts";
 import type { RadicalCache } from "./radical-cache.ts";
@@ -51,7 +51,7 @@ export class DurableObjectCache implements Cache {
 
   async putMany(puts: readonly CachePut[]): Promise<void> {
     const { application, maxBytes, timeoutMs } = this.#options;
-    await turns(TURNS_AFTER_ANSWER);
+    await answerLeaves();
     try {
       await within(timeoutMs, this.#remote().putMany(application, puts, maxBytes));
     } catch (error) {

@@ -87,13 +87,12 @@ class Server {
     return this.#connections.idle;
   }
 
-  /** Behind a binding the platform keeps connections itself: nothing is known of them, and nothing kept. */
   takeConnection(): Connection {
-    return this.#way.kind === "binding" ? "open" : this.#connections.take(performance.now());
+    return this.#connections.take(performance.now());
   }
 
   leaveConnection(isWhole: boolean): void {
-    if (this.#way.kind !== "binding") this.#connections.leave(performance.now(), isWhole);
+    this.#connections.leave(performance.now(), isWhole);
   }
 }
 
@@ -159,7 +158,7 @@ export class Primary {
     } catch {
       return false;
     } finally {
-      if (isWhole) asked.leaveConnection(true);
+      asked.leaveConnection(isWhole);
     }
   }
 

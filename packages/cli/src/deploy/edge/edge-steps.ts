@@ -20,6 +20,7 @@ import type { Target } from "../target.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
 import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
+import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
 import type { UserConfig, WranglerConfig } from "./user-config.ts";
 import { deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
@@ -216,6 +217,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       return stateWords();
     },
     plan: async () => {
+      await checkDomains(api, account.id, worker, configOf(null, ""));
       live = await readLive();
       const key = primary.key();
       const wanted = await recordNow();
@@ -309,6 +311,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         live.version.record?.triggers === triggersOf(config) &&
         hasTriggers(live) &&
         onWorkersDev === hasWorkersDev(config) &&
+        (await hasRoutes(api, account.id, worker, config)) &&
         hasSchedules(await api.find<Schedules>(`${script}/schedules`), config);
       if (!isRight) changes.push({ kind: "repair", what: `routes and schedules of ${worker}`, detail: "" });
       return changes;

@@ -36,7 +36,14 @@ export interface WranglerConfig extends Readonly<Record<string, unknown>> {
   readonly exports?: Readonly<Record<string, unknown>>;
 }
 
-export type Route = string | { readonly pattern: string; readonly custom_domain?: boolean };
+export type Route =
+  | string
+  | {
+      readonly pattern: string;
+      readonly custom_domain?: boolean;
+      readonly zone_id?: string;
+      readonly zone_name?: string;
+    };
 
 export interface ClassBinding {
   readonly name: string;

@@ -8,6 +8,7 @@ import type { Assets } from "../../build/build-app.ts";
 import { bindingsOf } from "../../build/bindings.ts";
 import { CommandError, EXIT_USAGE } from "../../command-error.ts";
 import { COMPATIBILITY_DATE } from "../../dev/miniflare.ts";
+import { routesOf } from "./routes.ts";
 import type { Migration, UserConfig, WranglerConfig } from "./user-config.ts";
 
 /** How the Worker reaches the primary. */
@@ -95,9 +96,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
 
 /** Origins at which `/api/` is this Worker: by its routes and domains, and on workers.dev. */
 export function originsOf(config: WranglerConfig, subdomain: string | null): readonly string[] {
-  const routes = [...(config.routes ?? []), ...(config.route === undefined ? [] : [config.route])];
-  const hosts = routes.flatMap((route) => {
-    const { pattern, custom_domain: isDomain = false } = typeof route === "string" ? { pattern: route } : route;
+  const hosts = routesOf(config).flatMap(({ pattern, custom_domain: isDomain = false }) => {
     const [, host = "", path = ""] = /^(?:[a-z*]+:\/\/)?([^/]*)(.*)$/.exec(pattern) ?? [];
     // A pattern for many hosts names none.
     return !host.includes("*") && (isDomain || API_PATTERNS.includes(path)) ? [host] : [];

@@ -102,6 +102,7 @@ interface CompilerInternals {
   currentParent: as.Element | null;
   readonly resolver: as.Resolver;
   readonly program: as.Program;
+  readonly module: as.Module;
   compileStatement(statement: as.Statement): as.ExpressionRef;
   compileExpression(expression: as.Expression, context: as.Type, constraints?: number): as.ExpressionRef;
   convertExpression(
@@ -204,9 +205,14 @@ function compileConstructor(compiler: CompilerInternals, owner: as.Class, node: 
 
 function skipLibrary(compiler: CompilerInternals): void {
   const compileFunctionBody = compiler.compileFunctionBody.bind(compiler);
-  // False: it has no body.
-  compiler.compileFunctionBody = (instance, statements) =>
-    !isSkipped(instance) && compileFunctionBody(instance, statements);
+  compiler.compileFunctionBody = (instance, statements) => {
+    if (!isSkipped(instance)) return compileFunctionBody(instance, statements);
+    // Calls with constant arguments are evaluated at once, and that breaks down at a body which does nothing but trap.
+    const { module } = compiler;
+    statements.push(module.drop(module.load(4, false, module.i32(0), as.Type.i32.toRef())));
+    // It has no other body.
+    return false;
+  };
 }
 
 /** Whether the analysis leaves out what a function does. */

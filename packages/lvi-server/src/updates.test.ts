@@ -10,7 +10,16 @@ import {
 import { beforeEach, expect, test } from "vitest";
 import { type Listener, Updates } from "./updates.ts";
 
-const BOUNDS = { listenersOfLocation: 2, listeners: 3, units: 4, credit: 2, valueBytes: 8, lineBytes: 12, lines: 2 };
+const BOUNDS = {
+  listenersOfLocation: 2,
+  listeners: 3,
+  units: 4,
+  silent: 2,
+  credit: 2,
+  valueBytes: 8,
+  lineBytes: 12,
+  lines: 2,
+};
 const NONE: ReadonlySet<UnitId> = new Set();
 const note = (key: string): UnitId => unitId("notes", key);
 const reading = (...keys: readonly string[]): readonly AccessedUnit[] =>
@@ -142,7 +151,7 @@ test("every isolate of a location is told; who does not read loses what it is to
   ]);
 });
 
-test("so many listen at a location and at all, and each once; with the last one its units are forgotten", () => {
+test("so many listen at a location and at all, and each once", () => {
   const first = listen("VA", "one");
   const second = listen("VA", "one");
   expect([first.ended, second.ended, updates.listeners]).toEqual([1, 0, 1]);
@@ -160,4 +169,16 @@ test("so many listen at a location and at all, and each once; with the last one 
   updates.close();
   updates.applied(commit(), writing("a"), NONE);
   expect(second.keys).toEqual([]);
+});
+
+test("what a location has read before it listens, or between two times, is remembered: of so many locations", () => {
+  for (const location of ["VA", "JP", "DE"]) updates.read(location, reading("a"));
+  const [va, jp, de] = ["VA", "JP", "DE"].map((location) => listen(location));
+  updates.applied(commit(), writing("a"), NONE);
+  expect([va!.keys, jp!.keys, de!.keys]).toEqual([[], ["a"], ["a"]]);
+  de!.stop!();
+  updates.applied(commit(), writing("a"), NONE);
+  const again = listen("DE");
+  updates.applied(commit(), writing("a"), NONE);
+  expect(again.keys).toEqual(["a"]);
 });

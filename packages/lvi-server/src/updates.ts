@@ -19,6 +19,8 @@ export interface UpdatesBounds {
   readonly listeners: number;
   /** Units of a location that are remembered: at least so many of the last that it has read, at most twice as many. */
   readonly units: number;
+  /** Most locations at which nobody listens whose units are remembered: they read before they listen, and between two times. */
+  readonly silent: number;
   /** How many changes of a unit a location is told after it has read it: what it does not use is not sent for ever. */
   readonly credit: number;
   /** Of one value, and of the values of one line; lines for one execution. */
@@ -31,6 +33,7 @@ const DEFAULT_BOUNDS: UpdatesBounds = {
   listenersOfLocation: 64,
   listeners: 2_048,
   units: 8_192,
+  silent: 64,
   credit: 16,
   valueBytes: 16 * 1024,
   lineBytes: 256 * 1024,
@@ -53,7 +56,7 @@ interface Reader {
 export class Updates {
   readonly #bounds: UpdatesBounds;
   readonly #onTold: (isSent: boolean, units: number) => void;
-  /** By location; only of those at which somebody listens. */
+  /** By location; those at which nobody listens in the order in which that began. */
   readonly #readers = new Map<string, Reader>();
   #listeners = 0;
 
@@ -69,7 +72,7 @@ export class Updates {
   /** In place of who listened by that name. Returns how to stop, or null if too many listen. */
   listen(location: string, name: string, listener: Listener): (() => void) | null {
     const { listenersOfLocation, listeners } = this.#bounds;
-    const reader: Reader = this.#readers.get(location) ?? { listeners: new Map(), recent: new Map(), older: new Map() };
+    const reader = this.#readers.get(location) ?? newReader();
     const before = reader.listeners.get(name);
     if (before === undefined && (reader.listeners.size >= listenersOfLocation || this.#listeners >= listeners))
       return null;
@@ -81,8 +84,17 @@ export class Updates {
       if (reader.listeners.get(name) !== listener) return;
       reader.listeners.delete(name);
       this.#listeners--;
-      if (reader.listeners.size === 0) this.#readers.delete(location);
+      if (reader.listeners.size > 0) return;
+      this.#readers.delete(location);
+      this.#readers.set(location, reader);
+      this.#forgetSilent();
     };
+  }
+
+  #forgetSilent(): void {
+    const silent = [...this.#readers].filter(([, { listeners }]) => listeners.size === 0);
+    for (const [location] of silent.slice(0, Math.max(0, silent.length - this.#bounds.silent)))
+      this.#readers.delete(location);
   }
 
   /** The location has asked for an execution on these units: it has them then, by its cache or by the reply. */
@@ -96,8 +108,11 @@ export class Updates {
   }
 
   #remember<T extends { readonly unit: UnitId }>(location: string, units: readonly T[], has: (of: T) => boolean): void {
-    const reader = this.#readers.get(location);
-    if (reader === undefined) return;
+    let reader = this.#readers.get(location);
+    if (reader === undefined) {
+      this.#readers.set(location, (reader = newReader()));
+      this.#forgetSilent();
+    }
     for (const one of units) if (has(one)) reader.recent.set(one.unit, this.#bounds.credit);
     if (reader.recent.size < this.#bounds.units) return;
     reader.older = reader.recent;
@@ -109,7 +124,7 @@ export class Updates {
    * go to the locations that read something else of what was written, because that is how they will come to know of them.
    */
   applied(commitId: CommitId, writes: readonly Write[], blind: ReadonlySet<UnitId>): void {
-    if (this.#readers.size === 0) return;
+    if (this.#listeners === 0) return;
     const updates = new Map<UnitId, UpdateLine[number]>();
     const updateFor = ({ unit, value }: Write): UpdateLine[number] => {
       let update = updates.get(unit);
@@ -117,6 +132,7 @@ export class Updates {
       return update;
     };
     for (const reader of this.#readers.values()) {
+      if (reader.listeners.size === 0) continue;
       const known = writes.filter(({ unit }) => reader.recent.has(unit) || reader.older.has(unit));
       if (known.length === 0) continue;
       const unknown = writes.filter((write) => blind.has(write.unit) && !known.includes(write));
@@ -151,6 +167,10 @@ export class Updates {
   close(): void {
     for (const { listeners } of this.#readers.values()) for (const { end } of listeners.values()) end();
   }
+}
+
+function newReader(): Reader {
+  return { listeners: new Map(), recent: new Map(), older: new Map() };
 }
 
 /** One of the changes of the unit that the location is told. */

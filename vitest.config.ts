@@ -49,7 +49,7 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
           execArgv,
-          // They may get only the time that end-to-end tests leave.
+          // A machine that does something else besides may take ten times as long.
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -5,7 +5,7 @@
  * Plain JavaScript for Node 20: bootstrap.mjs runs on whatever Node is there.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,16 +28,14 @@ const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * @param {string} command @param {readonly string[]} args
- * @param {{ cwd: string, env: NodeJS.ProcessEnv, capture?: (chunk: string) => void, inBackground?: boolean }} options
- *   without `capture` the child writes to our own streams; `inBackground`: where others want the processors too, it and
- *   all that it starts get a tenth of what they get
+ * @param {{ cwd: string, env: NodeJS.ProcessEnv, capture?: (chunk: string) => void }} options
+ *   without `capture` the child writes to our own streams
  * @returns {Promise<Ended>}
  */
-export async function run(command, args, { cwd, env, capture, inBackground = false }) {
+export async function run(command, args, { cwd, env, capture }) {
   const stream = capture === undefined ? "inherit" : "pipe";
   // A leader of its own session can't read our terminal: it gets no input.
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", stream, stream], detached: true });
-  if (inBackground) leaveTimeToOthers(child.pid);
 
   let output = "";
   /** @param {unknown} chunk */
@@ -112,19 +110,6 @@ export async function runQuietly(label, command, args, options) {
     return ended;
   } finally {
     clearInterval(heartbeat);
-  }
-}
-
-/** @param {number | undefined} leader */
-function leaveTimeToOthers(leader) {
-  if (leader === undefined) return;
-  const { PRIORITY_BELOW_NORMAL } = os.constants.priority;
-  try {
-    os.setPriority(leader, PRIORITY_BELOW_NORMAL);
-    // Linux may share time out among sessions first, and asks the priority of each session for that.
-    if (process.platform === "linux") writeFileSync(`/proc/${leader}/autogroup`, String(PRIORITY_BELOW_NORMAL));
-  } catch {
-    // It has ended, or the system shares time out otherwise.
   }
 }
 

@@ -246,7 +246,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 1_000,
+    within: 5_000,
     weather: "own writes",
     edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
   },

@@ -21,11 +21,14 @@ test("children of a run that was killed are ended at the next start", async () =
   const { record } = await claimStateFolder(folder);
   const child = await startSleeper();
   await record.update();
-  // As if this process had been killed: its record stays, its owner is gone.
-  await edit((recorded) => ({ ...recorded, owner: { pid: 0, startedAt: "never" } }));
+  // As if this process had been killed: its record stays, its owner is gone. It has other children, which live on.
+  await edit(({ children: recorded }) => ({
+    owner: { pid: 0, startedAt: "never" },
+    children: recorded.filter(({ pid }) => pid === child.pid),
+  }));
   const ended = once(child, "exit");
   const { reaped } = await claimStateFolder(folder);
-  expect(reaped).toContain(child.pid);
+  expect(reaped).toEqual([child.pid]);
   await ended;
 });
 

@@ -7,20 +7,6 @@ import { describe, expect, test, vi } from "vitest";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import { describeStorage, loadAll } from "./storage-conformance.ts";
 
-/** Every connection that was opened. */
-const connections = vi.hoisted((): DatabaseSync[] => []);
-
-vi.mock(import("node:sqlite"), async (original) => {
-  const sqlite = await original();
-  class Noted extends sqlite.DatabaseSync {
-    constructor(...args: ConstructorParameters<typeof DatabaseSync>) {
-      super(...args);
-      connections.push(this);
-    }
-  }
-  return { ...sqlite, DatabaseSync: Noted };
-});
-
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
   try {
@@ -77,10 +63,12 @@ describe("in a file", () => {
 
   test("full durability: the one connection that writes has each commit flushed to disk", () =>
     inFolder(async (file) => {
-      connections.length = 0;
+      // Every connection is set up by it.
+      const exec = vi.spyOn(DatabaseSync.prototype, "exec");
       const storage = new SqliteStorage(file);
       await storage.acquireLease(await storage.readLease(), 1_000);
-      const [data, guard, ...others] = connections;
+      const [data, guard, ...others] = new Set(exec.mock.contexts as DatabaseSync[]);
+      exec.mockRestore();
       expect([data?.location(), guard?.location(), others]).toEqual([file, `${file}.lock`, []]);
       // 2 is FULL, and in this mode of the journal the only one that flushes before a commit returns.
       expect(data?.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });

@@ -9,6 +9,8 @@
 const GAP_TURNS = 8;
 /** After which these turns were, whoever took them. */
 const GAP_MS = 1;
+/** In which an answer is written. */
+const ANSWER_MS = 1;
 
 /** The lane of a request that was cut off in it is never left; the others go on after so many turns. */
 const MOST_TURNS = 1_000;
@@ -44,8 +46,6 @@ export class SpeculationLane {
 export function answerLeaves(): Promise<void> {
   return scheduler.wait(ANSWER_MS);
 }
-
-const ANSWER_MS = 1;
 
 /** Lets the event loop turn. */
 export async function turns(count: number): Promise<void> {

@@ -7,6 +7,7 @@ import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "../build/build-app.ts";
+import { CommandError, messageOf } from "../command-error.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
 import { DEV_TOKEN_HEADER, MODULE_PATH, NOTICE_PATH } from "./internal-requests.ts";
@@ -61,7 +62,8 @@ export interface Edge {
   readonly url: string;
   /**
    * Serves another build from now on. What is under way goes on with its build; unless the Worker itself has changed: then
-   * workerd is started again, what is under way ends, and its executions are completed by the primary.
+   * workerd is started again, what is under way ends, and its executions are completed by the primary. Throws a
+   * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
   /** What every answer is to say of the build; empty: nothing. */
@@ -71,6 +73,7 @@ export interface Edge {
   close(): Promise<void>;
 }
 
+/** Throws a CommandError for a Worker that can't be started. */
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
   const token = randomUUID();
   let [current, notice] = [files, ""];
@@ -85,8 +88,9 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   try {
     url = await miniflare.ready;
   } catch (error) {
-    await miniflare.dispose();
-    throw error;
+    // It says the same again.
+    await miniflare.dispose().catch(() => undefined);
+    throw notStarted(error);
   }
   const tell = (path: string, location: string, body: Uint8Array<ArrayBuffer> | string): Promise<Response> =>
     fetch(new URL(path, loopbackUrl(url)), {
@@ -122,9 +126,17 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   return {
     url: url.origin,
     reload: async (next) => {
-      const isSame = next.worker === current.worker && isDeepStrictEqual(next.assets, current.assets);
+      const before = current;
+      const isSame = next.worker === before.worker && isDeepStrictEqual(next.assets, before.assets);
       current = next;
-      if (!isSame || !(await replaceModules(options.locations.map(({ name }) => name)))) await restart();
+      if (isSame && (await replaceModules(options.locations.map(({ name }) => name)))) return;
+      try {
+        await restart();
+      } catch (error) {
+        current = before;
+        await restart();
+        throw notStarted(error);
+      }
     },
     setNotice: async (next) => {
       if (next === notice) return;
@@ -137,6 +149,21 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     },
     close: () => miniflare.dispose(),
   };
+}
+
+/** What an application's own Worker throws when it is loaded, as workerd writes it to its log. */
+const THROWN_AT_START = /"message":("service core:user:[^"]*: Uncaught (?:[^"\\]|\\.)*")/;
+
+function notStarted(error: unknown): unknown {
+  const line = THROWN_AT_START.exec(messageOf(error))?.[1];
+  if (line === undefined) return error;
+  const thrown = (JSON.parse(line) as string).replace(/^.*?: Uncaught /, "").replace(/\n[^]*/, "");
+  return new CommandError(
+    "worker_not_started",
+    `the application's own Worker can't be started: ${thrown}`,
+    "correct what it does when it is loaded, outside of its functions",
+    { cause: error },
+  );
 }
 
 async function wipeCache(miniflare: Miniflare, location: string, { cache, manifest }: WorkerFiles): Promise<void> {

@@ -31,10 +31,12 @@ export interface WorkerFiles {
   readonly assets: Assets | null;
 }
 
+export type Primaries = readonly [leader?: Address, standby?: Address];
+
 export interface EdgeLocation {
   readonly name: string;
-  /** Where its requests to the servers of the primary go: one, or leader and standby. */
-  readonly primaries: readonly Address[];
+  /** Where its requests to the servers of the primary go: one, or leader and standby; none if its Worker asks nobody. */
+  readonly primaries: Primaries;
   /** Every execution runs at the primary. */
   readonly nearStorageOnly: boolean;
 }
@@ -264,7 +266,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       ...assetsOption(files.assets),
       env: {
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
-        ...Object.fromEntries(location.primaries.map((address, index) => [PRIMARY_BINDINGS[index]!, wayTo(address)])),
+        ...waysTo(location.primaries),
         RADICAL_KEY_ID: text(options.key.id),
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
@@ -309,8 +311,13 @@ function cacheBinding(cache: CacheKind, worker: string) {
   }
 }
 
-/** The Worker's names of the ways to them, as `settings.ts` of the runtime has them. */
-const PRIMARY_BINDINGS = ["RADICAL_PRIMARY_A", "RADICAL_PRIMARY_B"] as const;
+/** By the Worker's names of them, as `settings.ts` of the runtime has them. */
+function waysTo([leader, standby]: Primaries) {
+  return {
+    ...(leader === undefined ? {} : { RADICAL_PRIMARY_A: wayTo(leader) }),
+    ...(standby === undefined ? {} : { RADICAL_PRIMARY_B: wayTo(standby) }),
+  };
+}
 
 /**
  * A way that the platform knows and the Worker doesn't, as in a deployment. A request to a URL would go through a Worker of

@@ -22,7 +22,7 @@ import {
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { writeWorkerTypes } from "../build/write-build.ts";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
 import type { BuildState } from "./build-state.ts";
@@ -144,6 +144,15 @@ async function startAll(
   const { project, onEvent, signal } = options;
   const host = options.host ?? "127.0.0.1";
   const named = options.locations ?? project.config.dev.locations;
+  if (options.central === true && named.some(({ name }) => name === CENTRAL))
+    throw new CommandError(
+      "usage",
+      `there is a location "${CENTRAL}" already`,
+      "give it another name, or leave out --central",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
   await mkdir(stateFolder, { recursive: true });

@@ -31,9 +31,9 @@ import type { Timings } from "./timings.ts";
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes 20 µs.
+ * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes up to 50 µs.
  */
-const TURNS_BEFORE_SPECULATION = 6;
+const TURNS_BEFORE_SPECULATION = 4;
 /**
  * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
  * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.

@@ -17,6 +17,7 @@ const {
   "grid-only": gridOnly,
   "cold-only": coldOnly,
   "round-trips": roundTrips,
+  samples,
   json,
   page,
   seed,
@@ -29,6 +30,7 @@ const {
     "grid-only": { kind: "flag", words: "nothing but the longer of round trip and run" },
     "cold-only": { kind: "flag", words: "nothing but a cold cache and the replays" },
     "round-trips": { kind: "text", placeholder: "ms,…", words: "rows of the grid, of 0, 50, 100 and 150; all of them" },
+    samples: { kind: "number", default: 60, least: 1, words: "samples of each cell of the grid" },
     json: { kind: "flag", words: "as JSON" },
     page: { kind: "flag", words: "write the tables into docs/internals/edge-speed.md, too" },
     seed: { kind: "seed", words: "of what is asked for" },
@@ -36,14 +38,14 @@ const {
   exitCodes: ["measured"],
   examples: [
     ["pnpm bench:edge --page", "all of it, some minutes, on a quiet machine"],
-    ["pnpm bench:edge --grid-only --round-trips 0,50 --json", "two rows of the grid, three minutes"],
+    ["pnpm bench:edge --grid-only --round-trips 0,50 --json", "two rows of the grid, four minutes"],
     ["pnpm bench:edge --quick", "one minute"],
   ],
 });
 
 const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url);
 const GRID_MS = [0, 50, 100, 150] as const;
-const SAMPLES = quick ? 8 : 60;
+const SAMPLES = quick ? Math.min(8, samples) : samples;
 const WARM_UPS = quick ? 6 : 10;
 /** In which the followup of one request has arrived before the next one is sent. */
 const PAUSE_MS = 10;

@@ -145,7 +145,7 @@ async function startAll(
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
 
-  const compiler = await startCompiler({ colours: options.colours === true });
+  const compiler = await startCompiler({ colours: options.colours === true, isKept: options.watch === true });
   onStop(() => compiler.close());
   signal?.throwIfAborted();
   const told = new ToldDiagnostics();

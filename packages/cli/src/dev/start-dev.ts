@@ -191,6 +191,8 @@ async function startAll(
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);
         if (changed.length === 0) return;
+        // A folder that is new is watched before it is read: what comes into it meanwhile is another change.
+        started.setFolders([".", ...folders]);
         inTurn(() => rebuild(changed)).then(
           (outcome) => {
             ({ folders } = outcome);

@@ -76,6 +76,12 @@ describe("radical", () => {
     expect(stderr).toMatch(message);
   });
 
+  test("a location of the name that --central takes: exit code 2", async () => {
+    const args = ["dev", "--project", good.folder, "--locations", "central=5", "--central"];
+    const { code, stderr } = await radical(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('there is a location "central" already')]);
+  });
+
   test("a configuration that can't be used: exit code 2, the field named", async () => {
     const project = await createProject({ "radical.config.ts": 'export default { name: "My App" };' });
     const { code, stderr } = await radical(["build", "--project", project.folder]);

@@ -212,6 +212,39 @@ async function visit(page: string): Promise<unknown> {
 }
 
 describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
+  test("--plan shows what both halves would make, and makes nothing", async () => {
+    const { code, stdout, stderr } = await radical(
+      ["deploy", "--plan", "--json", "--env", NAME.environment, "--project", project.folder],
+      { env: (await options()).environment },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const result = JSON.parse(stdout) as { plan: readonly { half: string; changes: readonly { what: string }[] }[] };
+    expect(result).toMatchObject({ outcome: "planned", ...NAME });
+    const planned = (of: string): readonly string[] =>
+      result.plan.flatMap(({ half, changes }) => (half === of ? changes.map(({ what }) => what) : []));
+    const { tunnels, tablePrefix } = primaryNames(NAME);
+    expect(planned("primary")).toEqual(
+      expect.arrayContaining([
+        `tunnel ${tunnels.a}`,
+        `VPC service ${tunnels.a}`,
+        expect.stringMatching(/^bucket radical-visits-/),
+        `table ${tablePrefix}-items`,
+        "network",
+        "machine a",
+        "machine b",
+        "Worker visits-staging-primary",
+      ]),
+    );
+    expect(planned("edge")).toEqual([
+      expect.stringMatching(/^module [0-9a-f]{12} at the primary$/),
+      "Worker visits-staging",
+    ]);
+    expect(cloudflare.requests.filter((line) => !line.startsWith("GET "))).toEqual([]);
+    expect(aws.calls).toContain("DescribeStacks");
+    expect(aws.calls.filter((call) => !/^(Get|Head|List|Describe)/.test(call))).toEqual([]);
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
   test("one request goes through exactly what it has made", async () => {
     const outcome = await deployHere();
     expect(outcome).toMatchObject({ kind: "done" });

@@ -241,6 +241,14 @@ describe("radical deploy", () => {
     first = result.version;
   });
 
+  test("it is listed once, though it has served twice: at its upload, and when its routes were right", async () => {
+    expect(worker().deployments).toHaveLength(2);
+    const { stdout } = await run("deployments", "--json");
+    const { deployments } = JSON.parse(stdout) as { deployments: readonly object[] };
+    expect(deployments).toMatchObject([{ live: true, versions: [{ version: first, percentage: 100 }] }]);
+    expect(deployments).toHaveLength(1);
+  });
+
   test("a version that does not answer never serves, and the next run goes on from there", async () => {
     await project.write("handlers/visits.ts", HANDLERS(10));
     // Nobody listens there.

@@ -1,5 +1,5 @@
 /** `radical dev` as a process: saves, faults, signals, what is left behind. */
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -92,6 +92,25 @@ async function greet(url: string): Promise<unknown> {
   return response === null ? null : ((await response.json()) as { readonly result: unknown }).result;
 }
 
+/** What a path answers; the connection may be refused, as above. */
+async function textOf(url: string): Promise<string> {
+  return fetch(url).then(
+    (response) => response.text(),
+    () => "",
+  );
+}
+
+/** A Worker of the application's own. */
+function worker(word: string): string {
+  return `import { createRadical } from "radical:worker";
+const radical = createRadical();
+export default {
+  fetch: async (request: Request, env: unknown): Promise<Response> =>
+    new Response("${word}: " + (await radical(env).call("greet", { name: "ada" }))),
+};
+`;
+}
+
 test("a save is served in place; one with an error is told with a code frame while the last good build serves on", async () => {
   const { url, events } = await start();
   expect(await greet(url)).toBe("hello ada");
@@ -131,22 +150,15 @@ test("a save is served in place; one with an error is told with a code frame whi
 });
 
 test("a Worker of the application's own is taken up, served as it changes, and told of when it can't be bundled", async () => {
-  const { url, events } = await start();
-  const hello = async (): Promise<string> =>
-    fetch(`${url}/hello`).then(
-      (response) => response.text(),
-      () => "",
-    );
-  const worker = (word: string): string =>
-    `import { createRadical } from "radical:worker";
-const radical = createRadical();
-export default {
-  fetch: async (request: Request, env: unknown): Promise<Response> =>
-    new Response("${word}: " + (await radical(env).call("greet", { name: "ada" }))),
-};
-`;
+  const { url, events, child } = await start();
+  const hello = (): Promise<string> => textOf(`${url}/hello`);
   await project.write("src/worker.ts", worker("own"));
   await expect.poll(hello, SOON).toBe("own: hello ada");
+  // Files of a folder that is new, and one that goes.
+  await project.write("public/deep/file.txt", "a file");
+  await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("a file");
+  await rm(join(project.folder, "public/deep/file.txt"));
+  await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("own: hello ada");
   await project.write("src/worker.ts", `${worker("broken")}(`);
   await expect
     .poll(() => events.find(({ event }) => event === "failed"), SOON)
@@ -155,10 +167,31 @@ export default {
     .poll(async () => (await fetch(`${url}/hello`)).headers.get("x-radical-build-error"), SOON)
     .toMatch(/error/);
   expect(await hello()).toBe("own: hello ada");
+  await project.write("src/worker.ts", `${worker("broken")}throw new TypeError("at the top");\n`);
+  await expect
+    .poll(() => events.find((event) => event.event === "failed" && event.code === "worker_not_started"), SOON)
+    .toMatchObject({ message: expect.stringMatching(/: TypeError: at the top$/) as unknown });
+  await expect.poll(hello, SOON).toBe("own: hello ada");
+  const built = (await (await fetch(`${url}/__radical/build`)).json()) as { readonly frames: readonly string[] };
+  expect(built).toMatchObject({ kind: "failed", serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown });
+  expect(built.frames.join()).toContain("at the top");
   await project.write("src/worker.ts", worker("mended"));
   await expect.poll(hello, SOON).toBe("mended: hello ada");
+
+  // The processes stay: nothing that is under way is cut off, and who wipes caches gets an answer.
+  const processes = await descendantsOf(child.pid ?? 0);
   await project.write("handlers/greet.ts", greeting("bonjour"));
   await expect.poll(hello, SOON).toBe("mended: bonjour ada");
+  const wiped = await fetch(`${url}/__radical/faults`, {
+    method: "POST",
+    body: '{"wipeCaches": "all"}',
+    headers: { "content-type": "application/json" },
+  });
+  expect(await wiped.json()).toMatchObject({ primaryDown: false });
+  expect(await hello()).toBe("mended: bonjour ada");
+  const { module } = events.findLast(({ event }) => event === "serving") as { readonly module?: string };
+  expect(await (await fetch(`${url}/api/-/health`)).json()).toMatchObject({ module });
+  expect(await descendantsOf(child.pid ?? 0)).toEqual(processes);
   // One that says nothing but who may call.
   await project.write(
     "src/worker.ts",
@@ -311,6 +344,27 @@ test("with errors at the start every answer tells them, until it builds; a confi
   await project.write("handlers/greet.ts", greeting("hello"));
   expect(await starting.serving).toBe(url());
   expect(await greet(url())).toBe("hello ada");
+});
+
+test("a Worker of the application's own with errors at the start: every answer tells them, until it can be started", async () => {
+  await project.write("src/worker.ts", `${worker("broken")}(`);
+  const starting = startDev(project.folder, ["--port", "0"]);
+  running.push(starting);
+  const urls = (): readonly string[] =>
+    starting.events.flatMap((event) => (event.event === "waiting_for_build" ? [event.url] : []));
+  const frames = async (): Promise<string> => {
+    const response = await fetch(`${urls().at(-1)}/api/greet`, { method: "POST", body: "{}" }).catch(() => null);
+    return response?.status === 503 ? response.text() : "";
+  };
+  await expect.poll(urls, SOON).toHaveLength(1);
+  expect(await frames()).toContain("src/worker.ts:7");
+  await project.write("src/worker.ts", `${worker("broken")}throw new TypeError("at the top");\n`);
+  await expect.poll(frames, SOON).toContain("TypeError: at the top");
+  await project.write("src/worker.ts", worker("mended"));
+  const url = await starting.serving;
+  expect(url).toBe(urls()[0]);
+  await expect.poll(() => textOf(`${url}/hello`), SOON).toBe("mended: hello ada");
+  expect((await fetch(`${url}/hello`)).headers.has("x-radical-build-error")).toBe(false);
 });
 
 describe("while it runs: faults and data", () => {

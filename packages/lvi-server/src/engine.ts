@@ -96,8 +96,7 @@ export class Engine {
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
     if (this.#halted !== null) return asker.failed(this.#halted);
-    const told = this.#telling(request.location, asker);
-    const caller = this.#wait(this.#times === null ? told : this.#timed(this.#times, request, told));
+    const caller = this.#wait(this.#times === null ? asker : this.#timed(this.#times, request, asker));
     if (request.units !== null) this.updates.read(request.location, request.units);
     this.#step({ kind: "lvi-request", caller, request });
   }
@@ -224,6 +223,7 @@ export class Engine {
     switch (effect.kind) {
       case "reply":
         this.#options.metrics.replied(effect.reply);
+        if (effect.reply.kind === "executed") this.updates.repaired(effect.location, effect.reply.repairs);
         return this.#answer(effect.caller, effect.reply, effect.after);
       case "followup-reply":
         this.#options.metrics.followed(effect.result);
@@ -278,17 +278,6 @@ export class Engine {
       case "halt":
         return this.#giveUp(effect.reason);
     }
-  }
-
-  /** The same asker, of whose location it is known afterwards what it has been brought. */
-  #telling(location: string, { answered, failed }: Asker<LviReply>): Asker<LviReply> {
-    return {
-      failed,
-      answered: (reply) => {
-        if (reply.kind === "executed") this.updates.repaired(location, reply.repairs);
-        answered(reply);
-      },
-    };
   }
 
   /** The same asker, with a line of log for the answer. */

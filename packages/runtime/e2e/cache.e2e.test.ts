@@ -126,33 +126,49 @@ describe("KV", () => {
   });
 });
 
-test("a database that SQLite can't read any more is given up", async () => {
-  const cache = workerd.fresh("object", false);
-  const units = Array.from({ length: 200 }, (_, index) => unitId("notes", `torn-${index}`));
-  const puts = units.map((unit, index) => ({ unit, entry: item(index + 1, "x".repeat(500)) }));
-  await cache.putMany(puts);
-  await workerd.location.stop();
-  let torn = 0;
-  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    if (!/RadicalCache\/[0-9a-f]{64}\.sqlite$/.test(name)) continue;
-    const file = path.join(folder, name);
-    // What was written lies in the log yet.
-    const database = new DatabaseSync(file);
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
-    database.close();
-    const bytes = readFileSync(file);
-    if (!bytes.includes("torn-199")) continue;
-    // All pages but the first one, which has the tables' names.
-    writeFileSync(file, bytes.fill(0xff, 4_096));
-    torn++;
+describe("a torn database", () => {
+  /** A cache whose file was damaged while nobody ran, and what was put into it before. */
+  async function torn(name: string, damage: (bytes: Buffer) => Buffer) {
+    const cache = workerd.fresh("object", false);
+    const units = Array.from({ length: 200 }, (_, index) => unitId("notes", `${name}-${index}`));
+    const puts = units.map((unit, index) => ({ unit, entry: item(index + 1, "x".repeat(500)) }));
+    await cache.putMany(puts);
+    await workerd.location.stop();
+    let files = 0;
+    for (const found of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      if (!/RadicalCache\/[0-9a-f]{64}\.sqlite$/.test(found)) continue;
+      const file = path.join(folder, found);
+      // What was written lies in the log yet.
+      const database = new DatabaseSync(file);
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+      database.close();
+      const bytes = readFileSync(file);
+      if (!bytes.includes(`${name}-199`)) continue;
+      writeFileSync(file, damage(bytes));
+      files++;
+    }
+    expect(files).toBe(1);
+    await workerd.restart();
+    return { again: workerd.fresh("object", false).with(cache.which), units, puts };
   }
-  expect(torn).toBe(1);
-  await workerd.restart();
-  const again = workerd.fresh("object", false).with(cache.which);
-  expect(await again.getMany(units)).toEqual(new Map());
-  expect(again.errors.join()).toContain("malformed");
-  await again.putMany(puts);
-  expect((await again.getMany(units)).size).toBe(200);
+
+  test("that SQLite can't read any more is given up", async () => {
+    // All pages but the first one, which has the tables' names.
+    const { again, units, puts } = await torn("pages", (bytes) => bytes.fill(0xff, 4_096));
+    expect(await again.getMany(units)).toEqual(new Map());
+    expect(again.errors.join()).toContain("malformed");
+    await again.putMany(puts);
+    expect((await again.getMany(units)).size).toBe(200);
+  });
+
+  test("that the platform can't open is a miss each time, and told", async () => {
+    const { again, units, puts } = await torn("half", (bytes) => bytes.subarray(0, bytes.length / 2));
+    for (let calls = 1; calls <= 3; calls += 2) {
+      expect(await again.getMany(units)).toEqual(new Map());
+      await again.putMany(puts);
+      expect(again.errors).toHaveLength(calls + 1);
+    }
+  });
 });
 
 test("Durable Object and KV outlive the process", async () => {

@@ -485,11 +485,11 @@ const WAITED =`,
     edits: [
       inCore(
         `    this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);`,
+    for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);`,
         `    execution.phase = { kind: "ended" };
     this.#executions.delete(execution.id);
     this.#budgets.end(execution.location, execution.usage, this.#nowMs);
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);`,
+    for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);`,
       ),
     ],
   },
@@ -568,8 +568,10 @@ const WAITED =`,
       inCore(
         `    this.#effects.push(effect);\n  }\n\n  #completed(`,
         `    this.#effects.push(effect);
-    for (const { id, receivedAtMs } of execution.callers.splice(0))
-      this.#reply(id, { kind: "executed", cause: "stale", outcome, repairs: [], times: this.#times(receivedAtMs) }, null);
+    for (const caller of execution.callers.splice(0)) {
+      const times = this.#times(caller.receivedAtMs);
+      this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, null);
+    }
   }
 
   #completed(`,

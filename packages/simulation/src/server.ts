@@ -300,11 +300,7 @@ export class Server {
       if (Math.abs(signedAtMs - this.#now.wallMs) > windowMs) return;
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
-      const answer: Caller["answer"] = (reply) => {
-        if (typeof reply === "object" && reply.kind === "executed") updates.repaired(request.location, reply.repairs);
-        send({ to: from, executionId, sending, reply });
-      };
-      callers.set(caller, { executionId, answer });
+      callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
       if (request.units !== null) updates.read(request.location, request.units);
       this.#step({ kind: "lvi-request", caller, request });
     })();
@@ -396,7 +392,8 @@ export class Server {
         if (caller === undefined) throw new Error(`caller ${effect.caller} was answered twice`);
         callers.delete(effect.caller);
         if (effect.kind !== "reply") return caller.answer(effect.result);
-        const { reply } = effect;
+        const { reply, location } = effect;
+        if (reply.kind === "executed") updates.repaired(location, reply.repairs);
         if (reply.kind === "refused" && reply.code === "unknown_module") counts.add("module not known to the primary");
         return caller.answer(reply);
       }

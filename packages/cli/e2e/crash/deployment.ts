@@ -174,7 +174,7 @@ export class Deployment {
   /** Where the link ends: not at a standby that has taken over. */
   #linkedPort = 0;
   #standby: Speaker | null = null;
-  #standbyAddress: readonly Address[] = [];
+  #standbyAddress: readonly [standby?: Address] = [];
   #locations: Speaker | null = null;
   /** Resolved while they serve. */
   #url = Promise.withResolvers<string>();

@@ -1,13 +1,13 @@
 /** What a location process is started with. */
-import type { Address } from "../../src/dev/delay-proxy.ts";
 import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
+import type { Primaries } from "../../src/dev/miniflare.ts";
 
 export interface LocationProcessInput {
   /** With the files of {@link WORKER_FILES}. */
   readonly buildFolder: string;
   readonly cacheFolder: string;
   readonly locations: readonly string[];
-  readonly primaries: readonly Address[];
+  readonly primaries: Primaries;
   readonly key: DeploymentKey;
   readonly failpoint: { readonly name: string; readonly time: number } | null;
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Manifest } from "@radical/protocol";
 import type { Address } from "../dev/delay-proxy.ts";
-import { startEdge } from "../dev/miniflare.ts";
+import { type Primaries, startEdge } from "../dev/miniflare.ts";
 import { BUILD_FILES, type LocationProcessInput } from "./location-input.ts";
 import type { System } from "./result.ts";
 
@@ -20,7 +20,7 @@ async function serve({ location, buildFolder, cacheFolder, key, systems }: Locat
   const urls: Partial<Record<System, string>> = {};
   for (const { system, primary, store, reading } of systems) {
     const isRadical = system === "radical";
-    const primaries = isRadical ? [primary] : store === "" ? [] : [addressOf(store)];
+    const primaries: Primaries = isRadical ? [primary] : store === "" ? [] : [addressOf(store)];
     const edge = await startEdge(
       {
         host: "127.0.0.1",

@@ -1,6 +1,6 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import { stat } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join, posix, relative, sep } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
 import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
@@ -39,6 +39,8 @@ export interface Assets {
   readonly notFound: NotFound;
   /** Paths that files never answer. */
   readonly workerFirst: readonly string[];
+  /** The names of the files and of the folders that there are, relative to the folder. */
+  readonly names: readonly string[];
 }
 
 export interface BuildOutcome {
@@ -47,6 +49,8 @@ export interface BuildOutcome {
   readonly report: Compilation;
   /** Folders with sources, relative to the project. */
   readonly folders: readonly string[];
+  /** Folders with static files, likewise: the first one may not be there. */
+  readonly assetFolders: readonly string[];
 }
 
 export interface BuildOptions {
@@ -54,6 +58,8 @@ export interface BuildOptions {
   readonly optimize?: boolean;
   /** Default true; whether the application's own Worker is bundled, if it has one. */
   readonly bundle?: boolean;
+  /** Default false; whether the module of the application's own Worker can be replaced while that runs. */
+  readonly isReplaceable?: boolean;
   /** Whether code frames of the Worker's entry have ANSI colours. */
   readonly colours?: boolean;
   /** Default false; whether all that the read/write-set functions keep is to be explained. */
@@ -66,14 +72,23 @@ export interface BuildOptions {
 export async function buildApp(
   { root, config }: Project,
   compiler: Compiler,
-  { optimize = true, explain = false, bundle = true, colours = false, onAnalyzed }: BuildOptions = {},
+  {
+    optimize = true,
+    explain = false,
+    bundle = true,
+    isReplaceable = false,
+    colours = false,
+    onAnalyzed,
+  }: BuildOptions = {},
 ): Promise<BuildOutcome> {
   const { handlerFiles, sources, folders: handlerFolders } = await discoverSources(root, config.handlers);
-  const bundling = bundle ? bundleEntry(root, config.worker, colours) : Promise.resolve(null);
+  const bundling = bundle ? bundleEntry(root, config.worker, { colours, isReplaceable }) : Promise.resolve(null);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
-  if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders) };
+  const assets = await assetsOf(root, config);
+  const assetFolders = foldersOf(config, assets);
+  if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders), assetFolders };
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
 
@@ -83,22 +98,39 @@ export async function buildApp(
     manifest,
     content,
     worker: entry?.worker ?? (await bundleAppWorker()),
-    assets: await assetsOf(root, config),
+    assets,
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
     openApi: generateOpenApi(manifest),
   };
-  return { app, report, folders };
+  return { app, report, folders, assetFolders };
+}
+
+/** As far as they are known without a build. */
+export async function sourceFolders({
+  root,
+  config,
+}: Project): Promise<Pick<BuildOutcome, "folders" | "assetFolders">> {
+  const { folders } = await discoverSources(root, config.handlers);
+  return {
+    folders: withFolderOf(config.worker, folders),
+    assetFolders: foldersOf(config, await assetsOf(root, config)),
+  };
 }
 
 async function assetsOf(root: string, { assets }: ResolvedConfig): Promise<Assets | null> {
   const folder = join(root, assets.folder);
-  const isThere = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isThere ? { ...assets, folder, workerFirst: ["/api/*", ...assets.workerFirst] } : null;
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => null);
+  if (found === null) return null;
+  // A folder ends with a slash.
+  const names = found.map((one) => relative(folder, join(one.parentPath, one.name)) + (one.isDirectory() ? sep : ""));
+  return { ...assets, folder, workerFirst: ["/api/*", ...assets.workerFirst], names: names.toSorted() };
+}
+
+function foldersOf({ assets: { folder } }: ResolvedConfig, assets: Assets | null): readonly string[] {
+  const below = (assets?.names ?? []).filter((name) => name.endsWith(sep));
+  return [folder, ...below.map((name) => posix.join(folder, name.slice(0, -1).replaceAll(sep, "/")))];
 }
 
 /** An entry may still be written, or be wrong: its folder is looked at in any case. */

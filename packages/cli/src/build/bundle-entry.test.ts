@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleEntry } from "./bundle-entry.ts";
 
+const DEPLOYED = { colours: false, isReplaceable: false };
+
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "radical-entry-"));
@@ -24,7 +26,7 @@ test("the entry is bundled around the runtime, with what it imports; modules and
   await write("src/lib/a.ts", 'export const A: string = "the letter";');
   await write("node_modules/words/package.json", '{ "name": "words", "type": "module", "exports": "./index.js" }');
   await write("node_modules/words/index.js", "globalThis.words = 'of a package';");
-  const { worker, folders } = (await bundleEntry(root, "src/worker.ts", false))!;
+  const { worker, folders } = (await bundleEntry(root, "src/worker.ts", DEPLOYED))!;
   expect(folders).toEqual(["src", "src/lib"]);
   expect(worker).toContain("the letter");
   expect(worker).toContain("of a package");
@@ -39,7 +41,7 @@ test("the entry is bundled around the runtime, with what it imports; modules and
 });
 
 test("there need not be one", async () => {
-  expect(await bundleEntry(root, "src/nothing.ts", false)).toBeNull();
+  expect(await bundleEntry(root, "src/nothing.ts", DEPLOYED)).toBeNull();
 });
 
 test.each([
@@ -48,7 +50,7 @@ test.each([
   ["a module of Node", 'import "node:fs";', /Could not resolve "node:fs"/],
 ])("what is wrong is shown at its place: %s", async (_, text, words) => {
   await write("src/broken.ts", text);
-  await expect(bundleEntry(root, "src/broken.ts", false)).rejects.toMatchObject({
+  await expect(bundleEntry(root, "src/broken.ts", DEPLOYED)).rejects.toMatchObject({
     name: "CommandError",
     code: "worker_not_bundled",
     message: expect.stringMatching(words) as unknown,

@@ -7,7 +7,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildFailure, type Plugin, build, formatMessages } from "esbuild";
 import { CommandError, messageOf } from "../command-error.ts";
-import { WORKER_OPTIONS } from "./bundle.ts";
+import { FROM_SOURCE, WORKER_OPTIONS } from "./bundle.ts";
 import { WORKER_MODULE } from "./worker-types.ts";
 
 export interface BundledEntry {
@@ -19,38 +19,64 @@ export interface BundledEntry {
 /** From here the runtime is found: this package depends on it. */
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 
-const BOUND_RUNTIME = `import f from "./module.wasm";
+const PARTS = `import f from "./module.wasm";
 import rw from "./module.rw.wasm";
 import manifest from "./manifest.json";
-import { bindRadical } from "@radical/runtime";
-
-export { CallError } from "@radical/runtime";
-export const createRadical = bindRadical({ manifest, f, rw });
 `;
 
-const boundRuntime: Plugin = {
-  name: WORKER_MODULE,
-  setup(bundle) {
-    bundle.onResolve({ filter: /^radical:worker$/ }, ({ path }) => ({ path, namespace: WORKER_MODULE }));
-    bundle.onLoad({ filter: /.*/, namespace: WORKER_MODULE }, () => ({
-      contents: BOUND_RUNTIME,
-      resolveDir: OWN_FOLDER,
-    }));
-  },
+/** What the entry imports (`createRadical`), and what is made of what it exports (`entry`). */
+const BOUND_RUNTIME = `${PARTS}
+import { bindRadical, entryOf } from "@radical/runtime";
+
+export const createRadical = bindRadical({ manifest, f, rw });
+export const entry = (application) => entryOf(application, manifest);
+`;
+
+/** The same for `radical dev`: its module can be replaced while it runs. */
+const REPLACEABLE_RUNTIME = `${PARTS}
+import { bindRadical, entryOf } from "@radical/runtime";
+import { replaceableRuntime } from "../dev/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";
+
+export const { createRadical, entry } = replaceableRuntime({ bindRadical, entryOf }, { manifest, f, rw });
+`;
+
+const RUNTIME_MODULE = "radical:runtime";
+const CONTENTS = {
+  [WORKER_MODULE]: `export { CallError } from "@radical/runtime"; export { createRadical } from "${RUNTIME_MODULE}";`,
+  [RUNTIME_MODULE]: BOUND_RUNTIME,
 };
 
+function boundRuntime(isReplaceable: boolean): Plugin {
+  const contents: Readonly<Record<string, string>> = isReplaceable
+    ? { ...CONTENTS, [RUNTIME_MODULE]: REPLACEABLE_RUNTIME }
+    : CONTENTS;
+  return {
+    name: WORKER_MODULE,
+    setup(bundle) {
+      bundle.onResolve({ filter: /^radical:(worker|runtime)$/ }, ({ path }) => ({ path, namespace: WORKER_MODULE }));
+      bundle.onLoad({ filter: /.*/, namespace: WORKER_MODULE }, ({ path }) => ({
+        contents: contents[path]!,
+        resolveDir: OWN_FOLDER,
+      }));
+    },
+  };
+}
+
 /** Null: the project has no such file. Throws a CommandError for one that can't be bundled. */
-export async function bundleEntry(root: string, entry: string, colours: boolean): Promise<BundledEntry | null> {
+export async function bundleEntry(
+  root: string,
+  entry: string,
+  { colours, isReplaceable }: { readonly colours: boolean; readonly isReplaceable: boolean },
+): Promise<BundledEntry | null> {
   const path = join(root, entry);
   if ((await stat(path).catch(() => null)) === null) return null;
   const imported = JSON.stringify(path);
   const contents = `import * as application from ${imported};
-import { RadicalCache, entryOf } from "@radical/runtime";
-import manifest from "./manifest.json";
+import { entry } from "${RUNTIME_MODULE}";
 
 export * from ${imported};
-export { RadicalCache };
-export default entryOf(application.default, manifest);
+export { RadicalCache } from "@radical/runtime";
+export default entry(application.default);
 `;
   try {
     const { outputFiles, metafile } = await build({
@@ -58,7 +84,7 @@ export default entryOf(application.default, manifest);
       stdin: { contents, sourcefile: `the entry around ${entry}`, resolveDir: OWN_FOLDER, loader: "ts" },
       absWorkingDir: root,
       metafile: true,
-      plugins: [boundRuntime],
+      plugins: [boundRuntime(isReplaceable)],
     });
     const [output] = outputFiles;
     if (output === undefined) throw new Error("esbuild gave no output");

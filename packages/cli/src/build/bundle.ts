@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 
 /** In a checkout the packages run from their sources; published, from what was compiled. */
-const FROM_SOURCE = import.meta.url.endsWith(".ts");
+export const FROM_SOURCE = import.meta.url.endsWith(".ts");
 
 /** Files that stay imports of a bundle: they lie beside it. */
 const BESIDE = ["./module.wasm", "./module.rw.wasm", "./manifest.json"];

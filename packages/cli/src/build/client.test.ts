@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { DEFAULT_LIMITS, type Manifest, type ModuleHash } from "@radical/protocol";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 import { generateOpenApi } from "./openapi.ts";
@@ -223,6 +223,29 @@ test("what a handler itself answers is not asked for again, whatever its status"
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "closed", status: 503 });
   expect(requests).toBe(1);
+});
+
+test.each([
+  ["7", 7_000],
+  ["3600", 10_000],
+])("after a Retry-After of %s s the next attempt is made in %i ms", async (retryAfter, waitMs) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  closers.push(() => vi.useRealTimers());
+  let asked = 0;
+  const answer = async (): Promise<Response> =>
+    ++asked > 1
+      ? new Response('{"result":true}')
+      : new Response('{"error":{"code":"primary_busy","message":"m"}}', {
+          status: 503,
+          headers: { "retry-after": retryAfter },
+        });
+  const { follow } = client.createClient({ baseUrl: "http://application", fetch: answer });
+  const called = follow({ me: "ada" });
+  while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(waitMs - 1);
+  expect(asked).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await called).toBe(true);
 });
 
 test("waiting for the next attempt ends with the signal", async () => {

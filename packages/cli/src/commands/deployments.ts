@@ -9,7 +9,7 @@ import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.t
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
 const HELP = `
-The last ten, the last first; it serves. A version that gets only a part of the requests is shown with its percentage.
+Ten at most, the last first; that one serves. A version that gets only a part of the requests is shown with its percentage.
 
 Examples:
   $ radical deployments

@@ -16,6 +16,7 @@ import { type DataPlace, type DataServer, hasData, settled, withServer } from ".
 import {
   checkPlace,
   type DataItem,
+  isObject,
   ItemProblem,
   itemOf,
   itemOfJson,
@@ -247,8 +248,7 @@ function itemsOfLines(text: string, types: TableTypes, file: string): readonly D
 /** `{table: {key: value}}`. */
 function itemsOfTree(text: string, types: TableTypes, file: string): readonly DataItem[] {
   const entries = (json: Json, what: string): [string, Json][] => {
-    if (typeof json === "object" && json !== null && !Array.isArray(json))
-      return Object.entries(json) as [string, Json][];
+    if (isObject(json)) return Object.entries(json);
     throw new CommandError("invalid_items", `${what} is no JSON object`, 'write {"users": {"ann": {"name": "Ann"}}}');
   };
   const found = entries(readJson(text, file), file).flatMap(([table, items]) =>

@@ -12,6 +12,11 @@ const TYPES: TableTypes = {
         { name: "name", type: { kind: "string" }, optional: false },
         { name: "score", type: { kind: "f64" }, optional: true },
         { name: "id", type: { kind: "u64" }, optional: true },
+        {
+          name: "friends",
+          type: { kind: "array", element: { kind: "nullable", inner: { kind: "record", name: "User" } } },
+          optional: true,
+        },
       ],
     },
   },
@@ -99,12 +104,34 @@ test("with types a value gets those of its table", () => {
   );
 });
 
+test("what comes as bytes is a value of its table too", () => {
+  const line = (bytes: Uint8Array): string =>
+    `{"table":"users","key":"a","cbor":"${Buffer.from(bytes).toString("base64")}"}`;
+  const user = (writer: CborWriter, fields = 1): CborWriter => writer.map(fields).text("name").text("Ann");
+  const right = value((writer) =>
+    user(user(writer, 3).text("score").float(Number.NaN).text("friends").array(2).null()),
+  );
+  expect(read(line(right), TYPES).value).toEqual(right);
+  for (const [wrong, message] of [
+    [value((writer) => writer.integer(1)), '"value" must be of type User, not of the kind integer'],
+    [value((writer) => writer.map(0)), 'missing field "value.name"'],
+    [value((writer) => user(writer, 2).text("age").integer(1)), 'unknown field "value.age"'],
+    [value((writer) => user(writer, 2).text("score").integer(1)), '"value.score" must be of type f64'],
+    [value((writer) => user(writer, 2).text("id").integer(-1)), '"value.id" is out of range for u64'],
+    [value((writer) => user(writer, 2).text("friends").array(1).map(0)), 'missing field "value.friends[0].name"'],
+  ] as const) {
+    expect(() => read(line(wrong), TYPES)).toThrow(`has a wrong value: ${message}`);
+    expect(read(line(wrong)).value).toEqual(wrong);
+  }
+});
+
 test.each([
   ["[]", /no JSON object/],
   ['{"table":"users"}', /no "key"/],
   ['{"table":"users","key":"a"}', /needs a "value"/],
   ['{"table":"users","key":"a","value":{},"cbor":""}', /needs a "value"/],
   ['{"table":"users","key":"a","cbor":"/w=="}', /no value in its "cbor"/],
+  ['{"table":"users","key":"a","cbor":"oA"}', /no base 64/],
   ['{"table":"users","key":"a","valu":1}', /field "valu"/],
   ['{"table":"posts","key":"a","value":{}}', /table "posts", which no handler declares; there are: users/],
   ['{"table":"users","key":"","value":{"name":"x"}}', /key that none can be/],

@@ -19,6 +19,8 @@ import {
   type ValueType,
 } from "@radical/protocol";
 
+import { problemOfValue } from "./typed-value.ts";
+
 /** What the application's tables hold; null: values are taken as they are written. */
 export type TableTypes = {
   readonly tables: Readonly<Record<string, ValueType>>;
@@ -59,6 +61,8 @@ export function itemOfJson(json: Json, types: TableTypes): DataItem {
 export function itemOf(table: string, key: string, value: Uint8Array | Json, types: TableTypes): DataItem {
   checkPlace(table, key, types);
   const bytes = value instanceof Uint8Array ? value : encode(table, value, types);
+  const wrong = types === null ? null : problemOfValue(bytes, types.tables[table]!, types.records);
+  if (wrong !== null) throw new ItemProblem(`has a wrong value: ${wrong}`);
   if (bytes.length > MAX_VALUE_BYTES)
     throw new ItemProblem(`has a value of ${bytes.length} bytes; at most ${MAX_VALUE_BYTES}`);
   return { table, key, value: bytes };
@@ -96,6 +100,7 @@ export function encodeUntyped(json: Json): Uint8Array {
 /** Bytes in base 64. Throws an ItemProblem if they are no value, unless it may be any bytes. */
 export function bytesOf(cbor: Json, check: "checked" | "unchecked" = "checked"): Uint8Array {
   const bytes = typeof cbor === "string" ? new Uint8Array(Buffer.from(cbor, "base64")) : new Uint8Array();
+  if (Buffer.from(bytes).toString("base64") !== cbor) throw new ItemProblem('has no base 64 in its "cbor"');
   if (check === "unchecked") return bytes;
   try {
     const reader = new CborReader(bytes);

@@ -1,7 +1,7 @@
 /** What was deployed, as Cloudflare remembers it: which versions served since when, with which module, by whom. */
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { OpenEdge } from "./edge/open-edge.ts";
-import { type VersionDetail, leadingVersion } from "./edge/worker-versions.ts";
+import { type VersionDetail, type WorkerDeployment, leadingVersion } from "./edge/worker-versions.ts";
 
 export interface ServedVersion {
   readonly version: string;
@@ -20,10 +20,12 @@ export interface PastDeployment {
   readonly versions: readonly ServedVersion[];
 }
 
-/** The last first. Throws a CommandError if there is nothing. */
+/** The last first; `at` is since when these versions serve. Throws a CommandError if there is nothing. */
 export async function listDeployments(edge: OpenEdge): Promise<readonly PastDeployment[]> {
   const { deployments, details } = await readDeployments(edge);
-  return deployments.map((deployment, index) => ({
+  // `radical deploy` has the version of a first deployment serve once more when its routes are right.
+  const changes = deployments.filter((deployment, index) => !serveTheSame(deployment, deployments[index + 1]));
+  return changes.map((deployment, index) => ({
     at: deployment.createdAt,
     by: deployment.author,
     live: index === 0,
@@ -32,6 +34,11 @@ export async function listDeployments(edge: OpenEdge): Promise<readonly PastDepl
       return { version: id, percentage, deployment: record?.deployment ?? null, module: record?.module ?? null };
     }),
   }));
+}
+
+function serveTheSame({ versions }: WorkerDeployment, before: WorkerDeployment | undefined): boolean {
+  const shares = new Map(before?.versions.map(({ id, percentage }) => [id, percentage]));
+  return shares.size === versions.length && versions.every(({ id, percentage }) => shares.get(id) === percentage);
 }
 
 /** The version to go back to: the one that is named, by its deployment or its own id, or that of the deployment which served before. */

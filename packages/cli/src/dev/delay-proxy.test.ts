@@ -1,6 +1,7 @@
 import { Agent, createServer, request, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
+import { FOLLOWUP_PATH, LVI_PATH } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Address, type DelayProxy, NO_LINK_FAULTS, startDelayProxy } from "./delay-proxy.ts";
 
@@ -21,13 +22,13 @@ test("requests and replies pass unchanged, bodies of any size too", async () => 
   expect(Math.floor(proxy.bytesBack() / 100_000)).toBe(201);
 });
 
-test("an event is never early: a round trip takes at least the time that was asked for", async () => {
+test("an event is never early: a round trip takes at least the time that was asked for, with its jitter", async () => {
   const server = await startEcho();
-  const proxy = await start({ target: () => server.address, roundTripMs: 30 });
+  const proxy = await start({ target: () => server.address, roundTripMs: 200, jitterMs: 200, random: () => 0.9999 });
   const before = performance.now();
   await post(proxy.address, Buffer.from("x"));
   // Timers have steps of 1 ms in each direction.
-  expect(performance.now() - before).toBeGreaterThanOrEqual(28);
+  expect(performance.now() - before).toBeGreaterThanOrEqual(397);
 });
 
 test("what is lost arrives, later by the round trip and the retransmission timeout", async () => {
@@ -82,6 +83,35 @@ test("a partition holds what is under way, and lets it pass when it has ended", 
   expect((await answer).toString()).toBe("x");
 });
 
+test("followups are dropped: the target sees nothing of them, and all of the rest", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 2 });
+  proxy.setFaults({ ...NO_LINK_FAULTS, dropFollowups: true });
+  await expect(post(proxy.address, Buffer.from("x"), FOLLOWUP_PATH)).rejects.toThrow(/socket hang up|ECONNRESET/);
+  expect((await post(proxy.address, Buffer.from("y"), LVI_PATH)).toString()).toBe("y");
+  proxy.setFaults(NO_LINK_FAULTS);
+  expect((await post(proxy.address, Buffer.from("z"), FOLLOWUP_PATH)).toString()).toBe("z");
+  expect(server.paths).toEqual([LVI_PATH, FOLLOWUP_PATH]);
+});
+
+test("when the primary goes down, connections that are open are reset too", async () => {
+  const server = await startEcho();
+  const proxy = await start({ target: () => server.address, roundTripMs: 2 });
+  const socket = connect(proxy.address.port, proxy.address.host);
+  socket.on("error", () => {});
+  const happened = (event: "data" | "close"): Promise<string> =>
+    new Promise((resolve) => {
+      socket.once(event, () => resolve(event));
+    });
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  // All of it: the body of nothing is a chunk of its own.
+  for (let text = ""; !text.endsWith("0\r\n\r\n");) text += String(await once(socket, "data"));
+  const next = Promise.race([happened("close"), happened("data")]);
+  proxy.setFaults({ ...NO_LINK_FAULTS, down: true });
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  expect(await next).toBe("close");
+});
+
 test("a target that is down breaks the connection", async () => {
   const server = await startEcho();
   const { address } = server;
@@ -119,8 +149,12 @@ async function start(options: Parameters<typeof startDelayProxy>[0]): Promise<De
   return proxy;
 }
 
-async function startEcho(prefix = ""): Promise<{ readonly address: Address; close(): Promise<void> }> {
+async function startEcho(
+  prefix = "",
+): Promise<{ readonly address: Address; readonly paths: readonly unknown[]; close(): Promise<void> }> {
+  const paths: unknown[] = [];
   const server: Server = createServer((incoming, response) => {
+    paths.push(incoming.url);
     response.write(prefix);
     incoming.pipe(response);
   });
@@ -132,13 +166,13 @@ async function startEcho(prefix = ""): Promise<{ readonly address: Address; clos
     await new Promise((resolve) => server.close(resolve));
   };
   closers.push(close);
-  return { address: { host: "127.0.0.1", port: address.port }, close };
+  return { address: { host: "127.0.0.1", port: address.port }, paths, close };
 }
 
 /** The body of the answer to a POST over a connection of its own. */
-function post(address: Address, body: Buffer): Promise<Buffer> {
+function post(address: Address, body: Buffer, path = "/"): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const outgoing = request({ ...address, method: "POST", agent: new Agent() }, (response) => {
+    const outgoing = request({ ...address, path, method: "POST", agent: new Agent() }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => resolve(Buffer.concat(chunks)));

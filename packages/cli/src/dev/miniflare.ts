@@ -7,6 +7,7 @@ import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "../build/build-app.ts";
+import { CommandError, messageOf } from "../command-error.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
 import { DEV_TOKEN_HEADER, MODULE_PATH, NOTICE_PATH } from "./internal-requests.ts";
@@ -30,10 +31,12 @@ export interface WorkerFiles {
   readonly assets: Assets | null;
 }
 
+export type Primaries = readonly [leader?: Address, standby?: Address];
+
 export interface EdgeLocation {
   readonly name: string;
-  /** Where its requests to the servers of the primary go: one, or leader and standby. */
-  readonly primaries: readonly Address[];
+  /** Where its requests to the servers of the primary go: one, or leader and standby; none if its Worker asks nobody. */
+  readonly primaries: Primaries;
   /** Every execution runs at the primary. */
   readonly nearStorageOnly: boolean;
 }
@@ -59,7 +62,8 @@ export interface Edge {
   readonly url: string;
   /**
    * Serves another build from now on. What is under way goes on with its build; unless the Worker itself has changed: then
-   * workerd is started again, what is under way ends, and its executions are completed by the primary.
+   * workerd is started again, what is under way ends, and its executions are completed by the primary. Throws a
+   * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
   /** What every answer is to say of the build; empty: nothing. */
@@ -69,6 +73,7 @@ export interface Edge {
   close(): Promise<void>;
 }
 
+/** Throws a CommandError for a Worker that can't be started. */
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
   const token = randomUUID();
   let [current, notice] = [files, ""];
@@ -83,8 +88,9 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   try {
     url = await miniflare.ready;
   } catch (error) {
-    await miniflare.dispose();
-    throw error;
+    // It says the same again.
+    await miniflare.dispose().catch(() => undefined);
+    throw notStarted(error);
   }
   const tell = (path: string, location: string, body: Uint8Array<ArrayBuffer> | string): Promise<Response> =>
     fetch(new URL(path, loopbackUrl(url)), {
@@ -120,9 +126,17 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   return {
     url: url.origin,
     reload: async (next) => {
-      const isSame = next.worker === current.worker && isDeepStrictEqual(next.assets, current.assets);
+      const before = current;
+      const isSame = next.worker === before.worker && isDeepStrictEqual(next.assets, before.assets);
       current = next;
-      if (!isSame || !(await replaceModules(options.locations.map(({ name }) => name)))) await restart();
+      if (isSame && (await replaceModules(options.locations.map(({ name }) => name)))) return;
+      try {
+        await restart();
+      } catch (error) {
+        current = before;
+        await restart();
+        throw notStarted(error);
+      }
     },
     setNotice: async (next) => {
       if (next === notice) return;
@@ -135,6 +149,21 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     },
     close: () => miniflare.dispose(),
   };
+}
+
+/** What an application's own Worker throws when it is loaded, as workerd writes it to its log. */
+const THROWN_AT_START = /"message":("service core:user:[^"]*: Uncaught (?:[^"\\]|\\.)*")/;
+
+function notStarted(error: unknown): unknown {
+  const line = THROWN_AT_START.exec(messageOf(error))?.[1];
+  if (line === undefined) return error;
+  const thrown = (JSON.parse(line) as string).replace(/^.*?: Uncaught /, "").replace(/\n[^]*/, "");
+  return new CommandError(
+    "worker_not_started",
+    `the application's own Worker can't be started: ${thrown}`,
+    "correct what it does when it is loaded, outside of its functions",
+    { cause: error },
+  );
 }
 
 async function wipeCache(miniflare: Miniflare, location: string, { cache, manifest }: WorkerFiles): Promise<void> {
@@ -237,7 +266,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       ...assetsOption(files.assets),
       env: {
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
-        ...Object.fromEntries(location.primaries.map((address, index) => [PRIMARY_BINDINGS[index]!, wayTo(address)])),
+        ...waysTo(location.primaries),
         RADICAL_KEY_ID: text(options.key.id),
         RADICAL_KEY: text(options.key.secret),
         RADICAL_LOCATION: text(location.name),
@@ -282,8 +311,13 @@ function cacheBinding(cache: CacheKind, worker: string) {
   }
 }
 
-/** The Worker's names of the ways to them, as `settings.ts` of the runtime has them. */
-const PRIMARY_BINDINGS = ["RADICAL_PRIMARY_A", "RADICAL_PRIMARY_B"] as const;
+/** By the Worker's names of them, as `settings.ts` of the runtime has them. */
+function waysTo([leader, standby]: Primaries) {
+  return {
+    ...(leader === undefined ? {} : { RADICAL_PRIMARY_A: wayTo(leader) }),
+    ...(standby === undefined ? {} : { RADICAL_PRIMARY_B: wayTo(standby) }),
+  };
+}
 
 /**
  * A way that the platform knows and the Worker doesn't, as in a deployment. A request to a URL would go through a Worker of

@@ -3,7 +3,8 @@
  * take longer than the build, and end what is under way. In production a Worker is deployed with its module.
  */
 import { CborReader, type Manifest } from "@radical/protocol";
-import type { RadicalWorker, WorkerParts } from "@radical/runtime";
+import type * as Runtime from "@radical/runtime";
+import type { Radical, RadicalOptions, RadicalWorker, WorkerParts } from "@radical/runtime";
 import { DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
 
 /** workerd's binding that compiles WebAssembly at run time. */
@@ -18,24 +19,76 @@ interface DevEnv {
 
 /** What is under way goes on with the module that it began with; memory caches are never shared by two modules. */
 export function replaceable(createWorker: (parts: WorkerParts) => RadicalWorker, parts: WorkerParts): RadicalWorker {
-  let worker = createWorker(parts);
-  /** What is to be compiled when somebody asks: not every location is asked between two saves. */
-  let next: (() => RadicalWorker) | null = null;
+  const worker = new Replaceable(parts, createWorker);
   return {
-    async fetch(request, env, context) {
-      const dev = env as unknown as DevEnv;
-      if (!request.url.endsWith(MODULE_PATH) || request.headers.get(DEV_TOKEN_HEADER) !== dev.RADICAL_DEV_TOKEN)
-        return (worker = next?.() ?? worker).fetch(request, env, context);
-      const reader = new CborReader(new Uint8Array(await request.arrayBuffer()));
-      reader.array();
-      const manifest = JSON.parse(reader.text()) as Manifest;
-      const [f, rw] = [reader.bytes().slice(), reader.bytes().slice()];
-      const compiled = (bytes: Uint8Array): WorkerParts["f"] => dev.RADICAL_DEV_EVAL.newWasmModule(bytes);
-      next = () => {
-        next = null;
-        return createWorker({ manifest, f: compiled(f), rw: compiled(rw) });
+    fetch: (request, env, context) => worker.takeModule(request, env) ?? worker.current.fetch(request, env, context),
+  };
+}
+
+/** The same for an application's own Worker: what its entry imports, and what is made of the entry. */
+export function replaceableRuntime(
+  { bindRadical, entryOf }: Pick<typeof Runtime, "bindRadical" | "entryOf">,
+  parts: WorkerParts,
+): { readonly createRadical: ReturnType<typeof bindRadical>; readonly entry: (application: unknown) => unknown } {
+  const runtime = new Replaceable(parts, (bound) => ({ manifest: bound.manifest, create: bindRadical(bound) }));
+  return {
+    createRadical: <Bindings>(options?: RadicalOptions<Bindings>): Radical<Bindings> => {
+      let { create } = runtime.current;
+      let radical = create(options);
+      const current = (): Radical<Bindings> => {
+        if (create !== runtime.current.create) radical = ({ create } = runtime.current).create(options);
+        return radical;
       };
-      return new Response(null, { status: 204 });
+      return Object.assign<Radical<Bindings>, Pick<Radical<Bindings>, "fetch">>(
+        ((env, context) => current()(env, context)) as Radical<Bindings>,
+        { fetch: (request, env, context) => current().fetch(request, env, context) },
+      );
+    },
+    entry: (application) => {
+      const own = entryOf(application, parts.manifest);
+      // A class takes no modules.
+      if (typeof own === "function") return own;
+      const fetch: RadicalWorker["fetch"] = (request, env, context) =>
+        runtime.takeModule(request, env) ??
+        (entryOf(application, runtime.current.manifest) as RadicalWorker).fetch(request, env, context);
+      return { ...(own as RadicalWorker), fetch };
     },
   };
+}
+
+/** What is made of a module, until there is another one. */
+class Replaceable<Made> {
+  readonly #make: (parts: WorkerParts) => Made;
+  #made: Made;
+  /** What is to be compiled when somebody asks: not every location is asked between two saves. */
+  #next: (() => WorkerParts) | null = null;
+
+  constructor(parts: WorkerParts, make: (parts: WorkerParts) => Made) {
+    this.#make = make;
+    this.#made = make(parts);
+  }
+
+  get current(): Made {
+    if (this.#next !== null) {
+      this.#made = this.#make(this.#next());
+      this.#next = null;
+    }
+    return this.#made;
+  }
+
+  /** Null: the request is another one. */
+  takeModule(request: Request, env: unknown): Promise<Response> | null {
+    const { RADICAL_DEV_TOKEN: token, RADICAL_DEV_EVAL: compiler } = env as DevEnv;
+    if (!request.url.endsWith(MODULE_PATH) || request.headers.get(DEV_TOKEN_HEADER) !== token) return null;
+    return this.#take(request, compiler);
+  }
+
+  async #take(request: Request, compiler: UnsafeEval): Promise<Response> {
+    const reader = new CborReader(new Uint8Array(await request.arrayBuffer()));
+    reader.array();
+    const manifest = JSON.parse(reader.text()) as Manifest;
+    const [f, rw] = [reader.bytes().slice(), reader.bytes().slice()];
+    this.#next = () => ({ manifest, f: compiler.newWasmModule(f), rw: compiler.newWasmModule(rw) });
+    return new Response(null, { status: 204 });
+  }
 }

@@ -10,11 +10,19 @@ import { isDeepStrictEqual, parseEnv } from "node:util";
 import { LogRing } from "@radical/lvi-server";
 import type { Manifest, TestHooks } from "@radical/protocol";
 import { counted } from "../terminal/terminal.ts";
-import { type AppBuild, type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf } from "../build/build-app.ts";
+import {
+  type AppBuild,
+  type BuildOutcome,
+  buildApp,
+  countDiagnostics,
+  framesOf,
+  plansOf,
+  sourceFolders,
+} from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { writeWorkerTypes } from "../build/write-build.ts";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
 import type { BuildState } from "./build-state.ts";
@@ -24,7 +32,7 @@ import { KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { FaultSwitches } from "./faults.ts";
 import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
-import { type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";
+import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
 import { RUNNING_FILE, type RunningDev, removeRunning, writeRunning } from "./running-dev.ts";
@@ -110,6 +118,9 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
   }
 }
 
+/** What is watched. */
+type Folders = Pick<BuildOutcome, "folders" | "assetFolders">;
+
 type Closer = () => Promise<void> | void;
 
 /** In reverse: who sends ends before whom it sends to. One that fails keeps nobody else running. */
@@ -133,6 +144,15 @@ async function startAll(
   const { project, onEvent, signal } = options;
   const host = options.host ?? "127.0.0.1";
   const named = options.locations ?? project.config.dev.locations;
+  if (options.central === true && named.some(({ name }) => name === CENTRAL))
+    throw new CommandError(
+      "usage",
+      `there is a location "${CENTRAL}" already`,
+      "give it another name, or leave out --central",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
   await mkdir(stateFolder, { recursive: true });
@@ -157,7 +177,7 @@ async function startAll(
       return outcome;
     } catch (error) {
       // The application's own Worker can't be bundled, say.
-      state = { kind: "failed", words: "an error", serving: serving(), diagnostics: [], frames: [messageOf(error)] };
+      state = stateOfFailure(error, serving());
       throw error;
     }
   };
@@ -178,15 +198,18 @@ async function startAll(
   let rebuild = build;
   let watcher: SourceWatcher | null = null;
   /** Builds on changes. */
-  const watch = ({ folders: first }: BuildOutcome): void => {
-    let folders = first;
+  const watch = (first: Folders): void => {
+    let { folders, assetFolders } = first;
+    const watched = (): readonly string[] => [".", ...folders, ...assetFolders];
     const started = watchSources(
       project.root,
-      // A folder itself: one that was not there is made.
-      (path) =>
+      // A folder itself: one that was not there is made. What is in a static file is read when it is asked for.
+      (path, change) =>
         path === CONFIG_FILE ||
         folders.includes(path) ||
-        (path.endsWith(".ts") && folders.includes(posix.dirname(path))),
+        assetFolders.includes(path) ||
+        (path.endsWith(".ts") && folders.includes(posix.dirname(path))) ||
+        (change === "rename" && assetFolders.includes(posix.dirname(path))),
       (paths) => {
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);
@@ -195,46 +218,62 @@ async function startAll(
         started.setFolders([".", ...folders]);
         inTurn(() => rebuild(changed)).then(
           (outcome) => {
-            ({ folders } = outcome);
-            started.setFolders([".", ...folders]);
+            ({ folders, assetFolders } = outcome);
+            started.setFolders(watched());
           },
           (error: unknown) => onEvent(eventOfFailure(error)),
         );
       },
     );
-    started.setFolders([".", ...folders]);
+    started.setFolders(watched());
     onStop(() => started.close());
     watcher = started;
+  };
+
+  const log = new LogRing();
+  const controlOptions = { build: () => state, control: () => control, log };
+  /** The next build without errors. Until then every request is answered with them. */
+  const nextBuild = async (): Promise<AppBuild> => {
+    signal?.throwIfAborted();
+    const { promise: next, resolve, reject } = Promise.withResolvers<AppBuild>();
+    rebuild = async (changed) => {
+      const outcome = await build(changed);
+      if (outcome.app !== null) resolve(outcome.app);
+      return outcome;
+    };
+    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+    const errors = await startErrorServer(host, port, controlOptions);
+    port = Number(new URL(errors.url).port);
+    onEvent({ event: "waiting_for_build", url: errors.url });
+    try {
+      return await next;
+    } finally {
+      rebuild = build;
+      await errors.close();
+    }
+  };
+  const firstBuild = async (): Promise<Folders & Pick<BuildOutcome, "app">> => {
+    try {
+      return await build([]);
+    } catch (error) {
+      if (options.watch !== true || !(error instanceof CommandError) || error.code !== "worker_not_bundled")
+        throw error;
+      onEvent(eventOfFailure(error));
+      return { app: null, ...(await sourceFolders(project)) };
+    }
   };
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
     bundleOwnWorker("dev/router.worker"),
-    build([]),
+    firstBuild(),
   ]);
-  const log = new LogRing();
-  const controlOptions = { build: () => state, control: () => control, log };
   if (first.app !== null) app = first.app;
   else {
     if (options.watch !== true)
       throw new CommandError("build_failed", "the application has errors", "correct them and start again");
-    const errors = await startErrorServer(host, port, controlOptions);
-    port = Number(new URL(errors.url).port);
-    onEvent({ event: "waiting_for_build", url: errors.url });
     watch(first);
-    try {
-      app = await new Promise<AppBuild>((resolve, reject) => {
-        rebuild = async (changed) => {
-          const outcome = await build(changed);
-          if (outcome.app !== null) resolve(outcome.app);
-          return outcome;
-        };
-        signal?.addEventListener("abort", () => reject(signal.reason as Error));
-      });
-    } finally {
-      rebuild = build;
-      await errors.close();
-    }
+    app = await nextBuild();
   }
   signal?.throwIfAborted();
   const controlServer = await startControlServer(controlOptions);
@@ -278,27 +317,42 @@ async function startAll(
     }),
   );
 
-  const edge = await startEdge(
-    {
-      host,
-      port,
-      locations: edgeLocations,
-      key,
-      vars: { ...(await devVars(project.root)), ...options.vars },
-      routerWorker,
-      cacheFolder: join(stateFolder, "cache"),
-      controlUrl: controlServer.url,
-      onLog: (level, message) => {
-        const event = eventOfWorkerLog(level, message);
-        log.add(
-          "level" in event && event.level !== "log" ? (event.level as "info") : "info",
-          `${JSON.stringify(event)}\n`,
-        );
-        onEvent(event);
-      },
+  const ownVars = await devVars(project.root);
+  const edgeOptions = (): EdgeOptions => ({
+    host,
+    port,
+    locations: edgeLocations,
+    key,
+    vars: { ...ownVars, ...options.vars },
+    routerWorker,
+    cacheFolder: join(stateFolder, "cache"),
+    controlUrl: controlServer.url,
+    onLog: (level, message) => {
+      const event = eventOfWorkerLog(level, message);
+      log.add(
+        "level" in event && event.level !== "log" ? (event.level as "info") : "info",
+        `${JSON.stringify(event)}\n`,
+      );
+      onEvent(event);
     },
-    await workerFiles(current, options.testHooks),
-  );
+  });
+  /** A Worker of the application's own may have errors that show only now. */
+  const startServing = async (): Promise<Edge> => {
+    for (;;) {
+      try {
+        return await startEdge(edgeOptions(), await workerFiles(current, options.testHooks));
+      } catch (error) {
+        if (options.watch !== true || !(error instanceof CommandError)) throw error;
+        app = null;
+        state = stateOfFailure(error, null);
+        onEvent(eventOfFailure(error));
+        if (watcher === null) watch(first);
+        app = current = await nextBuild();
+        await registerModule(server.address(), key, current);
+      }
+    }
+  };
+  const edge = await startServing();
   onStop(() => edge.close());
   signal?.throwIfAborted();
   await record.update();
@@ -328,13 +382,16 @@ async function startAll(
       const outcome = await build(changed);
       if (outcome.app !== null && !isServed(outcome.app, current)) {
         await registerModule(server.address(), key, outcome.app);
+        await edge.reload(await workerFiles(outcome.app, options.testHooks));
         app = current = outcome.app;
-        await edge.reload(await workerFiles(current, options.testHooks));
         const { module } = current.manifest;
         onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
         void record.update();
       }
       return outcome;
+    } catch (error) {
+      state = stateOfFailure(error, serving());
+      throw error;
     } finally {
       await edge.setNotice(noticeOf(state));
     }
@@ -376,6 +433,10 @@ function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildSt
   return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
 }
 
+function stateOfFailure(error: unknown, serving: string | null): BuildState {
+  return { kind: "failed", words: "an error", serving, diagnostics: [], frames: [messageOf(error)] };
+}
+
 /** Deletes data and caches; says what. */
 async function reset(root: string, stateFolder: string): Promise<readonly string[]> {
   const kept = [KEY_FILE, PROCESS_RECORD_FILE, RUNNING_FILE];
@@ -400,7 +461,7 @@ async function buildAndTell(
     const { diagnostics } = analysis;
     onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
-  const outcome = await buildApp(project, compiler, { optimize, colours, onAnalyzed });
+  const outcome = await buildApp(project, compiler, { optimize, isReplaceable: true, colours, onAnalyzed });
   if (outcome.app !== null) await writeWorkerTypes(project, outcome.app);
   const { app, report } = outcome;
   const { diagnostics } = report;
@@ -428,14 +489,13 @@ async function buildAndTell(
 
 async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Promise<WorkerFiles> {
   const manifest: Manifest = testHooks === undefined ? app.manifest : { ...app.manifest, testHooks };
-  // An application's own Worker is run as it is.
-  const isReplaceable = app.worker === (await bundleAppWorker());
+  const isOwn = app.worker !== (await bundleAppWorker());
   return {
-    worker: isReplaceable ? await bundleDevWorker() : app.worker,
+    worker: isOwn ? app.worker : await bundleDevWorker(),
     wasm: app.content.wasm,
     rwWasm: app.content.rwWasm,
     manifest: JSON.stringify(manifest),
-    isReplaceable,
+    isReplaceable: true,
     cache: manifest.cache.kind,
     assets: app.assets,
   };

@@ -1,5 +1,5 @@
 /** Watches the folders that hold sources; several changes at once, as editors and checkouts make them, are one. */
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, type WatchEventType, watch } from "node:fs";
 import { join } from "node:path";
 
 export interface SourceWatcher {
@@ -13,16 +13,16 @@ const SETTLE_MS = 15;
 
 export function watchSources(
   root: string,
-  wanted: (path: string) => boolean,
+  wanted: (path: string, change: WatchEventType) => boolean,
   onChange: (paths: readonly string[]) => void,
 ): SourceWatcher {
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  const note = (folder: string, name: string | null): void => {
+  const note = (folder: string, name: string | null, change: WatchEventType): void => {
     const path = name === null ? folder : folder === "." ? name : `${folder}/${name}`;
-    if (name !== null && !wanted(path)) return;
+    if (name !== null && !wanted(path, change)) return;
     changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -42,7 +42,7 @@ export function watchSources(
       for (const folder of folders) {
         if (watchers.has(folder)) continue;
         try {
-          const watcher = watch(join(root, folder), (_kind, name) => note(folder, name));
+          const watcher = watch(join(root, folder), (change, name) => note(folder, name, change));
           watcher.on("error", () => {
             watcher.close();
             watchers.delete(folder);

@@ -37,6 +37,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "server_log": {
       const { time: _, level, event: name, ...fields } = event.line;
       if (level !== "warn" && level !== "error") return null;
+      // The first request of an isolate, which begins with every save: it is asked to send it again.
+      if (name === "refused" && text(fields["detail"]).startsWith("in_doubt:")) return null;
       const details = Object.entries(fields).map(([field, value]) => ` ${field}=${text(value)}`);
       return `${style("yellow", "!")} LVI server: ${text(name)}${details.join("")}`;
     }

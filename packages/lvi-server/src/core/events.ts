@@ -77,7 +77,14 @@ export type CompleteResult =
   | { readonly kind: "fenced" };
 
 export type Effect =
-  | { readonly kind: "reply"; readonly caller: CallerId; readonly reply: LviReply; readonly after: OperationId | null }
+  | {
+      readonly kind: "reply";
+      readonly caller: CallerId;
+      /** Where the caller is. */
+      readonly location: string;
+      readonly reply: LviReply;
+      readonly after: OperationId | null;
+    }
   | {
       readonly kind: "followup-reply";
       readonly caller: CallerId;

@@ -334,7 +334,7 @@ export class LviCore {
     const caller: Caller = { id, request, receivedAtMs: this.#wallMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
       this.#remember(request);
-      this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
+      this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
@@ -428,7 +428,7 @@ export class LviCore {
 
   /** The same execution again: it waits for the outcome of the first. */
   #join(execution: Execution, caller: Caller): void {
-    if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller.id);
+    if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller);
     this.#note("joined", execution);
     execution.callers.push(caller);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -629,7 +629,7 @@ export class LviCore {
     this.#note("intent_alarm", execution, {
       detail: "the execution id has a pending intent that this server has not adopted",
     });
-    for (const { id } of callers) this.#replyPending(id);
+    for (const caller of callers) this.#replyPending(caller);
   }
 
   #followup(caller: CallerId, followup: Followup): void {
@@ -976,8 +976,8 @@ export class LviCore {
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id, receivedAtMs } of callers) {
-      this.#reply(id, { kind: "executed", cause, outcome, repairs, times: this.#times(receivedAtMs) }, null);
+    for (const caller of callers) {
+      this.#reply(caller, { kind: "executed", cause, outcome, repairs, times: this.#times(caller.receivedAtMs) }, null);
     }
   }
 
@@ -1060,10 +1060,10 @@ export class LviCore {
     const repairs = this.#repairs(execution, completion);
     const { callers, followups } = execution;
     this.#end(execution);
-    callers.forEach(({ id, receivedAtMs }, index) => {
+    callers.forEach((caller, index) => {
       const cause = index === 0 && execution.near !== null ? execution.near.cause : "stored";
-      const times = this.#times(receivedAtMs);
-      this.#reply(id, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
+      const times = this.#times(caller.receivedAtMs);
+      this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
     });
     for (const { caller, result: answer } of followups) {
       this.#effects.push({ kind: "followup-reply", caller, result: answer, after: operation });
@@ -1290,9 +1290,9 @@ export class LviCore {
     if (execution.intent === null && !waits) return;
     // The execution goes on; who asks again will find its outcome.
     execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
-    for (const { id } of overdue) {
-      if (id === execution.speculator) continue;
-      this.#replyPending(id);
+    for (const caller of overdue) {
+      if (caller.id === execution.speculator) continue;
+      this.#replyPending(caller);
     }
   }
 
@@ -1304,7 +1304,7 @@ export class LviCore {
   #refuse(execution: Execution, code: RefusalCode, message: string, retryAfterMs: number | null): void {
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const { id } of callers) this.#reply(id, { kind: "refused", code, message, retryAfterMs }, null);
+    for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
@@ -1427,7 +1427,8 @@ export class LviCore {
   #isRefusedWithoutLease(event: Event): boolean {
     switch (event.kind) {
       case "lvi-request": {
-        const { caller, request } = event;
+        const { caller: id, request } = event;
+        const caller = { id, request };
         if (this.#executions.has(request.executionId) || this.#finished.get(request.executionId) !== undefined) {
           this.#replyPending(caller);
         } else {
@@ -1487,25 +1488,26 @@ export class LviCore {
     return operation as Operation & { kind: Kind };
   }
 
-  #reply(caller: CallerId, answer: LviAnswer, after: OperationId | null): void {
+  #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: OperationId | null): void {
     if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
-    this.#effects.push({ kind: "reply", caller, reply: { ...answer, asOf: this.#latest }, after });
+    const reply = { ...answer, asOf: this.#latest };
+    this.#effects.push({ kind: "reply", caller: id, location: request.location, reply, after });
   }
 
   /** Not a refusal of the execution: it goes on. */
-  #replyPending(caller: CallerId): void {
+  #replyPending(caller: Pick<Caller, "id" | "request">): void {
     const message = "the execution is pending";
     this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, null);
   }
 
   #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
-    this.#reply(caller.id, { kind: "valid", commitId: commit, times: this.#times(caller.receivedAtMs) }, after);
+    this.#reply(caller, { kind: "valid", commitId: commit, times: this.#times(caller.receivedAtMs) }, after);
   }
 
   #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
     if (!sameCall(done, callOf(caller.request))) {
       this.#reply(
-        caller.id,
+        caller,
         { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null },
         after,
       );
@@ -1513,7 +1515,7 @@ export class LviCore {
     }
     this.#note("stored_outcome", { id: done.executionId });
     const times = this.#times(caller.receivedAtMs);
-    this.#reply(caller.id, { kind: "executed", cause: "stored", outcome: done.outcome, repairs: [], times }, after);
+    this.#reply(caller, { kind: "executed", cause: "stored", outcome: done.outcome, repairs: [], times }, after);
   }
 
   #times(receivedAtMs: number): { receivedAtMs: number; sentAtMs: number } {

@@ -118,6 +118,7 @@ interface Surroundings extends HttpOptions {
 export function createHttpServer(options: HttpOptions): Server {
   const streaming = new WeakSet<Duplex>();
   const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, together: inTurns(), streaming };
+  // Nothing here depends on the host, and Node's own refusal would be a bare 400 without the form of all errors.
   const server = createServer({ requireHostHeader: false }, (request, response) =>
     handle(surroundings, request, response),
   );

@@ -52,6 +52,8 @@ class EventualKv {
 
   async get(keys: readonly string[], options: { readonly cacheTtl: number }): Promise<Map<string, string | null>> {
     if (keys.length > 100) throw new Error("KV GET_BULK failed: 400 You can request a maximum of 100 keys");
+    if (options.cacheTtl < 30)
+      throw new Error("KV GET_BULK failed: 400 Invalid cache_ttl. Cache TTL must be at least 30");
     const nowMs = this.#clock.nowMs();
     const bytes = keys.reduce((sum, key) => sum + (this.#central.get(key)?.length ?? 0), 0);
     if (bytes > 25 * 1024 * 1024) throw new Error("KV GET_BULK failed: 413 Total size of request exceeds the limit");

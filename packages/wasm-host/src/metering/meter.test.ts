@@ -126,6 +126,21 @@ describe("stack", () => {
     expect(inTier(["--no-liftoff"], ["--liftoff"])).toEqual(quick);
   });
 
+  test("of functions that call nothing only the large frames count", async () => {
+    const lines = many(900, (i) => `let l${i}: i64 = load<i64>(n + ${i * 8});`);
+    const module = compileModule(
+      await contentOf({
+        f: `function large(n: i32): i64 { ${lines} return 0 ${many(900, (i) => `^ l${i}`)}; }
+          function small(n: i32): i64 { return n * 3; }
+          export function callsLarge(): void { respond(<i32>large(get("t", "a") & 7)); }
+          export function callsSmall(): void { respond(<i32>small(get("t", "a") & 7)); }`,
+      }),
+    );
+    expect(run(module, "callsLarge").outcome.kind).toBe("result");
+    expect(run(module, "callsLarge", { stackBytes: 4_096 }).outcome).toEqual(STACK_OVERFLOW);
+    expect(run(module, "callsSmall", { stackBytes: 4_096 }).outcome.kind).toBe("result");
+  });
+
   test("calls that are not nested take none", async () => {
     const module = compileModule(
       await contentOf({
@@ -268,6 +283,14 @@ describe("programs that are refused", () => {
     expect(() => metered(Uint8Array.of(1, 2, 3))).toThrow("no WebAssembly");
   });
 
+  test("functions of the host are no function values: nobody would count their calls", () => {
+    // The table has function 0, the imported one.
+    const table = [4, 4, 1, 0x70, 0, 1, 9, 7, 1, 0, 0x41, 0, 0x0b, 1, 0];
+    const program = Uint8Array.from([...importing("radical", "now", 0, 0), ...table]);
+    expect(WebAssembly.validate(program)).toBe(true);
+    expect(() => metered(program)).toThrow("a function of the host is a function value");
+  });
+
   test("one that is not metered can't be run", async () => {
     const content = await contentOf({ f: "export function a(): void {}" });
     expect(faultOf(compileModule(content), { a: "sliced" })).toBe("the read/write-set functions lack the function a");
@@ -275,5 +298,24 @@ describe("programs that are refused", () => {
     expect(faultOf(compileModule({ ...content, wasm: plain }), {})).toBeNull();
     const module = compileModule({ limits: DEFAULT_LIMITS, plans: {}, wasm: plain, rwWasm: plain });
     expect(() => run(module, "a")).toThrow("it was not metered");
+  });
+
+  test("nor is one taken that imports something else, or lacks what it needs", async () => {
+    const content = await contentOf({ f: "export function a(): void {}", rw: "export function a(): void {}" });
+    const faultWith = (wasm: Uint8Array, plans: Parameters<typeof faultOf>[1]): string | null =>
+      faultOf(compileModule({ ...content, wasm: new Uint8Array(wasm) }), plans);
+    expect(faultWith(importing("env", "seed", 0, 0), {})).toBe(
+      "the handlers import function env.seed, which the host does not have",
+    );
+    expect(faultWith(importing("radical", "now", 3, 0x7f, 0), {})).toBe(
+      "the handlers import global radical.now, which the host does not have",
+    );
+    expect(faultOf(compileModule(content), { a: "sliced" })).toBeNull();
+    expect(faultOf(compileModule({ ...content, rwWasm: importing("env", "seed", 0, 0) }), { a: "sliced" })).toBe(
+      "the read/write-set functions import function env.seed, which the host does not have",
+    );
+    const exporting = Uint8Array.from([...MODULE, ...TYPE, 3, 2, 1, 0, 7, 5, 1, 1, 0x61, 0, 0, 10, 4, 1, 2, 0, 0x0b]);
+    expect(faultWith(exporting, { a: "sliced" })).toBe("the handlers are not metered");
+    expect(faultWith(metered(exporting), { a: "sliced" })).toBe("the handlers export no memory");
   });
 });

@@ -1,0 +1,80 @@
+/** Whether an encoded value is one of a type: what came as bytes was not made from JSON by that type. */
+import {
+  type CborKind,
+  CborReader,
+  type Field,
+  formatValueType,
+  INTEGER_RANGES,
+  type RecordTypes,
+  type ValueType,
+} from "@radical/protocol";
+
+/** What is wrong with it; null: nothing. The bytes are a value. */
+export function problemOfValue(bytes: Uint8Array, type: ValueType, records: RecordTypes): string | null {
+  return problem(new CborReader(bytes), type, records, "value");
+}
+
+function problem(reader: CborReader, type: ValueType, records: RecordTypes, path: string): string | null {
+  if (type.kind === "nullable") return reader.nullIfNext() ? null : problem(reader, type.inner, records, path);
+  const kind = reader.peek();
+  if (kind !== KINDS[type.kind]) return `"${path}" must be of type ${formatValueType(type)}, not of the kind ${kind}`;
+  switch (type.kind) {
+    case "array": {
+      const length = reader.array();
+      for (let index = 0; index < length; index++) {
+        const found = problem(reader, type.element, records, `${path}[${index}]`);
+        if (found !== null) return found;
+      }
+      return null;
+    }
+    case "record":
+      return problemOfFields(reader, records[type.name]?.fields ?? [], records, path);
+    case "bool":
+    case "f32":
+    case "f64":
+    case "string":
+      reader.skip();
+      return null;
+    default: {
+      const value = BigInt(reader.integer());
+      const [min, max] = INTEGER_RANGES[type.kind];
+      return value < min || value > max ? `"${path}" is out of range for ${type.kind}` : null;
+    }
+  }
+}
+
+function problemOfFields(
+  reader: CborReader,
+  fields: readonly Field[],
+  records: RecordTypes,
+  path: string,
+): string | null {
+  const missing = new Set(fields.filter(({ optional }) => !optional).map(({ name }) => name));
+  for (let left = reader.map(); left > 0; left--) {
+    const name = reader.text();
+    const field = fields.find((known) => known.name === name);
+    if (field === undefined) return `unknown field "${path}.${name}"`;
+    missing.delete(name);
+    const found = problem(reader, field.type, records, `${path}.${name}`);
+    if (found !== null) return found;
+  }
+  const [name] = missing;
+  return name === undefined ? null : `missing field "${path}.${name}"`;
+}
+
+const KINDS: Readonly<Record<Exclude<ValueType["kind"], "nullable">, CborKind>> = {
+  bool: "boolean",
+  i8: "integer",
+  u8: "integer",
+  i16: "integer",
+  u16: "integer",
+  i32: "integer",
+  u32: "integer",
+  i64: "integer",
+  u64: "integer",
+  f32: "float",
+  f64: "float",
+  string: "text",
+  array: "array",
+  record: "map",
+};

@@ -46,9 +46,9 @@ const LABELS: readonly (readonly [keyof Sample, string])[] = [
 async function sample(checkout: string): Promise<Sample> {
   const path = join(checkout, "packages/cli/dist/build/compile.js");
   const { startCompiler } = (await import(pathToFileURL(path).href)) as {
-    readonly startCompiler: (options: { readonly colours: boolean }) => Promise<Compiler>;
+    readonly startCompiler: (options: { readonly colours: boolean; readonly isKept: boolean }) => Promise<Compiler>;
   };
-  const compiler = await startCompiler({ colours: false });
+  const compiler = await startCompiler({ colours: false, isKept: true });
   const started = stopwatch(START)();
   const files = thirtyHandlers();
   const handlerFiles = Object.keys(files).filter((file) => file.startsWith("handlers/"));

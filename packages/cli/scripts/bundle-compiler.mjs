@@ -11,14 +11,25 @@
  * The analyzer is one function of Binaryen, as a script: V8's code of a module can't be kept as it is after a run
  * (`src/build/kept-code.ts`).
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { build } from "esbuild";
 
-const FOLDER = fileURLToPath(new URL("../dist/compiler/", import.meta.url));
+const TARGET = fileURLToPath(new URL("../dist/compiler", import.meta.url));
+const FOLDER = `${TARGET}-${process.pid}`;
 const ANALYZER = fileURLToPath(new URL("../../analyzer/src/index.ts", import.meta.url));
 const BINARYEN = createRequire(createRequire(import.meta.url).resolve("assemblyscript/package.json")).resolve(
   "binaryen",
@@ -57,6 +68,19 @@ const packages = Object.keys(metafile.inputs).flatMap(
   (input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? [],
 );
 for (const folder of new Set([...packages, dirname(BINARYEN)])) copyLicense(folder);
+// What is the same stays in place for those who are reading it.
+if (contentOf(TARGET) === contentOf(FOLDER)) {
+  rmSync(FOLDER, { recursive: true });
+} else {
+  rmSync(TARGET, { recursive: true, force: true });
+  renameSync(FOLDER, TARGET);
+}
+
+/** @param {string} folder @returns {string} */
+function contentOf(folder) {
+  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  return JSON.stringify(names.map((name) => [name, readFileSync(join(folder, name)).toString("base64")]));
+}
 
 function writeBinaryen() {
   const text = readFileSync(BINARYEN, "utf8");

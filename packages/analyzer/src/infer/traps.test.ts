@@ -252,8 +252,11 @@ ${Object.entries(VARIABLES)
   .join("\n")}
 `;
 
-test("what counts as quiet does not trap", () => {
-  const members = [...QUIET_MEMBERS];
+/** Members whose handlers are one application: what is known of an application grows faster than it does. */
+const MEMBERS_OF_A_BUILD = 12;
+
+/** Those of the members whose handlers do not end with a result. */
+function trappingOf(members: readonly string[]): readonly string[] {
   const bodies = members.map((member) => {
     const separator = member.indexOf(".");
     if (libraryMember(member.slice(0, separator), member.slice(separator + 1)) === null)
@@ -268,6 +271,13 @@ test("what counts as quiet does not trap", () => {
     { ...slicer, deriveReadWriteSets: () => [] },
   );
   expect(build.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-  const trapping = members.filter((_, index) => call(build, new Map(), `h${index}`).outcome.kind !== "result");
-  expect(trapping).toEqual([]);
+  return members.filter((_, index) => call(build, new Map(), `h${index}`).outcome.kind !== "result");
+}
+
+test("what counts as quiet does not trap", () => {
+  const members = [...QUIET_MEMBERS];
+  const builds = Array.from({ length: Math.ceil(members.length / MEMBERS_OF_A_BUILD) }, (_, at) =>
+    members.slice(at * MEMBERS_OF_A_BUILD, (at + 1) * MEMBERS_OF_A_BUILD),
+  );
+  expect(builds.flatMap(trappingOf)).toEqual([]);
 });

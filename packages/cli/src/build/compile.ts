@@ -26,6 +26,13 @@ export type Compilation = BuildResult & WithFrames;
 export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   /** Whether the frames have ANSI colours. */
   readonly colours: boolean;
+  readonly isKept: boolean;
+}
+
+export interface CompilerOptions {
+  readonly colours: boolean;
+  /** Default false; whether it makes builds as long as the process lives, so that the later ones count. */
+  readonly isKept?: boolean;
 }
 
 export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize" | "explain">;
@@ -50,7 +57,7 @@ export interface Compiler {
   close(): Promise<void>;
 }
 
-export async function startCompiler({ colours }: { readonly colours: boolean }): Promise<Compiler> {
+export async function startCompiler({ colours, isKept = false }: CompilerOptions): Promise<Compiler> {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
   // It ends with its process; only `compile` waits for it.
@@ -96,7 +103,7 @@ export async function startCompiler({ colours }: { readonly colours: boolean }):
     readTree(packageFolder("@radical/sdk", "assembly")),
     readTree(packageFolder("assemblyscript", "std/assembly")),
   ]);
-  const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours };
+  const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours, isKept };
   thread.postMessage(library);
 
   return {

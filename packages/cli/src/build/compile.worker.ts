@@ -1,7 +1,8 @@
 /** The thread that compiles: the compiler is synchronous and busy for up to a second. */
 import { on } from "node:events";
-import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
+import process from "node:process";
+import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
 import type * as analyzer from "@radical/analyzer";
 import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
@@ -18,19 +19,33 @@ enableCompileCache();
 
 const { analyzer: loaded, keepCode } = await load();
 const { buildApplication, compileDataProgram, renderDiagnostic, renderFrames } = loaded;
-const [{ colours, ...library }] = (await messages.next()).value as [CompilerLibrary];
+const [{ colours, isKept, ...library }] = (await messages.next()).value as [CompilerLibrary];
 
 for await (const [question] of messages) answerTo(question as ThreadQuestion);
 
-/** The analyzer with its compiler. Where the sources run unbuilt, there is no bundle of them, and no code is kept. */
+/**
+ * The analyzer with its compiler, as one bundle. Where the sources run unbuilt, there is none and no code is kept, except
+ * that end-to-end tests name one that they made of the sources.
+ */
 async function load(): Promise<{ readonly analyzer: typeof analyzer; readonly keepCode: () => void }> {
-  const bundle = new URL("../compiler/analyzer.js", import.meta.url);
-  if (!existsSync(bundle)) return { analyzer: await import("@radical/analyzer"), keepCode: () => undefined };
+  const isBuilt = import.meta.url.endsWith(".js");
+  const path = isBuilt ? "../compiler/analyzer.js" : process.env["RADICAL_COMPILER_OF_SOURCES"];
+  if (path === undefined) return { analyzer: await import("@radical/analyzer"), keepCode: () => undefined };
+  const bundle = new URL(path, import.meta.url);
   // V8 compiles its WebAssembly while the analyzer is read.
   const binaryen = import(new URL("binaryen.js", bundle).href) as Promise<{ readonly default: object }>;
   const script = scriptOf(bundle);
   const run = script.value as (binaryen: object) => typeof analyzer;
   return { analyzer: run((await binaryen).default), keepCode: script.keepCode };
+}
+
+/**
+ * Whether V8 compiles the WebAssembly that runs often once more, optimized. It costs more than it brings Binaryen in a
+ * single build. It is so for what the whole process compiles, so only during that build; and code that is kept fits to no
+ * other flags.
+ */
+function optimizeWasm(isOn: boolean): void {
+  for (const flag of ["wasm-tier-up", "wasm-dynamic-tiering"]) setFlagsFromString(`--${isOn ? "" : "no-"}${flag}`);
 }
 
 function answerTo(question: ThreadQuestion): void {
@@ -40,10 +55,14 @@ function answerTo(question: ThreadQuestion): void {
     return;
   }
   const input: BuildInput = { ...question, ...library };
-  buildApplication(input, {
+  if (!isKept) optimizeWasm(false);
+  const built = buildApplication(input, {
     onAnalyzed: (analysis) =>
       answer({ kind: "analyzed", analysis: { ...analysis, frames: framesOf(analysis, input) } }),
-  }).then(
+  }).finally(() => {
+    if (!isKept) optimizeWasm(true);
+  });
+  built.then(
     (result) => {
       // All that a build needs has run. At once: whoever gets the answer may end the thread.
       if (result.ok) keepCode();

@@ -165,7 +165,7 @@ async function startAll(
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
 
-  const compiler = await startCompiler({ colours: options.colours === true });
+  const compiler = await startCompiler({ colours: options.colours === true, isKept: options.watch === true });
   onStop(() => compiler.close());
   signal?.throwIfAborted();
   const told = new ToldDiagnostics();
@@ -214,6 +214,8 @@ async function startAll(
         if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
         const changed = paths.filter((path) => path !== CONFIG_FILE);
         if (changed.length === 0) return;
+        // A folder that is new is watched before it is read: what comes into it meanwhile is another change.
+        started.setFolders([".", ...folders]);
         inTurn(() => rebuild(changed)).then(
           (outcome) => {
             ({ folders, assetFolders } = outcome);

@@ -347,7 +347,8 @@ test("with errors at the start every answer tells them, until it builds; a confi
 });
 
 test("a Worker of the application's own with errors at the start: every answer tells them, until it can be started", async () => {
-  await project.write("src/worker.ts", `${worker("broken")}(`);
+  await project.write("src/worker.ts", `import "./parts/part.ts";\n${worker("mended")}`);
+  await project.write("src/parts/part.ts", "export const {");
   const starting = startDev(project.folder, ["--port", "0"]);
   running.push(starting);
   const urls = (): readonly string[] =>
@@ -357,10 +358,10 @@ test("a Worker of the application's own with errors at the start: every answer t
     return response?.status === 503 ? response.text() : "";
   };
   await expect.poll(urls, SOON).toHaveLength(1);
-  expect(await frames()).toContain("src/worker.ts:7");
-  await project.write("src/worker.ts", `${worker("broken")}throw new TypeError("at the top");\n`);
+  expect(await frames()).toContain("src/parts/part.ts:1");
+  await project.write("src/parts/part.ts", 'throw new TypeError("at the top");\n');
   await expect.poll(frames, SOON).toContain("TypeError: at the top");
-  await project.write("src/worker.ts", worker("mended"));
+  await project.write("src/parts/part.ts", "export {};\n");
   const url = await starting.serving;
   expect(url).toBe(urls()[0]);
   await expect.poll(() => textOf(`${url}/hello`), SOON).toBe("mended: hello ada");
@@ -478,6 +479,10 @@ describe("while it runs: faults and data", () => {
     const refused = await data("put", "counters", "one", '{"count": "many"}');
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain('"value.count" must be of type i32');
+    expect(await data("delete", "counters", "none", "--json")).toMatchObject({
+      code: 0,
+      stdout: '{"written":0,"tables":[]}\n',
+    });
     // Nobody else may write to the file.
     const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
     const beside = await data("delete", "counters", "one", "--storage", storage);
@@ -545,6 +550,10 @@ describe("while it runs: faults and data", () => {
     const refused = await data("import", join(counters.folder, "bad.ndjson"));
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
+    const deletion = await data("delete", "counters", "two");
+    expect(deletion).toMatchObject({ code: 0, stderr: expect.stringContaining("✓ counters/two deleted") as unknown });
+    const again = await data("delete", "counters", "two");
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("there was no counters/two") as unknown });
   });
 });
 

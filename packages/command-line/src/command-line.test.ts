@@ -64,6 +64,27 @@ test("operands are some of those there are, in their order; all by default", () 
   });
 });
 
+test("a number of its own goes before what --quick makes of it", () => {
+  const command = {
+    ...COMMAND,
+    options: {
+      quick: { kind: "flag", words: "fewer" },
+      turns: { kind: "number", default: 10, quick: 2, least: 1, words: "how many" },
+      size: { kind: "number", default: 5, least: 1, words: "of each" },
+    },
+  } as const satisfies Command<Readonly<Record<string, Option>>>;
+  const valuesOf = (...args: readonly string[]): unknown => {
+    const parsed = parseCommandLine(command, args);
+    return parsed.kind === "values" ? parsed.values : parsed;
+  };
+  expect(valuesOf()).toEqual({ quick: false, turns: 10, size: 5 });
+  expect(valuesOf("--quick")).toEqual({ quick: true, turns: 2, size: 5 });
+  expect(valuesOf("--quick", "--turns", "10")).toEqual({ quick: true, turns: 10, size: 5 });
+  expect(valuesOf("--help")).toMatchObject({
+    text: expect.stringContaining("  --turns <number>  how many (default: 10, with --quick 2)\n") as unknown,
+  });
+});
+
 test("help tells every option, the exit codes and the examples", () => {
   const parsed = parseCommandLine(COMMAND, ["--help"]);
   expect(parsed.kind === "help" && parsed.text).toBe(`Usage: pnpm count [options]

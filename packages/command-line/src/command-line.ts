@@ -5,7 +5,14 @@
 import { parseArgs } from "node:util";
 
 export type Option =
-  | { readonly kind: "number"; readonly default: number; readonly least: number; readonly words: string }
+  | {
+      readonly kind: "number";
+      readonly default: number;
+      /** The default beside the flag `--quick`, if it is another. */
+      readonly quick?: number;
+      readonly least: number;
+      readonly words: string;
+    }
   /** A whole number; by default any, which the command is to tell. */
   | { readonly kind: "seed"; readonly words: string }
   | { readonly kind: "text"; readonly placeholder: string; readonly words: string }
@@ -93,7 +100,7 @@ export function parseCommandLine<const Options extends Readonly<Record<string, O
       case "number":
       case "seed": {
         const least = option.kind === "seed" ? 0 : option.least;
-        const number = text === null ? fallbackOf(option) : wholeNumber(text);
+        const number = text === null ? fallbackOf(option, given["quick"] === true) : wholeNumber(text);
         if (number < least || Number.isNaN(number))
           return { kind: "problem", message: `--${name} is a whole number from ${least}, not '${text}'` };
         values[name] = number;
@@ -103,8 +110,9 @@ export function parseCommandLine<const Options extends Readonly<Record<string, O
   return { kind: "values", values: values as Values<Options> };
 }
 
-function fallbackOf(option: Extract<Option, { readonly kind: "number" | "seed" }>): number {
-  return option.kind === "number" ? option.default : Math.trunc(Math.random() * 2 ** 31);
+function fallbackOf(option: Extract<Option, { readonly kind: "number" | "seed" }>, isQuick: boolean): number {
+  if (option.kind === "seed") return Math.trunc(Math.random() * 2 ** 31);
+  return isQuick ? (option.quick ?? option.default) : option.default;
 }
 
 function wholeNumber(text: string): number {
@@ -138,8 +146,10 @@ export function wrongOption({ name }: Pick<Command<Readonly<Record<string, Optio
 function helpOf({ name, words, options, examples, exitCodes }: Command<Readonly<Record<string, Option>>>): string {
   const rows = Object.entries(options).map(([option, { ...definition }]): [string, string] => {
     switch (definition.kind) {
-      case "number":
-        return [`--${option} <number>`, `${definition.words} (default: ${definition.default})`];
+      case "number": {
+        const quick = definition.quick === undefined ? "" : `, with --quick ${definition.quick}`;
+        return [`--${option} <number>`, `${definition.words} (default: ${definition.default}${quick})`];
+      }
       case "seed":
         return [`--${option} <number>`, `${definition.words} (default: any)`];
       case "text":

@@ -6,7 +6,7 @@ import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/pr
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
-import { bundleEntry } from "./bundle-entry.ts";
+import { bundleEntry, type EntryError } from "./bundle-entry.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { generateClient } from "./client.ts";
 import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
@@ -107,14 +107,14 @@ export async function buildApp(
   return { app, report, folders, assetFolders };
 }
 
-/** As far as they are known without a build. */
-export async function sourceFolders({
-  root,
-  config,
-}: Project): Promise<Pick<BuildOutcome, "folders" | "assetFolders">> {
+/** Of a build that has failed by the entry. */
+export async function sourceFolders(
+  { root, config }: Project,
+  { folders: entryFolders }: EntryError,
+): Promise<Pick<BuildOutcome, "folders" | "assetFolders">> {
   const { folders } = await discoverSources(root, config.handlers);
   return {
-    folders: withFolderOf(config.worker, folders),
+    folders: withFolderOf(config.worker, [...folders, ...entryFolders]),
     assetFolders: foldersOf(config, await assetsOf(root, config)),
   };
 }

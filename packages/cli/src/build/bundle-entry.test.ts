@@ -45,6 +45,20 @@ test("there need not be one", async () => {
 });
 
 test.each([
+  ["wrong", "./parts/wrong.ts"],
+  ["not there yet", "./parts/no-such-file.ts"],
+])(
+  "of one that can't be bundled the folders are known, since what is %s may be in another than its own",
+  async (_, path) => {
+    await write("src/parts/wrong.ts", "export const {");
+    await write("src/of-parts.ts", `import ${JSON.stringify(path)}; import "words";`);
+    await expect(bundleEntry(root, "src/of-parts.ts", DEPLOYED)).rejects.toMatchObject({
+      folders: ["src", "src/parts"],
+    });
+  },
+);
+
+test.each([
   ["syntax", "export default {;", /src\/broken\.ts:1:16:/],
   ["a package that is not there", 'import "no-such-package";', /Could not resolve "no-such-package"/],
   ["a module of Node", 'import "node:fs";', /Could not resolve "node:fs"/],

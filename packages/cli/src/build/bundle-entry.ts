@@ -16,6 +16,18 @@ export interface BundledEntry {
   readonly folders: readonly string[];
 }
 
+/** The entry can't be bundled. */
+export class EntryError extends CommandError {
+  /** Folders with what was read of it, or looked for, relative to the project. */
+  readonly folders: readonly string[];
+
+  constructor(message: string, entry: string, folders: readonly string[], cause: unknown) {
+    const hint = `correct ${entry} or what it imports; packages must be made for Workers or browsers`;
+    super("worker_not_bundled", message, hint, { cause });
+    this.folders = folders;
+  }
+}
+
 /** From here the runtime is found: this package depends on it. */
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 
@@ -62,7 +74,24 @@ function boundRuntime(isReplaceable: boolean): Plugin {
   };
 }
 
-/** Null: the project has no such file. Throws a CommandError for one that can't be bundled. */
+/** Tells each file that is read, and each that a relative import looks for: of a bundle that fails esbuild names neither. */
+function tellsFiles(onFile: (path: string) => void): Plugin {
+  return {
+    name: "radical:files",
+    setup(bundle) {
+      bundle.onResolve({ filter: /^\.\.?\//, namespace: "file" }, ({ path, resolveDir }) => {
+        onFile(join(resolveDir, path));
+        return undefined;
+      });
+      bundle.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => {
+        onFile(path);
+        return undefined;
+      });
+    },
+  };
+}
+
+/** Null: the project has no such file. Throws an EntryError for one that can't be bundled. */
 export async function bundleEntry(
   root: string,
   entry: string,
@@ -78,29 +107,27 @@ export * from ${imported};
 export { RadicalCache } from "@radical/runtime";
 export default entry(application.default);
 `;
+  const files = new Set<string>();
+  const foldersOfFiles = (): readonly string[] => {
+    const folders = [...files]
+      .map((file) => dirname(relative(root, file)).replaceAll(sep, "/"))
+      .filter((folder) => !folder.startsWith("..") && !folder.split("/").includes("node_modules"));
+    return [...new Set(folders)].toSorted();
+  };
   try {
-    const { outputFiles, metafile } = await build({
+    const { outputFiles } = await build({
       ...WORKER_OPTIONS,
       stdin: { contents, sourcefile: `the entry around ${entry}`, resolveDir: OWN_FOLDER, loader: "ts" },
       absWorkingDir: root,
-      metafile: true,
-      plugins: [boundRuntime(isReplaceable)],
+      plugins: [boundRuntime(isReplaceable), tellsFiles((file) => files.add(file))],
     });
     const [output] = outputFiles;
     if (output === undefined) throw new Error("esbuild gave no output");
-    const folders = Object.keys(metafile.inputs)
-      .filter((input) => !input.startsWith(`${WORKER_MODULE}:`))
-      .map((input) => dirname(relative(root, join(root, input))).replaceAll(sep, "/"))
-      .filter((folder) => !folder.startsWith("..") && !folder.split("/").includes("node_modules"));
-    return { worker: output.text, folders: [...new Set(folders)].toSorted() };
+    return { worker: output.text, folders: foldersOfFiles() };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     const frames = await formatMessages(errors, { kind: "error", color: colours });
-    throw new CommandError(
-      "worker_not_bundled",
-      errors.length === 0 ? `${entry}: ${messageOf(error)}` : frames.join("\n").trimEnd(),
-      `correct ${entry} or what it imports; packages must be made for Workers or browsers`,
-      { cause: error },
-    );
+    const words = errors.length === 0 ? `${entry}: ${messageOf(error)}` : frames.join("\n").trimEnd();
+    throw new EntryError(words, entry, foldersOfFiles(), error);
   }
 }

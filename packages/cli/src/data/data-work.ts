@@ -126,10 +126,16 @@ export async function put(table: string, key: string, json: string, options: Dat
 }
 
 export async function remove(table: string, key: string, options: DataOptions): Promise<void> {
-  await writing({ ...options, untyped: true }, () => {
-    checked(() => checkPlace(table, key, null));
-    return [{ table, key, value: null }];
+  checked(() => checkPlace(table, key, null));
+  const project = await loadProject(options.project);
+  const terminal = createTerminal({ quiet: options.json === true });
+  const { done: deleted } = await writeAll(project, placeOf(project, options), () => [{ table, key, value: null }], {
+    untyped: true,
+    terminal,
   });
+  if (options.json === true) print(JSON.stringify({ written: deleted, tables: deleted === 0 ? [] : [table] }));
+  else if (deleted === 0) terminal.note(`there was no ${table}/${key}`);
+  else terminal.note(`${terminal.style("green", "✓")} ${table}/${key} deleted`);
 }
 
 export async function importItems(file: string, options: DataOptions): Promise<void> {
@@ -187,7 +193,7 @@ function itemsOfFile(text: string, types: TableTypes, file: string): readonly Da
 async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
   const terminal = createTerminal({ quiet: options.json === true });
   const project = await loadProject(options.project);
-  const items = await writeAll(project, placeOf(project, options), itemsOf, {
+  const { items } = await writeAll(project, placeOf(project, options), itemsOf, {
     untyped: options.untyped === true,
     terminal,
   });
@@ -196,22 +202,21 @@ async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
 
 type ItemsOf = (types: TableTypes) => readonly (DataItem | ItemWrite)[];
 
-/** Nothing is written unless all of it is right. */
+/** Nothing is written unless all of it is right. `done`: how many items were written or deleted. */
 async function writeAll(
   project: Project,
   place: DataPlace,
   itemsOf: ItemsOf,
   { untyped, terminal }: { readonly untyped: boolean; readonly terminal: Terminal },
-): Promise<readonly ItemWrite[]> {
+): Promise<{ readonly items: readonly ItemWrite[]; readonly done: number }> {
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const types = untyped ? null : await terminal.during("Reading types", typesOf(project, compiler));
     const items = itemsOf(types);
     const program = await compiler.dataProgram();
     if (place.isDev) await mkdir(place.stateFolder, { recursive: true });
-    const write = (server: DataServer): Promise<void> => writeItems(server, program, items);
-    await terminal.during("Writing", withServer(place, write));
-    return items;
+    const write = (server: DataServer): Promise<number> => writeItems(server, program, items);
+    return { items, done: await terminal.during("Writing", withServer(place, write)) };
   } finally {
     await compiler.close();
   }

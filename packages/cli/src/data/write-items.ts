@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  CborReader,
   CborWriter,
   decodeLviReply,
   DEFAULT_LIMITS,
@@ -42,10 +43,14 @@ const PAUSE_MS = 250;
 const EMPTY_WASM = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
 
 /**
- * Resolves when all are stored. Throws a CommandError that says how many were, if not all: each batch is, or is not.
+ * Resolves when all are stored, with how many those are: what is not there is not deleted. Throws a CommandError that says how many were, if not all: each batch is, or is not.
  * `program`: that of the data module.
  */
-export async function writeItems(server: DataServer, program: Uint8Array, writes: readonly ItemWrite[]): Promise<void> {
+export async function writeItems(
+  server: DataServer,
+  program: Uint8Array,
+  writes: readonly ItemWrite[],
+): Promise<number> {
   const content: ModuleContent = {
     limits: DEFAULT_LIMITS,
     plans: { write: "near-storage" },
@@ -62,7 +67,7 @@ export async function writeItems(server: DataServer, program: Uint8Array, writes
       if (value === null) args.null();
       else args.bytes(value);
     }
-    await execute(server, done, {
+    done += await execute(server, done, {
       executionId: randomBytes(16).toString("hex") as ExecutionId,
       module,
       handler: "write",
@@ -75,11 +80,12 @@ export async function writeItems(server: DataServer, program: Uint8Array, writes
       attempt: 1,
       seen: null,
     });
-    done += batch.length;
   }
+  return done;
 }
 
-async function execute(server: DataServer, written: number, first: LviRequest): Promise<void> {
+/** How many items it wrote or deleted. */
+async function execute(server: DataServer, written: number, first: LviRequest): Promise<number> {
   const failed = (words: string, hint: string): CommandError =>
     new CommandError("not_written", `${words}; ${written} items were written before`, hint);
   let reason = "";
@@ -94,7 +100,7 @@ async function execute(server: DataServer, written: number, first: LviRequest): 
     seen = answer.asOf ?? seen;
     if (answer.kind === "executed") {
       const { outcome } = answer;
-      if (outcome.kind === "result") return;
+      if (outcome.kind === "result") return new CborReader(outcome.value).integerIn(0, MAX_BATCH);
       throw failed(`the LVI server could not write: ${outcome.message}`, "nothing of this batch was written");
     } else if (answer.kind === "refused") {
       reason = answer.message;

@@ -19,6 +19,7 @@ import {
   plansOf,
   sourceFolders,
 } from "../build/build-app.ts";
+import { EntryError } from "../build/bundle-entry.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
 import { writeWorkerTypes } from "../build/write-build.ts";
@@ -118,9 +119,6 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
   }
 }
 
-/** What is watched. */
-type Folders = Pick<BuildOutcome, "folders" | "assetFolders">;
-
 type Closer = () => Promise<void> | void;
 
 /** In reverse: who sends ends before whom it sends to. One that fails keeps nobody else running. */
@@ -170,14 +168,19 @@ async function startAll(
   signal?.throwIfAborted();
   const told = new ToldDiagnostics();
   let state: BuildState = { kind: "building" };
+  /** What is watched: that of the last build, whatever came of it. */
+  let folders: readonly string[] = [];
+  let assetFolders: readonly string[] = [];
   const build = async (changed: readonly string[]): Promise<BuildOutcome> => {
     try {
       const outcome = await buildAndTell(project, compiler, changed, told, serving() !== null, options);
       state = stateOf(outcome, serving());
+      ({ folders, assetFolders } = outcome);
       return outcome;
     } catch (error) {
       // The application's own Worker can't be bundled, say.
       state = stateOfFailure(error, serving());
+      if (error instanceof EntryError) ({ folders, assetFolders } = await sourceFolders(project, error));
       throw error;
     }
   };
@@ -198,8 +201,7 @@ async function startAll(
   let rebuild = build;
   let watcher: SourceWatcher | null = null;
   /** Builds on changes. */
-  const watch = (first: Folders): void => {
-    let { folders, assetFolders } = first;
+  const watch = (): void => {
     const watched = (): readonly string[] => [".", ...folders, ...assetFolders];
     const started = watchSources(
       project.root,
@@ -215,14 +217,10 @@ async function startAll(
         const changed = paths.filter((path) => path !== CONFIG_FILE);
         if (changed.length === 0) return;
         // A folder that is new is watched before it is read: what comes into it meanwhile is another change.
-        started.setFolders([".", ...folders]);
-        inTurn(() => rebuild(changed)).then(
-          (outcome) => {
-            ({ folders, assetFolders } = outcome);
-            started.setFolders(watched());
-          },
-          (error: unknown) => onEvent(eventOfFailure(error)),
-        );
+        started.setFolders(watched());
+        inTurn(() => rebuild(changed))
+          .catch((error: unknown) => onEvent(eventOfFailure(error)))
+          .finally(() => started.setFolders(watched()));
       },
     );
     started.setFolders(watched());
@@ -252,14 +250,13 @@ async function startAll(
       await errors.close();
     }
   };
-  const firstBuild = async (): Promise<Folders & Pick<BuildOutcome, "app">> => {
+  const firstBuild = async (): Promise<Pick<BuildOutcome, "app">> => {
     try {
       return await build([]);
     } catch (error) {
-      if (options.watch !== true || !(error instanceof CommandError) || error.code !== "worker_not_bundled")
-        throw error;
+      if (options.watch !== true || !(error instanceof EntryError)) throw error;
       onEvent(eventOfFailure(error));
-      return { app: null, ...(await sourceFolders(project)) };
+      return { app: null };
     }
   };
 
@@ -272,7 +269,7 @@ async function startAll(
   else {
     if (options.watch !== true)
       throw new CommandError("build_failed", "the application has errors", "correct them and start again");
-    watch(first);
+    watch();
     app = await nextBuild();
   }
   signal?.throwIfAborted();
@@ -346,7 +343,7 @@ async function startAll(
         app = null;
         state = stateOfFailure(error, null);
         onEvent(eventOfFailure(error));
-        if (watcher === null) watch(first);
+        if (watcher === null) watch();
         app = current = await nextBuild();
         await registerModule(server.address(), key, current);
       }
@@ -396,7 +393,7 @@ async function startAll(
       await edge.setNotice(noticeOf(state));
     }
   };
-  if (options.watch === true && watcher === null) watch(first);
+  if (options.watch === true && watcher === null) watch();
 
   served = { url: edge.url, locations: locations.map(({ name }) => name) };
   await tellRunning();

@@ -19,6 +19,7 @@ export function watchSources(
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   const note = (folder: string, name: string | null, change: WatchEventType): void => {
     const path = name === null ? folder : folder === "." ? name : `${folder}/${name}`;
@@ -34,6 +35,8 @@ export function watchSources(
 
   return {
     setFolders: (folders) => {
+      // A build may end after the watcher.
+      if (isClosed) return;
       for (const [folder, watcher] of watchers) {
         if (folders.includes(folder)) continue;
         watcher.close();
@@ -54,6 +57,7 @@ export function watchSources(
       }
     },
     close: () => {
+      isClosed = true;
       clearTimeout(timer);
       for (const watcher of watchers.values()) watcher.close();
       watchers.clear();

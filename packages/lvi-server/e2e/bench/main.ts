@@ -34,10 +34,10 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
-    turns: { kind: "number", default: 12, least: 1, words: "how often those that are compared take turns" },
-    requests: { kind: "number", default: 10_000, least: 1, words: "requests of each turn" },
-    rounds: { kind: "number", default: 5, least: 1, words: "injections of endless handlers" },
-    intents: { kind: "number", default: 10_000, least: 1, words: "pending intents to recover" },
+    turns: { kind: "number", default: 12, quick: 5, least: 1, words: "how often those that are compared take turns" },
+    requests: { kind: "number", default: 10_000, quick: 4_000, least: 1, words: "requests of each turn" },
+    rounds: { kind: "number", default: 5, quick: 2, least: 1, words: "injections of endless handlers" },
+    intents: { kind: "number", default: 10_000, quick: 2_000, least: 1, words: "pending intents to recover" },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
     json: { kind: "flag", words: "print one JSON document" },
     out: { kind: "text", placeholder: "file", words: "write that document to a file" },
@@ -50,9 +50,7 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     ["pnpm bench:server recovery --intents 1000", "on both storages, a tenth of it"],
   ],
 });
-const effort: Effort = quick
-  ? { ...given, turns: 5, requests: 4_000, rounds: 2, intents: 2_000, dynamodb: false }
-  : { ...given, dynamodb: true };
+const effort: Effort = { ...given, dynamodb: !quick };
 
 const results: { readonly name: string; readonly figures: readonly Figure[] }[] = [];
 const before = loadavg()[0]!;

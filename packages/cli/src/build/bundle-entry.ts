@@ -5,7 +5,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BuildFailure, type Plugin, build, formatMessages } from "esbuild";
+import { type BuildFailure, type BuildOptions, type Plugin, build, formatMessages } from "esbuild";
 import { CommandError, messageOf } from "../command-error.ts";
 import { FROM_SOURCE, WORKER_OPTIONS } from "./bundle.ts";
 import { WORKER_MODULE } from "./worker-types.ts";
@@ -74,7 +74,7 @@ function boundRuntime(isReplaceable: boolean): Plugin {
   };
 }
 
-/** Tells each file that is read, and each that a relative import looks for: of a bundle that fails esbuild names neither. */
+/** Tells each file that is read, and each that a relative import looks for. It takes a quarter of the time of a bundle. */
 function tellsFiles(onFile: (path: string) => void): Plugin {
   return {
     name: "radical:files",
@@ -107,27 +107,36 @@ export * from ${imported};
 export { RadicalCache } from "@radical/runtime";
 export default entry(application.default);
 `;
-  const files = new Set<string>();
-  const foldersOfFiles = (): readonly string[] => {
-    const folders = [...files]
-      .map((file) => dirname(relative(root, file)).replaceAll(sep, "/"))
-      .filter((folder) => !folder.startsWith("..") && !folder.split("/").includes("node_modules"));
-    return [...new Set(folders)].toSorted();
-  };
+  const options = {
+    ...WORKER_OPTIONS,
+    stdin: { contents, sourcefile: `the entry around ${entry}`, resolveDir: OWN_FOLDER, loader: "ts" },
+    absWorkingDir: root,
+    metafile: true,
+    plugins: [boundRuntime(isReplaceable)],
+  } as const satisfies BuildOptions;
   try {
-    const { outputFiles } = await build({
-      ...WORKER_OPTIONS,
-      stdin: { contents, sourcefile: `the entry around ${entry}`, resolveDir: OWN_FOLDER, loader: "ts" },
-      absWorkingDir: root,
-      plugins: [boundRuntime(isReplaceable), tellsFiles((file) => files.add(file))],
-    });
+    const { outputFiles, metafile } = await build(options);
     const [output] = outputFiles;
     if (output === undefined) throw new Error("esbuild gave no output");
-    return { worker: output.text, folders: foldersOfFiles() };
+    const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${WORKER_MODULE}:`));
+    const files = inputs.map((input) => join(root, input));
+    return { worker: output.text, folders: foldersOf(files, root) };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     const frames = await formatMessages(errors, { kind: "error", color: colours });
     const words = errors.length === 0 ? `${entry}: ${messageOf(error)}` : frames.join("\n").trimEnd();
-    throw new EntryError(words, entry, foldersOfFiles(), error);
+    // Of a bundle that has failed esbuild names no files: it is made again.
+    const files: string[] = [];
+    const plugins = [...options.plugins, tellsFiles((file) => files.push(file))];
+    await build({ ...options, plugins }).catch(() => undefined);
+    throw new EntryError(words, entry, foldersOf(files, root), error);
   }
+}
+
+/** Those of the project itself. */
+function foldersOf(files: readonly string[], root: string): readonly string[] {
+  const folders = files
+    .map((file) => dirname(relative(root, file)).replaceAll(sep, "/"))
+    .filter((folder) => !folder.startsWith("..") && !folder.split("/").includes("node_modules"));
+  return [...new Set(folders)].toSorted();
 }

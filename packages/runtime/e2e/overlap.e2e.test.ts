@@ -8,6 +8,8 @@ import { Location } from "./location.ts";
 import { TestPrimary } from "./primary.ts";
 
 const FOR_EVER = 0;
+/** Lasts for months: f may not end by running out of it. */
+const FUEL = Number.MAX_SAFE_INTEGER;
 
 let primary: TestPrimary;
 let location: Location;
@@ -19,11 +21,13 @@ function callForEver(): void {
 
 describe.each(["url", "binding"])("by %s", (way) => {
   beforeEach(async () => {
-    primary = new TestPrimary(await buildFixture());
+    const application = await buildFixture();
+    primary = new TestPrimary(application);
     const primaryUrl = await primary.listen();
     const external = { external: { address: new URL(primaryUrl).host, http: {} } };
     location = await Location.start({
       primaryUrl,
+      manifest: { limits: { ...application.manifest.limits, fuel: FUEL } },
       ...(way === "binding" ? { services: { RADICAL_PRIMARY_A: external } } : {}),
     });
   });

@@ -48,7 +48,8 @@ export default defineConfig({
           isolate: false,
           include: ["packages/*/src/**/*.test.ts", "scripts/*.test.ts", "scripts/{demo,docs,evaluation}/*.test.ts"],
           exclude,
-          execArgv,
+          // The compiler and the analyzer make much that does not live long: a tenth less processor time.
+          execArgv: [...execArgv, "--min-semi-space-size=16", "--max-semi-space-size=64"],
           // A machine that does something else besides may take ten times as long.
           testTimeout: 600_000,
           hookTimeout: 600_000,

@@ -31,7 +31,7 @@ import type { Timings } from "./timings.ts";
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes up to 50 µs.
+ * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes up to 0.1 ms.
  */
 const TURNS_BEFORE_SPECULATION = 4;
 /**

@@ -18,7 +18,6 @@ import {
   type RecordTypes,
   type ValueType,
 } from "@radical/protocol";
-
 import { problemOfValue } from "./typed-value.ts";
 
 /** What the application's tables hold; null: values are taken as they are written. */

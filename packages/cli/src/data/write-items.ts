@@ -43,7 +43,8 @@ const PAUSE_MS = 250;
 const EMPTY_WASM = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
 
 /**
- * Resolves when all are stored, with how many those are: what is not there is not deleted. Throws a CommandError that says how many were, if not all: each batch is, or is not.
+ * Resolves when all are stored, with how many those are: what is not there is not deleted. Throws a CommandError that
+ * says how many were, if not all: each batch is, or is not.
  * `program`: that of the data module.
  */
 export async function writeItems(

@@ -234,12 +234,14 @@ async function startAll(
   const nextBuild = async (): Promise<AppBuild> => {
     signal?.throwIfAborted();
     const { promise: next, resolve, reject } = Promise.withResolvers<AppBuild>();
+    // Whatever comes of it is awaited behind the error server's start.
+    next.catch(() => undefined);
     rebuild = async (changed) => {
       const outcome = await build(changed);
       if (outcome.app !== null) resolve(outcome.app);
       return outcome;
     };
-    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+    signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     const errors = await startErrorServer(host, port, controlOptions);
     port = Number(new URL(errors.url).port);
     onEvent({ event: "waiting_for_build", url: errors.url });

@@ -31,7 +31,8 @@ import type { Timings } from "./timings.ts";
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
  * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three; one that is not needed takes up to 0.1 ms.
+ * longer of the two. An open connection needs one turn, a new one to an address three, and whether one is open
+ * is not known for certain; one that is not needed takes up to 0.1 ms.
  */
 const TURNS_BEFORE_SPECULATION = 4;
 /**
@@ -143,8 +144,10 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         } as ExecutionEvent;
       }
       case "speculate": {
-        if ((await sent) === "new" && effect.after === "send") await scheduler.wait(NEW_CONNECTION_MS);
-        await turns(TURNS_BEFORE_SPECULATION);
+        if (effect.after === "send") {
+          if ((await sent) === "new") await scheduler.wait(NEW_CONNECTION_MS);
+          await turns(TURNS_BEFORE_SPECULATION);
+        }
         await lane.enter();
         const startedAtMs = now();
         // The primary may have answered meanwhile; then nobody needs f any more.

@@ -1,3 +1,3 @@
 import { randomProgramTests } from "./random-program-tests.ts";
 
-randomProgramTests(1, []);
+randomProgramTests(1);

@@ -1,3 +1,3 @@
 import { randomProgramTests } from "./random-program-tests.ts";
 
-randomProgramTests(2, []);
+randomProgramTests(2);

@@ -1,3 +1,3 @@
 import { randomProgramTests } from "./random-program-tests.ts";
 
-randomProgramTests(4, []);
+randomProgramTests(4);

@@ -35,6 +35,7 @@ import { registerModule } from "../../src/dev/register-module.ts";
 import { signedHeaders, signedRequest } from "../../src/dev/signed-request.ts";
 import type { LocationProcessInput } from "../crash/location-input.ts";
 import { writeWorkerFiles } from "../crash/worker-files.ts";
+import type { Cores } from "./cores.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/edge-load", import.meta.url));
 const LOCATION_MAIN = fileURLToPath(new URL("../crash/location-process.ts", import.meta.url));
@@ -76,16 +77,24 @@ export class Deployment {
   readonly #probeFolder: string;
   readonly #app: AppBuild;
   readonly #server: LviServerProcess;
+  readonly #cores: Cores | null;
   readonly #locations: BenchLocation[] = [];
 
-  private constructor(folder: string, probeFolder: string, app: AppBuild, server: LviServerProcess) {
+  private constructor(
+    folder: string,
+    probeFolder: string,
+    app: AppBuild,
+    server: LviServerProcess,
+    cores: Cores | null,
+  ) {
     this.#folder = folder;
     this.#probeFolder = probeFolder;
     this.#app = app;
     this.#server = server;
+    this.#cores = cores;
   }
 
-  static async start(): Promise<Deployment> {
+  static async start(cores: Cores | null): Promise<Deployment> {
     const compiler = await startCompiler({ colours: false });
     const { app, report } = await buildApp(await loadProject(PROJECT), compiler, { optimize: true });
     await compiler.close();
@@ -103,23 +112,25 @@ export class Deployment {
       onDied: ({ stderr }) => console.error(`the LVI server died: ${stderr}`),
       onLog: () => undefined,
     });
-    return new Deployment(folder, probeFolder, app, server);
+    return new Deployment(folder, probeFolder, app, server, cores);
   }
 
   /** Resolves when it serves, with an empty cache and no connection to the primary. */
-  async location(name: string, roundTripMs: number): Promise<BenchLocation> {
-    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
-    const location = await BenchLocation.start({ name, buildFolder: this.#folder, link });
-    this.#locations.push(location);
-    return location;
+  location(name: string, roundTripMs: number, on: keyof Cores): Promise<BenchLocation> {
+    return this.#start(name, roundTripMs, this.#folder, on);
   }
 
-  /** The same for a probe. */
+  /** The same for a probe, where locations are. */
   async probe(name: string, roundTripMs: number): Promise<Probe> {
-    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
-    const worker = await BenchLocation.start({ name, buildFolder: this.#probeFolder, link });
-    this.#locations.push(worker);
+    const worker = await this.#start(name, roundTripMs, this.#probeFolder, "location");
     return new Probe(worker, name, this.#app.manifest.module, this.#server.address());
+  }
+
+  async #start(name: string, roundTripMs: number, buildFolder: string, on: keyof Cores): Promise<BenchLocation> {
+    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
+    const location = await BenchLocation.start({ name, buildFolder, link, cores: this.#cores?.[on] ?? null });
+    this.#locations.push(location);
+    return location;
   }
 
   async stop(): Promise<void> {
@@ -133,6 +144,8 @@ interface LocationOptions {
   readonly name: string;
   readonly buildFolder: string;
   readonly link: DelayProxy;
+  /** Null: those of this process. */
+  readonly cores: string | null;
 }
 
 export class BenchLocation {
@@ -148,7 +161,7 @@ export class BenchLocation {
   }
 
   static async start(options: LocationOptions): Promise<BenchLocation> {
-    const { name, buildFolder, link } = options;
+    const { name, buildFolder, link, cores } = options;
     const cacheFolder = join(buildFolder, `cache-${name}`);
     await mkdir(cacheFolder, { recursive: true });
     const input: LocationProcessInput = {
@@ -159,15 +172,19 @@ export class BenchLocation {
       key: KEY,
       failpoint: null,
     };
-    const child = spawn(process.execPath, ["--conditions=source", LOCATION_MAIN, JSON.stringify(input)], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
+    const command = [process.execPath, "--conditions=source", LOCATION_MAIN, JSON.stringify(input)];
+    const [program, ...args] = cores === null ? command : ["taskset", "-c", cores, ...command];
+    const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
     for await (const line of createInterface(child.stdout)) {
       if (!line.includes('"listening"')) continue;
       child.stdout.resume();
       return new BenchLocation(options, child, new URL((JSON.parse(line) as { url: string }).url));
     }
     throw new Error(`${name} ended before it listened`);
+  }
+
+  get name(): string {
+    return this.#options.name;
   }
 
   async call(handler: string, args: unknown): Promise<Timed> {

@@ -8,6 +8,7 @@ import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "@radical/command-line";
 import { generator } from "../crash/random.ts";
+import { separateCores } from "./cores.ts";
 import { type BenchLocation, Deployment, type Probe, type Timed } from "./deployment.ts";
 import { replayDoubt } from "./doubt.ts";
 import { MEANS, replayStaleness, zipfian } from "./staleness.ts";
@@ -47,6 +48,9 @@ const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url
 const GRID_MS = [0, 50, 100, 150] as const;
 const SAMPLES = quick ? Math.min(8, samples) : samples;
 const WARM_UPS = quick ? 6 : 10;
+/** What each Worker has served before the first round: by then V8 has compiled most of what it runs. */
+const WARM_UP_REQUESTS = quick ? 40 : 300;
+const WARM_UP_CLIENTS = 8;
 /** In which the followup of one request has arrived before the next one is sent. */
 const PAUSE_MS = 10;
 const IDLE_SAMPLES = quick ? 1 : 5;
@@ -70,9 +74,9 @@ interface Cell {
   readonly both: number;
   readonly total: number;
   readonly p99: number;
-  /** Total minus the longer of LVI and f, at p50. */
+  /** Total minus the longer of LVI and f, of each round, at p50. */
   readonly excess: number;
-  /** Total minus both, of each round, at p50. */
+  /** The same over both. */
   readonly excessOfBoth: number;
 }
 
@@ -87,20 +91,28 @@ if (measured.length < GRID_MS.length && (!gridOnly || page)) throw new Error("--
 
 const random = generator(seed);
 const loadBefore = loadavg()[0]!;
-const deployment = await Deployment.start();
+const cores = await separateCores();
+const deployment = await Deployment.start(cores);
 try {
   const byRoundTrip = new Map<number, BenchLocation>();
   const probes = new Map<number, Probe>();
   let runner: Probe | null = null;
   let rounds: ReadonlyMap<number, number> = new Map();
   if (!coldOnly) {
-    for (const ms of measured) byRoundTrip.set(ms, await deployment.location(`at-${ms}`, ms));
+    for (const ms of measured) byRoundTrip.set(ms, await deployment.location(`at-${ms}`, ms, "location"));
     for (const ms of measured) probes.set(ms, await deployment.probe(`probe-${ms}`, ms));
     runner = await deployment.probe("runner", 0);
+    await Promise.all([...[...byRoundTrip.values()].map(warmUp), ...[...probes.values()].map(warmUpProbe)]);
     rounds = await calibrate(runner);
   }
   const grid = runner === null ? null : await measureGrid(byRoundTrip, probes, runner, rounds);
-  const machine = { cpu: cpus()[0]?.model ?? "", cores: cpus().length, node: process.version, loadBefore };
+  const machine = {
+    cpu: cpus()[0]?.model ?? "",
+    cores: cpus().length,
+    node: process.version,
+    loadBefore,
+    separated: cores !== null,
+  };
   const atOnce =
     gridOnly || coldOnly
       ? null
@@ -137,6 +149,19 @@ async function calibrate(probe: Probe): Promise<ReadonlyMap<number, number>> {
   }
   const perMs = trial / median(times.map(({ idle, busy }) => busy - idle));
   return new Map(GRID_MS.map((ms) => [ms, Math.round(ms * perMs)]));
+}
+
+/** Requests without work. */
+async function warmUp(location: BenchLocation): Promise<void> {
+  const clients = Array.from({ length: WARM_UP_CLIENTS }, async (_, client) => {
+    for (let index = client; index < WARM_UP_REQUESTS; index += WARM_UP_CLIENTS)
+      confirmed(await location.call("change", { key: `warm-up-${location.name}-${client}`, rounds: 0 }));
+  });
+  await Promise.all(clients);
+}
+
+async function warmUpProbe(probe: Probe): Promise<void> {
+  for (let index = 0; index < WARM_UP_REQUESTS; index++) await probe.lvi();
 }
 
 async function change(location: BenchLocation, rounds: number): Promise<number> {
@@ -177,18 +202,18 @@ async function measureGrid(
   }
   return cells.map(({ roundTripMs, workMs, times }): Cell => {
     const column = (name: keyof Times): number[] => times.map((time) => time[name]);
-    const [lvi, f, total] = [median(column("lvi")), median(column("f")), median(column("total"))];
+    const differences = (of: (time: Times) => number): number => median(times.map((time) => time.total - of(time)));
     return {
       roundTripMs,
       workMs,
       samples: times.length,
-      lvi,
-      f,
+      lvi: median(column("lvi")),
+      f: median(column("f")),
       both: median(column("both")),
-      total,
+      total: median(column("total")),
       p99: quantile(column("total"), 0.99),
-      excess: total - Math.max(lvi, f),
-      excessOfBoth: median(times.map((time) => time.total - time.both)),
+      excess: differences(({ lvi, f }) => Math.max(lvi, f)),
+      excessOfBoth: differences(({ both }) => both),
     };
   });
 }
@@ -259,10 +284,10 @@ interface ColdCall {
 
 /** Two locations begin at once with empty caches: 85 % reads, 10 % changes, 5 % inserts, items by Zipf's law. */
 async function measureCold(): Promise<readonly ColdRow[]> {
-  const filler = await deployment.location("filler", 0);
+  const filler = await deployment.location("filler", 0, "all");
   for (let from = 0; from < ITEMS; from += 500) confirmed(await filler.call("seed", { from, to: from + 500 }));
   const locations: BenchLocation[] = [];
-  for (const name of ["cold-1", "cold-2"]) locations.push(await deployment.location(name, COLD_ROUND_TRIP_MS));
+  for (const name of ["cold-1", "cold-2"]) locations.push(await deployment.location(name, COLD_ROUND_TRIP_MS, "all"));
   const draw = zipfian(ITEMS, random);
   const calls: ColdCall[][] = locations.map(() => []);
   await Promise.all(
@@ -335,6 +360,8 @@ interface Machine {
   readonly node: string;
   /** Processes that ran or wanted to: on a quiet machine near 0, and from the number of cores on all is waiting. */
   readonly loadBefore: number;
+  /** Whether locations had a core of their own. */
+  readonly separated: boolean;
 }
 
 interface AtOnce {
@@ -367,7 +394,7 @@ function gridSection(machine: Machine, grid: readonly Cell[]): string {
       shown(cell.excessOfBoth),
     ]),
   )}
-Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell, taken in turns; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
+Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell, taken in turns, ${machine.separated ? "locations on one core, all else on the others" : "all on the same cores"}; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
 `;
 }
 

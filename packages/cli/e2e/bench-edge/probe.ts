@@ -1,9 +1,17 @@
 /**
  * What a location does, one part at a time and with nothing around it, for `pnpm bench:edge`: a Worker behind the same
  * client, router and link, with the same module and server. `/lvi` hands a signed LVI request on and answers with the
- * reply; `/f` runs the handler alone.
+ * reply; `/f` runs the handler alone and answers with its result.
  */
-import { encodeArguments, entryOf, LVI_PATH, type Manifest, NO_COMMIT, type UnitId } from "@radical/protocol";
+import {
+  encodeArguments,
+  entryOf,
+  LVI_PATH,
+  type Manifest,
+  NO_COMMIT,
+  type UnitId,
+  valueToJson,
+} from "@radical/protocol";
 import { type CompiledModule, type HandlerModule, runHandler } from "@radical/wasm-host";
 
 interface ProbeParts {
@@ -30,7 +38,7 @@ export function createProbe({ manifest, f, rw }: ProbeParts): { fetch(request: R
     return new Response(await reply.arrayBuffer(), { status: reply.status });
   };
 
-  const run = async (request: Request): Promise<Response> => {
+  const runOnce = async (request: Request): Promise<Response> => {
     const args = encodeArguments(parameters, manifest.records, await request.json());
     if (args.kind === "problem") throw new Error(args.problem.message);
     const environment = { timeMs: Date.now(), seed: new Uint8Array(16), caller: null };
@@ -38,9 +46,11 @@ export function createProbe({ manifest, f, rw }: ProbeParts): { fetch(request: R
     const units = new Set([unit]);
     const absent = entryOf(NO_COMMIT, null);
     const invocation = { handler: HANDLER, args: args.bytes, environment };
-    const { kind } = runHandler(module, invocation, () => absent, { reads: units, writes: units });
-    return new Response(null, { status: kind === "completed" ? 200 : 500 });
+    const run = runHandler(module, invocation, () => absent, { reads: units, writes: units });
+    if (run.kind !== "completed" || run.outcome.kind !== "result") throw new Error(`f alone: ${run.kind}`);
+    const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+    return new Response(`{"result":${valueToJson(run.outcome.value)}}`, { headers });
   };
 
-  return { fetch: (request, env) => (new URL(request.url).pathname === "/lvi" ? lvi(request, env) : run(request)) };
+  return { fetch: (request, env) => (new URL(request.url).pathname === "/lvi" ? lvi(request, env) : runOnce(request)) };
 }

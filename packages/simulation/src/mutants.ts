@@ -246,8 +246,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 5_000,
-    weather: "own writes",
+    within: 1_500,
+    weather: "storm",
     edits: [inCore(`    if (writer.location !== execution.location) return false;\n`, ``)],
   },
   {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { emptyReport, fuzzSeed } from "./fuzz.ts";
 
 /** Programs in each of the files. */
-const PROGRAMS = 30;
+const PROGRAMS = 24;
 
 export function randomProgramTests(file: number): void {
   test("what handlers of random programs touch is what was said", () => {

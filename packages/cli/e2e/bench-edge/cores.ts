@@ -12,22 +12,26 @@ export interface Cores {
 
 /**
  * Gives the first core to locations and moves this process, and what it starts from now on, to the others. A location
- * has a machine of its own where it is deployed; here whoever it sends a packet to would be woken on its core and take
- * the processor from f. Null where there is one core or no taskset: then all of them share what there is.
+ * has a machine of its own where it is deployed; here what it sends a packet to may be woken on its core and take the
+ * processor from f. Null where there is one core, or no taskset that can do it: then all of them share what there is,
+ * and the table says so.
  */
 export async function separateCores(): Promise<Cores | null> {
   try {
-    const { stdout } = await promisify(execFile)("taskset", ["-cp", `${process.pid}`]);
+    const { stdout } = await taskset("-cp", `${process.pid}`);
     const all = stdout.slice(stdout.lastIndexOf(":") + 1).trim();
     const [location, ...rest] = all.split(",").flatMap(coresOf);
     if (location === undefined || rest.length === 0) return null;
     const others = rest.join(",");
-    await promisify(execFile)("taskset", ["-a", "-cp", others, `${process.pid}`]);
+    await taskset("-a", "-cp", others, `${process.pid}`);
     return { location: `${location}`, others, all };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
+  } catch {
+    return null;
   }
+}
+
+function taskset(...args: readonly string[]): Promise<{ readonly stdout: string }> {
+  return promisify(execFile)("taskset", args);
 }
 
 /** Of `3` or `0-3`. */

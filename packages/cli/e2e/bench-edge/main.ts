@@ -1,7 +1,7 @@
 /**
  * `pnpm bench:edge`: how near a location comes to the longer of round trip and run, what four heavy requests at once do to
- * each other, and how a cold cache heals. Every location is a process of its own, the LVI server is one, and all times are
- * measured here, outside of them. docs/internals/edge-speed.md has the tables.
+ * each other, and how a cold cache heals. Every location is a process of its own, on another core than all else if there is
+ * one; the LVI server is a process, and all times are measured here, outside of them. docs/internals/edge-speed.md has the tables.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";

@@ -6,7 +6,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { DEFAULT_CACHE, HEALTH_PATH, MODULE_LIST_PATH, type ModuleHash } from "@radical/protocol";
+import { ABI_VERSION, DEFAULT_CACHE, HEALTH_PATH, MODULE_LIST_PATH, type ModuleHash } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppBuild } from "../src/build/build-app.ts";
 import { CommandError } from "../src/command-error.ts";
@@ -118,7 +118,8 @@ function wanted(module: string, cache: "kv" | "durable-object" | "memory", cron:
   const app = {
     manifest: { module: module.repeat(64) as ModuleHash, cache: { ...DEFAULT_CACHE, kind: cache } },
     content: {
-      limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1 },
+      abi: ABI_VERSION,
+      limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1, speculationFuel: 1 },
       plans: {},
       wasm: new Uint8Array([1]),
       rwWasm: new Uint8Array([2]),

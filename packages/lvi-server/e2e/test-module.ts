@@ -1,6 +1,8 @@
 /** A module for tests: handlers written against the raw host functions, compiled once. Values and arguments are tiny. */
 import asc from "assemblyscript/asc";
 import {
+  limitsWithFuel,
+  ABI_VERSION,
   DEFAULT_LIMITS,
   MAX_LIMITS,
   encodeModuleContent,
@@ -88,6 +90,21 @@ export function compute(): void {
   store<u8>(changetype<usize>(bytes), (hash & 0x0f) as u8);
   result(changetype<usize>(bytes), 1);
 }
+/**
+ * \`key:rounds\`: so many accesses in a random order to 48 MiB, which take far longer than others of as much fuel; then it
+ * increments the counter.
+ */
+export function scatter(): void {
+  const parts = argument().split(":");
+  const cells = new StaticArray<u32>(12 << 20);
+  let at: u32 = counter(parts[0]);
+  for (let left = I64.parseInt(parts[1]); left > 0; left--) {
+    const cell = ((at ^ (at >>> 15)) * 2654435761) % <u32>cells.length;
+    cells[cell] += 1;
+    at = cells[cell] * 1664525 + at * 22695477 + 1013904223;
+  }
+  add(parts[0]);
+}
 export function hog(): void { for (;;) store<u8>(changetype<usize>(new ArrayBuffer(1 << 20)), 1); }
 function nested(depth: i32): i32 { return depth < 0 ? 0 : nested(depth + 1) * 2 + nested(depth + 2); }
 export function nest(): void { if (nested(1) == 7) add(argument()); }
@@ -105,6 +122,7 @@ export function trap(): void { touch("counters", argument()); }
 export function spin(): void { touch("counters", argument()); }
 export function spinDeriving(): void { touch("counters", argument()); for (;;) {} }
 export function compute(): void {}
+export function scatter(): void { updates(argument().split(":")[0]); }
 export function hog(): void {}
 export function nest(): void { touch("counters", argument()); }
 `;
@@ -130,7 +148,8 @@ async function build(): Promise<TestModule> {
   ) as ModuleContent["plans"];
   const content = {
     // What never ends is ended by a limit of the server.
-    limits: { ...DEFAULT_LIMITS, fuel: MAX_LIMITS.fuel },
+    abi: ABI_VERSION,
+    limits: limitsWithFuel(MAX_LIMITS.fuel),
     plans,
     wasm: await compile(HANDLERS),
     rwWasm: await compile(READ_WRITE_SETS),

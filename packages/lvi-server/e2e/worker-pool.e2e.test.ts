@@ -36,6 +36,7 @@ async function open(
       invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
       snapshot,
       access: { kind: "derive", writable: null },
+      kills: 0,
     };
     return opened.execute(task, location);
   };
@@ -179,7 +180,7 @@ test("an execution that comes again with more values, or others, runs on all of 
   const round = (invocation: ExecutionTask["invocation"], known: number): Promise<ExecutionResult> => {
     const units = Array.from({ length: known }, (_, index) => unitId("bulk", String(index)));
     const snapshot = new Map(units.map((unit) => [unit, entryOf(NO_COMMIT, Uint8Array.of(1))]));
-    return resultOf(opened.execute({ invocation, snapshot, access: { kind: "record", guess: false } }, "va"));
+    return resultOf(opened.execute({ invocation, snapshot, access: { kind: "record", guess: false }, kills: 0 }, "va"));
   };
   for (const known of [0, 1, 2]) {
     const results = await Promise.all(invocations.map((invocation) => round(invocation, known)));

@@ -29,7 +29,12 @@ export interface EngineOptions {
 }
 
 /** Notes that somebody should look at. */
-const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "lost_write_alarm", "intent_alarm"]);
+const ALARMS: ReadonlySet<NoteName> = new Set([
+  "determinism_alarm",
+  "lost_write_alarm",
+  "intent_alarm",
+  "overdue_intent_alarm",
+]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",
   "re_execution_killed",

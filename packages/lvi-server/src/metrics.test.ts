@@ -7,6 +7,7 @@ const LOAD = {
   executions: 7,
   pending: 3,
   waiting: 2,
+  overdue: 19,
   running: 1,
   lockedUnits: 5,
   hotUnits: 11,

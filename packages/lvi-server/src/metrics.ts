@@ -20,6 +20,7 @@ const ALARMS = {
   determinism_alarm: "determinism",
   lost_write_alarm: "lost_write",
   intent_alarm: "intent",
+  overdue_intent_alarm: "overdue_intent",
 } as const satisfies Partial<Record<NoteName, string>>;
 
 /** Where the metrics look when they are asked for. */
@@ -70,6 +71,7 @@ export class Metrics {
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
+    ofLoad("radical_intents_overdue", "Those of which a run in place of the followup was ended.", "overdue");
     ofLoad("radical_executions_waiting", "Executions that wait for units that others hold.", "waiting");
     ofLoad("radical_executions_running", "Executions whose handler runs here, or waits for a worker.", "running");
     ofLoad("radical_units_locked", "Units that are held or waited for.", "lockedUnits");
@@ -104,6 +106,7 @@ export class Metrics {
       case "determinism_alarm":
       case "lost_write_alarm":
       case "intent_alarm":
+      case "overdue_intent_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
       case "stale":

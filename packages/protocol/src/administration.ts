@@ -25,6 +25,11 @@ export interface ServerStatus {
   readonly timeMs: number;
   /** Executions whose intent is durable and not applied yet; null unless it serves. */
   readonly pending: number | null;
+  /**
+   * Of these, the ones of which a run in place of the followup was ended from outside: what they hold is locked. Not there: of
+   * an older server.
+   */
+  readonly overdue?: number | null;
 }
 
 export interface ListedModule {

@@ -13,6 +13,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import {
+  ABI_VERSION,
   type CommitId,
   type Entry,
   FOLLOWUP_PATH,
@@ -93,7 +94,7 @@ export class TestPrimary {
 
   constructor({ manifest, wasm, rwWasm }: Application) {
     const plans = Object.fromEntries(Object.entries(manifest.handlers).map(([name, { plan }]) => [name, plan]));
-    this.#module = compileModule({ limits: manifest.limits, plans, wasm, rwWasm });
+    this.#module = compileModule({ abi: ABI_VERSION, limits: manifest.limits, plans, wasm, rwWasm });
     this.#server = createServer((request, response) => {
       void this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error));
     });

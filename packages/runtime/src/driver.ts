@@ -106,6 +106,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
       case "derive": {
         const derivation = find(effect.snapshot, cache, (snapshot) => ({
           run: null,
+          isExhausted: false,
           ...deriveAccessSet(module, invocation, snapshot),
         }));
         timings.add("rw", sinceMs);
@@ -115,7 +116,7 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
         await lane.enter();
         const startedAtMs = now();
         const derivation = find(effect.snapshot, cache, (snapshot) => {
-          const recorded = recordHandler(module, invocation, snapshot, { guess: true });
+          const recorded = recordHandler(module, invocation, snapshot, { guess: true, speculative: true });
           timings.fuel = recorded.run?.fuel ?? null;
           return { kind: "derived", ...recorded };
         });
@@ -215,10 +216,13 @@ function speculate(
   timings: Timings,
 ): Speculation {
   try {
-    const run = runHandler(module, invocation, (unit) => effect.snapshot.get(unit), effect.set);
+    const snapshot: Snapshot = (unit) => effect.snapshot.get(unit);
+    const run = runHandler(module, invocation, snapshot, effect.set, { speculative: true });
     switch (run.kind) {
       case "completed":
         timings.fuel = run.fuel;
+        return run;
+      case "exhausted":
         return run;
       case "undeclared":
         return { kind: "stopped", reason: `${run.mode} of ${run.unit}, which is not in the read/write set` };

@@ -157,13 +157,13 @@ export class EdgeLocation implements Location {
         const derivation = locationHost.deriveAccessSet(running.call, snapshot);
         return this.#advance(running, {
           kind: "derived",
-          derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null },
+          derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null, isExhausted: false },
           atMs: this.#nowMs,
         });
       }
       case "record": {
         const { snapshot, captured } = this.#beside(effect.snapshot);
-        const recorded = locationHost.recordHandler(running.call, snapshot, { guess: true });
+        const recorded = locationHost.recordHandler(running.call, snapshot, { guess: true, speculative: true });
         return this.#after(random.between(0, 60), running, () => ({
           kind: "derived",
           derivation: { kind: "derived", ...recorded, captured },
@@ -196,8 +196,10 @@ export class EdgeLocation implements Location {
         const { snapshot, set } = effect;
         if (effect.after === "reply") counts.add("run put off until its confirmation");
         return this.#after(random.between(0, 60), running, () => {
-          const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
-          const speculation = run.kind === "completed" ? run : { kind: "stopped" as const, reason: run.kind };
+          const bound = { speculative: true };
+          const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set, bound);
+          const isUsable = run.kind === "completed" || run.kind === "exhausted";
+          const speculation = isUsable ? run : { kind: "stopped" as const, reason: run.kind };
           return { kind: "speculated", speculation, atMs: this.#nowMs };
         });
       }

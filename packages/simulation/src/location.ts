@@ -152,7 +152,7 @@ export class ModelLocation implements Location {
       return entry;
     };
     const recorded =
-      PLANS.get(call.handler) === "recorded" ? locationHost.recordHandler(call, snapshot, { guess: true }) : null;
+      PLANS.get(call.handler) === "recorded" ? locationHost.recordHandler(call, snapshot, { guess: true, speculative: true }) : null;
     const derived = recorded ?? locationHost.deriveAccessSet(call, snapshot);
     if ("kind" in derived && derived.kind === "failed") return;
     const { reads, writes } = derived.set;
@@ -168,7 +168,9 @@ export class ModelLocation implements Location {
     running.units = units;
     if ([...reads].some((unit) => !captured.has(unit))) return;
     const run =
-      recorded === null ? locationHost.runHandler(call, (unit) => captured.get(unit), derived.set) : recorded.run;
+      recorded === null
+        ? locationHost.runHandler(call, (unit) => captured.get(unit), derived.set, { speculative: true })
+        : recorded.run;
     const speculation: Speculation = { result: run?.kind === "completed" ? run : null, done: false };
     running.speculation = speculation;
     clock.after(clock.random.between(0, 60), () => {

@@ -54,7 +54,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
 };
 
 export function minimize(seed: number, parts?: Parts): SmallCase {
-  const original = weatherOf(new Random(seed), null);
+  const original = weatherOf(seed, new Random(seed), null);
   let best = attempt(seed, [], original.operations);
   for (const name of Object.keys(CHANGES)) {
     const without = [...best.without, name];

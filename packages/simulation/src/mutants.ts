@@ -541,6 +541,39 @@ const WAITED =`,
     ],
   },
   {
+    name: "the time of a re-execution that was killed does not grow",
+    within: 25,
+    weather: "long runs",
+    edits: [inCore(`task: { invocation, snapshot, access, kills }`, `task: { invocation, snapshot, access, kills: 0 }`)],
+  },
+  {
+    name: "a re-execution that used up the fuel of a speculation is tried again",
+    within: 25,
+    weather: "long runs",
+    edits: [
+      inCore(`      case "exhausted":\n      case "needs":`, `      case "needs":`),
+      inCore(`      case "crowded-out":\n      case "killed": {`, `      case "crowded-out":\n      case "exhausted":\n      case "killed": {`),
+    ],
+  },
+  {
+    name: "a location tells the outcome of a run beyond the fuel of a speculation",
+    within: 100,
+    weather: "long runs",
+    edits: [inFile("simulation/edge-location.ts", `const bound = { speculative: true };`, `const bound = {};`)],
+  },
+  {
+    name: "a location waits for a confirmation of a run that used up its fuel",
+    within: 25,
+    weather: "long runs",
+    edits: [
+      inFile(
+        "location/execution.ts",
+        `      case "exhausted":\n        return this.#askNearStorage("long", atMs);`,
+        `      case "exhausted":\n        return [];`,
+      ),
+    ],
+  },
+  {
     name: "a doubtful completion is taken for none",
     within: 100,
     edits: [
@@ -583,9 +616,9 @@ const WAITED =`,
     within: 25,
     edits: [
       inCore(
-        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });`,
         `const module = this.#modules.newest();
-    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, module }, snapshot, access }, location });`,
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, module }, snapshot, access, kills }, location });`,
       ),
       inFile(
         "server/module-table.ts",
@@ -603,9 +636,9 @@ const WAITED =`,
     within: 25,
     edits: [
       inCore(
-        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });`,
         `const environment = { ...invocation.environment, timeMs: this.#wallMs };
-    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access }, location });`,
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access, kills }, location });`,
       ),
     ],
   },
@@ -614,9 +647,9 @@ const WAITED =`,
     within: 25,
     edits: [
       inCore(
-        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });`,
+        `this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });`,
         `const environment = { ...invocation.environment, caller: null };
-    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access }, location });`,
+    this.#effects.push({ kind: "execute", run, task: { invocation: { ...invocation, environment }, snapshot, access, kills }, location });`,
       ),
     ],
   },
@@ -677,8 +710,8 @@ const WAITED =`,
     edits: [
       inFile(
         "simulation/edge-location.ts",
-        `locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set)`,
-        `locationHost.runHandler(running.call, (unit) => this.#cache.get(unit) ?? snapshot.get(unit), set)`,
+        `locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set, bound)`,
+        `locationHost.runHandler(running.call, (unit) => this.#cache.get(unit) ?? snapshot.get(unit), set, bound)`,
       ),
     ],
   },

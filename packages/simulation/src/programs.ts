@@ -45,6 +45,7 @@ const BUCKETS = unitsOf("bucket", "01");
 const SLOTS = unitsOf("slot", "123");
 const COUNTERS = unitsOf("counter", "n");
 const REGISTERS = unitsOf("register", "pq");
+const RESULTS = unitsOf("result", "rs");
 
 /** An account that was never written has this. */
 export const INITIAL_BALANCE = 100;
@@ -81,6 +82,9 @@ function appended(items: Items, unit: UnitId, element: string): string {
 }
 
 const payloads: Program = (items, { units }) => units.map((unit) => items.read(unit)?.payload ?? "").join("/");
+
+/** What is written and told depends on all that was written before. */
+const append: Program = (items, { operation, units }) => appended(items, units[0]!, operation);
 
 const PROGRAMS = {
   // Items: all shapes of sets.
@@ -161,7 +165,7 @@ const PROGRAMS = {
   audit: (items) => ACCOUNTS.map((unit) => balanceOf(items.read(unit))).join(" "),
 
   // Lists that only grow.
-  append: (items, { operation, units }) => appended(items, units[0]!, operation),
+  append,
   lists: payloads,
 
   // One set, in two items.
@@ -197,6 +201,12 @@ const PROGRAMS = {
     return old?.writer ?? "";
   },
   fetch: (items, { units }) => units.map((unit) => items.read(unit)?.writer ?? "").join("/"),
+
+  // Runs that last: `effortOf` says how long.
+  compute: append,
+  /** In record mode. */
+  grind: append,
+  results: payloads,
 } as const satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;
@@ -232,6 +242,7 @@ export const GROUPS = {
   tickets: { units: COUNTERS, most: 1, programs: ["ticket"], all: null },
   slots: { units: SLOTS, most: 1, programs: ["book", "book", "free"], all: null },
   registers: { units: REGISTERS, most: 1, programs: ["write", "swap", "fetch"], all: "fetch" },
+  efforts: { units: RESULTS, most: 1, programs: ["compute", "compute", "grind", "results"], all: "results" },
 } as const satisfies Record<
   string,
   {
@@ -243,10 +254,11 @@ export const GROUPS = {
 >;
 
 export type GroupName = keyof typeof GROUPS;
-export const GROUP_NAMES = Object.keys(GROUPS) as readonly GroupName[];
+/** Of any weather; those of the others have a weather of their own. */
+export const GROUP_NAMES = (Object.keys(GROUPS) as readonly GroupName[]).filter((name) => name !== "efforts");
 
 /** Programs that are told all units of their group. */
-export const WHOLE_GROUP: ReadonlySet<ProgramName> = new Set(["audit", "lists", "members", "fetch"]);
+export const WHOLE_GROUP: ReadonlySet<ProgramName> = new Set(["audit", "lists", "members", "fetch", "results"]);
 /** Programs that may succeed without having written. */
 export const READERS: ReadonlySet<ProgramName> = new Set([
   "read",
@@ -257,6 +269,7 @@ export const READERS: ReadonlySet<ProgramName> = new Set([
   "lists",
   "members",
   "fetch",
+  "results",
 ]);
 
 /** Two builds of the application: the newer one marks what it writes. */
@@ -268,7 +281,34 @@ export const PLANS: ReadonlyMap<string, HandlerPlan> = new Map(PROGRAM_NAMES.map
 function planOf(name: ProgramName): HandlerPlan {
   if (name === "opaque") return "near-storage";
   if (name === "add") return "given";
-  return name === "recorded" || name === "watched" ? "recorded" : "sliced";
+  return name === "recorded" || name === "watched" || name === "grind" ? "recorded" : "sliced";
+}
+
+/** How much a run computes, and how long that takes at the primary. */
+interface Effort {
+  /** It needs more than the fuel of a speculation. */
+  readonly isBeyondSpeculation: boolean;
+  /** Null: no time of its own. */
+  readonly tookMs: number | null;
+}
+
+/** Longest run at the primary; one in place of a followup may last twice as long each time that it was ended. */
+export const RUN_LIMIT_MS = 200;
+
+/** All that a program may be: short, slow with little fuel, long, and longer than a run may last. */
+export function effortOf(handler: string, args: Uint8Array): Effort {
+  if (handler !== "compute" && handler !== "grind") return { isBeyondSpeculation: false, tookMs: null };
+  const { amount } = decodeArgs(args);
+  switch (amount % 4) {
+    case 0:
+      return { isBeyondSpeculation: false, tookMs: null };
+    case 1:
+      return { isBeyondSpeculation: false, tookMs: RUN_LIMIT_MS * (1 + (amount % 7)) };
+    case 2:
+      return { isBeyondSpeculation: true, tookMs: RUN_LIMIT_MS / 2 };
+    default:
+      return { isBeyondSpeculation: true, tookMs: RUN_LIMIT_MS * 1_000_000 };
+  }
 }
 
 /** What an execution was told and what it saw: the writer by unit, null for absent. */
@@ -368,7 +408,7 @@ export const truthfulHost: Host = {
     return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [] };
   },
 
-  runHandler(invocation, snapshot, access) {
+  runHandler(invocation, snapshot, access, { speculative = false } = {}) {
     type Stop = Extract<ReturnType<Host["runHandler"]>, { kind: "missing" | "undeclared" }>;
     let stopped: Stop | null = null;
     const end = (why: Stop): never => {
@@ -384,10 +424,11 @@ export const truthfulHost: Host = {
         if (!access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
       },
     });
-    return stopped ?? ran;
+    if (stopped !== null) return stopped;
+    return speculative && isExhaustedBy(invocation) ? { kind: "exhausted" } : ran;
   },
 
-  recordHandler(invocation, snapshot, { guess }) {
+  recordHandler(invocation, snapshot, { guess, speculative = false }) {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
     const missing = new Set<UnitId>();
@@ -401,9 +442,15 @@ export const truthfulHost: Host = {
       },
       write: (unit) => void writes.add(unit),
     });
-    return { set: { reads, writes }, missing: [...missing], run: missing.size === 0 || guess ? ran : null };
+    const isExhausted = speculative && isExhaustedBy(invocation);
+    const run = !isExhausted && (missing.size === 0 || guess) ? ran : null;
+    return { set: { reads, writes }, missing: [...missing], run, isExhausted };
   },
 };
+
+function isExhaustedBy({ handler, args }: Invocation): boolean {
+  return effortOf(handler, args).isBeyondSpeculation;
+}
 
 interface Storage {
   /** Null: taken for absent. */

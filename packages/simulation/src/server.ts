@@ -12,6 +12,7 @@ import {
   type Event,
   executeTask,
   type ExecutionResult,
+  type ExecutionTask,
   type HeldLease,
   type LviCore,
   type NoteName,
@@ -27,7 +28,7 @@ import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
 import { nameOf } from "./location.ts";
 import type { ModelStorage } from "./model-storage.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import { MODULES, PLANS, primaryHost } from "./programs.ts";
+import { effortOf, MODULES, PLANS, primaryHost, RUN_LIMIT_MS } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 
 /** The protocol core, or a wrong variant of it. */
@@ -383,8 +384,7 @@ export class Server {
 
   #perform(life: Life, effect: Effect): void {
     const { epoch, callers, completing, updates } = life;
-    const { clock, trace, storage, counts, isAlone } = this.#options;
-    const { random } = clock;
+    const { trace, storage, counts, isAlone } = this.#options;
     switch (effect.kind) {
       case "reply":
       case "followup-reply": {
@@ -451,9 +451,8 @@ export class Server {
       case "execute": {
         // A module that an execution under way names must be there.
         if (!storage.modules.has(effect.task.invocation.module)) this.problems.push("a module that is named is gone");
-        const result = this.#disturbedRun() ?? executeTask(primaryHost, effect.task);
+        const { result, tookMs } = this.#run(effect.task);
         if (trace.lines !== null) trace.write(`    run ${effect.run}: ${result.kind}`);
-        const tookMs = random.between(0, 20);
         this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
         return;
       }
@@ -494,6 +493,18 @@ export class Server {
       else found.set(unit, before);
     }
     return found;
+  }
+
+  #run(task: ExecutionTask): { readonly result: ExecutionResult; readonly tookMs: number } {
+    const result = this.#disturbedRun() ?? executeTask(primaryHost, task);
+    const shortMs = this.#options.clock.random.between(0, 20);
+    const { invocation, access, kills } = task;
+    const neededMs = effortOf(invocation.handler, invocation.args).tookMs;
+    if (neededMs === null || result.kind !== "completed") return { result, tookMs: shortMs };
+    const limitMs = access.kind === "declared" ? RUN_LIMIT_MS * 2 ** kills : RUN_LIMIT_MS;
+    if (neededMs <= limitMs) return { result, tookMs: neededMs };
+    this.#options.counts.add(access.kind === "declared" ? "re-execution over its time" : "run near storage over its time");
+    return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 
   #disturbedRun(): ExecutionResult | null {

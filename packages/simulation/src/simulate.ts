@@ -112,7 +112,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
   const clock = new Clock(START_MS, random, trace);
   let quiet = false;
   const counts = new FaultCounts();
-  const drawn = weatherOf(random, only ?? null);
+  const drawn = weatherOf(seed, random, only ?? null);
   const weather = change === undefined ? drawn : change(drawn);
   const network = new Network(clock, weather.network, counts);
   const locations: Location[] = [];

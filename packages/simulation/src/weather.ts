@@ -21,7 +21,10 @@ export interface Trouble {
 }
 
 const NAMES = ["storm", "calm", "leases", "own writes", "restarts", "cold memory"] as const;
-export type WeatherName = (typeof NAMES)[number];
+/** Of every so many seeds, besides. */
+const LONG_RUNS = "long runs";
+const LONG_RUNS_EVERY = 32;
+export type WeatherName = (typeof NAMES)[number] | typeof LONG_RUNS;
 
 export interface Weather {
   readonly name: WeatherName;
@@ -76,9 +79,9 @@ const NO_TROUBLE: Trouble = {
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
 
 /** Half of all are storms. */
-export function weatherOf(random: Random, only: WeatherName | null): Weather {
+export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
   const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
-  const name = only ?? chosen;
+  const name = only ?? (seed % LONG_RUNS_EVERY === LONG_RUNS_EVERY - 1 ? LONG_RUNS : chosen);
   const calm: Weather = {
     name,
     aloneMs: 0,
@@ -210,6 +213,18 @@ export function weatherOf(random: Random, only: WeatherName | null): Weather {
         retained: 0.6,
       };
     }
+    case "long runs":
+      // Handlers that last, at locations and at the primary; followups come late or never.
+      return {
+        ...calm,
+        network: { drop: random.pick([0, 0.1]), duplicate: 0, late: 0, maxDelayMs: 10 },
+        followupDelayMs: random.pick([60, 3_000]),
+        serverEnd: random.pick([0, 0, 0.01]),
+        locationEnd: random.pick([0, 0.02]),
+        core: { ...calm.core, followupTimeoutMs: random.pick([50, 500]), maxWaitMs: 2_000, maxQueue: 1_000 },
+        groups: ["efforts"],
+        pauseMs: random.pick([50, 1_500]),
+      };
     case "cold memory":
       // Every value is loaded, beside the writes of it.
       return {

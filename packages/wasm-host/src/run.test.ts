@@ -461,6 +461,7 @@ describe("record mode", () => {
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: [],
       run: runHandler(module, invoke("fan"), snapshot(items), recorded.set),
+      isExhausted: false,
     });
     expect(recorded.run).toMatchObject({
       kind: "completed",
@@ -477,11 +478,13 @@ describe("record mode", () => {
       missing: ["t/0", "t/1"],
       // What the handler does if they are absent.
       run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
+      isExhausted: false,
     });
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),
       missing: ["t/0"],
       run: null,
+      isExhausted: false,
     });
     expect(recordHandler(module, invoke("chase"), snapshot({}), { guess: true }).missing).toEqual(["t/a", "t/b-1"]);
   });
@@ -509,6 +512,45 @@ describe("record mode", () => {
     expect(() => recordHandler(module, invoke("nobody"), everythingAbsent, { guess: true })).toThrow(
       /no handler nobody/,
     );
+  });
+});
+
+describe("the fuel of a speculation", () => {
+  const CODE = `export function turns(): void { put("t", "w", 1); let n = 0; for (let i = 0; i < 1000; i++) n ^= get("t", "a"); respond(n); }`;
+  const items = snapshot({ "t/a": 2 });
+  const set = access(["t/a"], ["t/w"]);
+  let whole: CompletedRun;
+  const limited = (speculationFuel: number, fuel = whole.fuel): Promise<HandlerModule> =>
+    programs({ f: CODE, limits: { fuel, speculationFuel } });
+
+  beforeAll(async () => {
+    whole = record(await programs({ f: CODE }), invoke("turns"), items);
+  });
+
+  test("one that needs more stops, with a set and in record mode; near storage it has all of the fuel", async () => {
+    const module = await limited(whole.fuel - 1);
+    expect(runHandler(module, invoke("turns"), items, set, { speculative: true })).toEqual({ kind: "exhausted" });
+    expect(recordHandler(module, invoke("turns"), items, { guess: true, speculative: true })).toEqual({
+      set,
+      missing: [],
+      run: null,
+      isExhausted: true,
+    });
+    expect(runHandler(module, invoke("turns"), items, set)).toEqual(whole);
+    expect(record(module, invoke("turns"), items)).toEqual(whole);
+  });
+
+  test("one that needs no more is the run that it is near storage", async () => {
+    const module = await limited(whole.fuel, 2 * whole.fuel);
+    expect(runHandler(module, invoke("turns"), items, set, { speculative: true })).toEqual(whole);
+    expect(recordHandler(module, invoke("turns"), items, { guess: true, speculative: true }).run).toEqual(whole);
+  });
+
+  test("where it is all of the fuel, using it up is an outcome", async () => {
+    const module = await limited(whole.fuel - 1, whole.fuel - 1);
+    const run = runHandler(module, invoke("turns"), items, set, { speculative: true });
+    expect(outcomeOf(run)).toMatchObject({ kind: "trap", code: "out_of_fuel" });
+    expect(run).toEqual(runHandler(module, invoke("turns"), items, set));
   });
 });
 

@@ -8,6 +8,7 @@ import {
   READ_WRITE_SET_FUEL,
   READ_WRITE_SET_STACK_BYTES,
   type Entry,
+  type Limits,
   type Outcome,
   type UnitId,
   type Write,
@@ -56,7 +57,17 @@ export type HandlerRun =
   /** The handler accessed a unit outside the declared set: the set was wrong. */
   | { readonly kind: "undeclared"; readonly unit: UnitId; readonly mode: "read" | "write" }
   /** The handler read a unit that was not captured. */
-  | { readonly kind: "missing"; readonly unit: UnitId };
+  | { readonly kind: "missing"; readonly unit: UnitId }
+  /** A speculative run has used up its fuel, of which a run near storage has more. */
+  | { readonly kind: "exhausted" };
+
+/**
+ * Whether it is a run at a location, or one in its place: it has the `speculationFuel` of its module only. All such runs of
+ * an execution end at the same point.
+ */
+export interface Speculative {
+  readonly speculative?: boolean;
+}
 
 /** A run of the handler in record mode. */
 export interface RecordedRun {
@@ -66,6 +77,8 @@ export interface RecordedRun {
   readonly missing: readonly UnitId[];
   /** With units missing it is the run, and has the set, for the case that they are absent. Null: it was ended early. */
   readonly run: CompletedRun | null;
+  /** It was speculative and has used up its fuel, so it was ended early. */
+  readonly isExhausted: boolean;
 }
 
 /**
@@ -122,7 +135,7 @@ export function recordHandler(
   module: HandlerModule,
   invocation: Invocation,
   snapshot: Snapshot,
-  { guess }: { readonly guess: boolean },
+  { guess, speculative = false }: Speculative & { readonly guess: boolean },
 ): RecordedRun {
   const reads = new Set<UnitId>();
   const writes = new Set<UnitId>();
@@ -145,10 +158,12 @@ export function recordHandler(
     },
     write: (unit) => void writes.add(unit),
   };
-  const execution = new Execution(invocation, module.limits, items);
+  const limits = limitsOf(module, speculative);
+  const execution = new Execution(invocation, limits, items);
   const ending = runOf(module, invocation, execution);
-  const run = ending.kind === "stopped" ? null : completed(ending, reads, execution.writes);
-  return { set: { reads, writes }, missing: [...missing], run };
+  const exhausted = isExhausted(ending, limits, module);
+  const run = ending.kind === "stopped" || exhausted ? null : completed(ending, reads, execution.writes);
+  return { set: { reads, writes }, missing: [...missing], run, isExhausted: exhausted };
 }
 
 /** Runs the handler on the snapshot. Anything outside the declared set ends the run as `undeclared`. */
@@ -157,6 +172,7 @@ export function runHandler(
   invocation: Invocation,
   snapshot: Snapshot,
   access: AccessSet,
+  { speculative = false }: Speculative = {},
 ): HandlerRun {
   type Stop = Extract<HandlerRun, { kind: "undeclared" | "missing" }>;
   const reads = new Set<UnitId>();
@@ -178,9 +194,22 @@ export function runHandler(
       if (!access.writes.has(unit)) run.stop({ kind: "undeclared", unit, mode: "write" });
     },
   };
-  const execution = new Execution(invocation, module.limits, items);
+  const limits = limitsOf(module, speculative);
+  const execution = new Execution(invocation, limits, items);
   const ending = runOf(module, invocation, execution);
-  return ending.kind === "stopped" ? ending.stop : completed(ending, reads, execution.writes);
+  if (ending.kind === "stopped") return ending.stop;
+  if (isExhausted(ending, limits, module)) return { kind: "exhausted" };
+  return completed(ending, reads, execution.writes);
+}
+
+function limitsOf({ limits }: HandlerModule, speculative: boolean): Limits {
+  return speculative ? { ...limits, fuel: limits.speculationFuel } : limits;
+}
+
+/** Where all the fuel may be used at a location, using it up is an outcome there too. */
+function isExhausted<Stop>(ending: Ending<Stop>, { fuel }: Limits, module: HandlerModule): boolean {
+  if (fuel >= module.limits.fuel || ending.kind === "stopped") return false;
+  return ending.outcome.kind === "trap" && ending.outcome.code === "out_of_fuel";
 }
 
 function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: Execution<Stop>): Ending<Stop> {

@@ -8,7 +8,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DEFAULT_LIMITS, type Limits } from "@radical/protocol";
+import { ABI_VERSION, DEFAULT_LIMITS, type Limits } from "@radical/protocol";
 import { compileModule } from "@radical/wasm-host";
 import fc from "fast-check";
 import { buildWith, type BuildResult } from "../pipeline.ts";
@@ -145,7 +145,7 @@ function performInNode(
   counts: DifferentialCounts,
 ): { readonly executions: readonly DifferentialExecution[]; readonly texts: readonly string[] } {
   const plans = Object.fromEntries(build.handlers.map(({ name: handler, plan }) => [handler, plan.kind]));
-  const module: Programs = compileModule({ limits: DEFAULT_LIMITS, plans, wasm: build.wasm, rwWasm: build.rwWasm });
+  const module: Programs = compileModule({ abi: ABI_VERSION, limits: DEFAULT_LIMITS, plans, wasm: build.wasm, rwWasm: build.rwWasm });
   const executions: DifferentialExecution[] = [];
   const texts: string[] = [];
   const add = (execution: DifferentialExecution): ReturnType<typeof perform> => {

@@ -2,6 +2,7 @@
  * For tests: builds run on items in memory.
  */
 import {
+  ABI_VERSION,
   DEFAULT_LIMITS,
   commitId,
   encodeArguments,
@@ -25,6 +26,7 @@ export type Items = Map<string, Uint8Array>;
 
 export function moduleOf(build: BuildResult): HandlerModule {
   return compileModule({
+    abi: ABI_VERSION,
     limits: DEFAULT_LIMITS,
     plans: Object.fromEntries(build.handlers.map(({ name, plan }) => [name, plan.kind])),
     wasm: build.wasm,

@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { ABI_VERSION, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
@@ -179,7 +179,7 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 }
 
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
-  return { limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
+  return { abi: ABI_VERSION, limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {

@@ -58,10 +58,9 @@ test("how the primary at AWS is made", () => {
 });
 
 test("fuel of executions", () => {
-  expect(resolveConfig({ name: "a", limits: { fuel: 5_000 } }, FILE).limits).toEqual({
-    ...DEFAULT_LIMITS,
-    fuel: 5_000,
-  });
+  const limitsOf = (fuel: number): unknown => resolveConfig({ name: "a", limits: { fuel } }, FILE).limits;
+  expect(limitsOf(5_000)).toEqual({ ...DEFAULT_LIMITS, fuel: 5_000, speculationFuel: 5_000 });
+  expect(limitsOf(1e12)).toEqual({ ...DEFAULT_LIMITS, fuel: 1e12 });
 });
 
 test("what is given is kept, locations in their order", () => {

@@ -3,6 +3,7 @@
  * that serves requests that name none.
  */
 import {
+  limitsWithFuel,
   CACHE_KINDS,
   type CacheChoice,
   type CacheKind,
@@ -256,7 +257,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     assets: { folder: assetsFolder, notFound, workerFirst },
     outDir,
     cache,
-    limits: { ...DEFAULT_LIMITS, fuel: Number(fuel) },
+    limits: limitsWithFuel(Number(fuel)),
     dev: { port: Number(port), locations },
     deploy,
   };

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  ABI_VERSION,
   CborReader,
   CborWriter,
   decodeLviReply,
@@ -53,6 +54,7 @@ export async function writeItems(
   writes: readonly ItemWrite[],
 ): Promise<number> {
   const content: ModuleContent = {
+    abi: ABI_VERSION,
     limits: DEFAULT_LIMITS,
     plans: { write: "near-storage" },
     wasm: program,

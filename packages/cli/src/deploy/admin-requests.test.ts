@@ -1,14 +1,15 @@
 /** Administrative requests to several servers of one storage, of which one leads. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ModuleContent, ModuleHash } from "@radical/protocol";
+import { ABI_VERSION, type ModuleContent, type ModuleHash } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
 import { hasModule, pendingIntents, registerModule } from "./admin-requests.ts";
 
 const KEY = { id: "main", secret: "ab".repeat(32) };
 const MODULE = "1".repeat(64) as ModuleHash;
 const CONTENT: ModuleContent = {
-  limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1 },
+  abi: ABI_VERSION,
+  limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1, speculationFuel: 1 },
   wasm: new Uint8Array([1]),
   rwWasm: new Uint8Array([2]),
   plans: {},

@@ -175,6 +175,8 @@ export interface Load {
   readonly executions: number;
   /** Whose intent is durable and not applied yet. */
   readonly pending: number;
+  /** Of these, the told ones of which a re-execution was ended from outside. */
+  readonly overdue: number;
   /** Those that wait for units that others hold. */
   readonly waiting: number;
   /** Those whose handler runs here, re-executions included. */
@@ -220,4 +222,6 @@ export type NoteName =
   /** A location holds a version that is newer than the primary's. */
   | "lost_write_alarm"
   /** A pending intent does not fit the rest of the state. */
-  | "intent_alarm";
+  | "intent_alarm"
+  /** A re-execution was ended from outside: what its intent holds stays locked until one comes to its end. */
+  | "overdue_intent_alarm";

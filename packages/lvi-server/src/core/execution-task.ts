@@ -13,10 +13,12 @@ export interface ExecutionTask {
   /** Captured values by unit. */
   readonly snapshot: ReadonlyMap<UnitId, Entry>;
   readonly access: TaskAccess;
+  /** How often a run of the same was ended from outside: it gets longer each time, so that it ends. */
+  readonly kills: number;
 }
 
 export type TaskAccess =
-  /** Re-execution: f runs under exactly this set. */
+  /** Re-execution: f runs under exactly this set, with the fuel of a speculation. */
   | { readonly kind: "declared"; readonly set: AccessSet }
   /**
    * f^rw runs on the snapshot. If all it reads is captured and all it writes is `writable` (null: anything), f
@@ -44,6 +46,8 @@ export type ExecutionResult =
   | { readonly kind: "missing"; readonly units: readonly UnitId[] }
   /** f accessed a unit outside its set, so the set was wrong; or f^rw failed. */
   | { readonly kind: "undeclared"; readonly reason: string }
+  /** Re-execution: f used up the fuel of a speculation, at the same point as at its location. */
+  | { readonly kind: "exhausted" }
   /** Stopped from outside, since it lasted and others waited: it may end another time. */
   | { readonly kind: "crowded-out" }
   /** Stopped from outside, by a limit that does not meet every run at the same point. */

@@ -87,7 +87,9 @@ export interface Execution {
   sequence: number | null;
   near: NearStorage | null;
   replay: "loading" | "running" | "paused" | null;
+  /** How often a run of its intent was ended from outside, and how often it has paused because of such things. */
   kills: number;
+  pauses: number;
   /** Hash of the completion by which it ended, to compare with a second run. */
   completionHash: string | null;
   followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
@@ -155,6 +157,7 @@ const BEGINNING = {
   near: null,
   replay: null,
   kills: 0,
+  pauses: 0,
   completionHash: null,
   wanted: null,
 } as const;

@@ -254,6 +254,11 @@ class Story {
     this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome, tookMs });
   }
 
+  /** How often runs of what is to be run now were ended before. */
+  get kills(): readonly number[] {
+    return this.#open.flatMap((effect) => (effect.kind === "execute" ? [effect.task.kills] : []));
+  }
+
   /** The server is told to collect: what it asks of storage. */
   collects(): Effect & { kind: "collect" } {
     this.#tell({ kind: "collect" });
@@ -1395,6 +1400,65 @@ describe("followups", () => {
     story.followup("A", C1, "x:=2");
     story.completed();
     expect(story.said).toEqual(["complete A 2.1 pending x:=2", "followup A ← applied"]);
+  });
+
+  test("one that is killed may last longer the next time, and an alarm stands until one ends", () => {
+    const story = withPendingWrite({ retryMs: 100 });
+    expect([story.load.pending, story.load.overdue]).toEqual([1, 0]);
+    story.passes(5_000);
+    const kills = [];
+    for (const pauseMs of [100, 200, 400]) {
+      kills.push(...story.kills);
+      story.ran({ kind: "killed", reason: "too long" });
+      expect([story.load.pending, story.load.overdue]).toEqual([1, 1]);
+      story.passes(pauseMs);
+    }
+    expect([...kills, ...story.kills]).toEqual([0, 1, 2, 3]);
+    const alarms = story.observed.filter(({ name }) => name === "overdue_intent_alarm");
+    expect(alarms.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^run 1 of f in place of its followup did not end: too long\. /),
+      expect.stringMatching(/^run 2 of f /),
+      expect.stringMatching(/^run 3 of f /),
+    ]);
+    story.ran(did("x=1 x:=2"));
+    story.completed();
+    expect([story.load.pending, story.load.overdue, story.isIdle]).toEqual([0, 0, true]);
+  });
+
+  test("one that uses up the fuel of a speculation has no outcome: abandoned, and its units are free while it runs near storage", () => {
+    const story = withPendingWrite({ retryMs: 100 });
+    story.passes(5_000);
+    story.ran({ kind: "killed", reason: "a busy machine" });
+    story.passes(100);
+    story.ran({ kind: "exhausted" });
+    expect(story.said).toEqual(["run declared on x=1", "run declared on x=1", "run derive writing nothing on x=1"]);
+    expect([story.load.pending, story.load.overdue, story.load.lockedUnits]).toEqual([1, 0, 0]);
+    story.request("B", "+x=1");
+    story.stored();
+    expect(story.said).toEqual(["intent B 2.2 x:read-write", "B ← valid 2.2"]);
+    // A run with all of the fuel that is ended is the end of it, once and for all.
+    story.ran({ kind: "killed", reason: "too long" });
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.3 pending"]);
+    story.request("A", "+x=1");
+    expect(story.said).toEqual(["A ← executed stored execution_failed"]);
+    story.followup("B", commitId(2, 2), "x:=9");
+    story.completed();
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("an abandoned one that is crowded out is crowded out later the next time", () => {
+    const story = withPendingWrite({ retryMs: 100 });
+    story.passes(5_000);
+    story.ran({ kind: "exhausted" });
+    const kills = [];
+    for (const pauseMs of [100, 200]) {
+      kills.push(...story.kills);
+      story.ran({ kind: "crowded-out" });
+      expect(story.load.overdue).toBe(0);
+      story.passes(pauseMs);
+    }
+    expect([...kills, ...story.kills]).toEqual([0, 1, 2]);
   });
 
   test("who waits for it too long is told that it is pending, not that nothing was done", () => {

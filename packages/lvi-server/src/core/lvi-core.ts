@@ -210,14 +210,16 @@ export class LviCore {
 
   /** Goes through all that is under way. */
   get load(): Load {
-    let [pending, waiting] = [0, 0];
-    for (const { intent, phase } of this.#executions.values()) {
+    let [pending, overdue, waiting] = [0, 0, 0];
+    for (const { intent, phase, told, kills } of this.#executions.values()) {
       if (intent !== null) pending++;
+      if (told && kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
     }
     return {
       executions: this.#executions.size,
       pending,
+      overdue,
       waiting,
       running: this.#runs.size,
       lockedUnits: this.#locks.size,
@@ -749,9 +751,12 @@ export class LviCore {
         // It may have ended at the location, and its success be known: it is never given up.
         const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
         this.#note("re_execution_killed", execution, { detail });
+        execution.kills++;
+        this.#note("overdue_intent_alarm", execution, { detail: wordsOfOverdue(execution, detail) });
         this.#pauseReplay(execution, this.#pauseMs(execution));
         return;
       }
+      case "exhausted":
       case "needs":
       case "missing":
       case "undeclared":
@@ -766,14 +771,16 @@ export class LviCore {
   }
 
   /**
-   * The handler left its declared set, so the location's run stopped there too and nobody was told a success: what was
-   * locked and validated means nothing, and the execution runs near storage. Its intent stays pending meanwhile.
+   * The handler left its declared set, or used up the fuel of a speculation, so the location's run stopped there too and
+   * nobody was told a success: what was locked and validated means nothing, and the execution runs near storage. Its intent
+   * stays pending meanwhile.
    */
   #abandon(execution: Execution): void {
     this.#note("abandoned_intent", execution);
     execution.replay = null;
     this.#replaced.delete(execution);
     execution.told = false;
+    execution.kills = 0;
     execution.sequence = null;
     this.#leaveQueue(execution);
     this.#unlock(execution);
@@ -887,8 +894,12 @@ export class LviCore {
         if (near.recording && near.guessing) return this.#captureStrictly(execution);
         return this.#fail(execution, "execution_failed", result.reason);
       case "crowded-out":
-        if (execution.intent !== null) return this.#pause(execution);
-        return this.#refuseBusy(execution, CROWDED_OUT);
+        if (execution.intent === null) return this.#refuseBusy(execution, CROWDED_OUT);
+        // The next one is not crowded out as soon.
+        execution.kills++;
+        return this.#pause(execution);
+      case "exhausted":
+        throw new Error("a run near storage had the fuel of a speculation");
     }
   }
 
@@ -1471,14 +1482,14 @@ export class LviCore {
 
   /** Longer each time. */
   #pauseMs(execution: Execution): number {
-    return Math.min(this.#options.retryMs * 2 ** execution.kills++, 60_000);
+    return Math.min(this.#options.retryMs * 2 ** execution.pauses++, 60_000);
   }
 
   #run(execution: Execution, snapshot: ReadonlyMap<UnitId, Entry>, access: TaskAccess, replay: boolean): void {
     const run = ++this.#names;
     this.#runs.set(run, { execution, replay });
-    const { invocation, location } = execution;
-    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access }, location });
+    const { invocation, location, kills } = execution;
+    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
@@ -1564,6 +1575,15 @@ function versionsOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["vers
     units.flatMap((accessed) =>
       accessed.mode === "write" || accessed.version === null ? [] : [[accessed.unit, accessed.version]],
     ),
+  );
+}
+
+/** For the operator, as the log has it. */
+function wordsOfOverdue({ invocation, kills }: Execution, reason: string): string {
+  return (
+    `run ${kills} of ${invocation.handler} in place of its followup did not end: ${reason}. ` +
+    "What the intent holds stays locked until a run ends; the next one may last twice as long. " +
+    "If this goes on, see what the reason says: docs/operations.md, Handlers that last"
   );
 }
 

@@ -21,6 +21,7 @@ export interface Host {
     invocation: Parameters<typeof runHandler>[1],
     snapshot: Snapshot,
     access: AccessSet,
+    options?: Parameters<typeof runHandler>[4],
   ) => ReturnType<typeof runHandler>;
   readonly recordHandler: (
     invocation: Parameters<typeof recordHandler>[1],
@@ -39,17 +40,19 @@ export function hostOf(
 ): Host {
   return {
     deriveAccessSet: (invocation, snapshot) => wasmHost.deriveAccessSet(module, invocation, snapshot),
-    runHandler: (invocation, snapshot, access) => wasmHost.runHandler(module, invocation, snapshot, access),
+    runHandler: (invocation, snapshot, access, options) =>
+      wasmHost.runHandler(module, invocation, snapshot, access, options),
     recordHandler: (invocation, snapshot, options) => wasmHost.recordHandler(module, invocation, snapshot, options),
   };
 }
 
-export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
+export function executeTask(host: Host, task: Omit<ExecutionTask, "kills">): ExecutionResult {
   const { invocation, access } = task;
   const snapshot: Snapshot = (unit) => task.snapshot.get(unit);
   switch (access.kind) {
     case "declared":
-      return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set));
+      // As its location has run it.
+      return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set, { speculative: true }));
     case "record": {
       const { run, missing } = host.recordHandler(invocation, snapshot, access);
       return run === null || missing.length > 0 ? { kind: "missing", units: missing } : run;
@@ -71,6 +74,7 @@ export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
 function outsideIsUndeclared(run: ReturnType<Host["runHandler"]>): ExecutionResult {
   switch (run.kind) {
     case "completed":
+    case "exhausted":
       return run;
     case "undeclared":
       return { kind: "undeclared", reason: `${run.mode} of ${run.unit} is outside the set` };

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type ModuleContent, type ModuleHash } from "@radical/protocol";
+import { ABI_VERSION, DEFAULT_LIMITS, type ModuleContent, type ModuleHash } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { expect, test } from "vitest";
 import { checkModule, maximumPages } from "./module-check.ts";
@@ -11,6 +11,7 @@ const UP_TO_1024 = withMemory(1, 1, 0x80, 0x08);
 const UNBOUNDED = withMemory(0, 1);
 
 const contentOf = (wasm: Uint8Array, memoryPages = 1_024, rwWasm: Uint8Array = EMPTY): ModuleContent => ({
+  abi: ABI_VERSION,
   limits: { ...DEFAULT_LIMITS, memoryPages },
   plans: {},
   wasm,

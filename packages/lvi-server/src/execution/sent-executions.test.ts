@@ -17,6 +17,7 @@ const taskOf = (invocation: Invocation, snapshot: ReadonlyMap<UnitId, Entry>): E
   invocation,
   snapshot,
   access: { kind: "record", guess: false },
+  kills: 0,
 });
 
 test("each value of an execution goes to a thread once, in however many rounds", () => {

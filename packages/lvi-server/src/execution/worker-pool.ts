@@ -5,6 +5,10 @@
  * wait, or as many runs last as there are workers, a run that has lasted for a moment is *set aside*. Its thread goes on
  * beside the pool, for a bounded time, and another thread takes its place. As many may be set aside as the pool has workers, so there are never more than twice as
  * many threads that run, which share the cores as the operating system sees fit.
+ *
+ * A re-execution is a promise: it is not ended because others wait, and it may last longer each time that it was ended at its
+ * limit. From then on such runs have a thread of their own, one after the other, in which they keep nobody waiting but each
+ * other.
  */
 import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
@@ -82,6 +86,14 @@ const RESTART_MS = 200;
 /** A run on guessed absences, which may be endless because of them, gets this part of the time of another one. */
 const GUESSING_SHARE = 10;
 
+/** Longest that a timer lasts. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** What a run may last that was ended before: twice as long each time. */
+function longer(ms: number, { kills }: ExecutionTask): number {
+  return Math.min(ms * 2 ** kills, MAX_TIMER_MS);
+}
+
 /** Most modules that a thread keeps compiled, and the pool as bytes: during development every build is one. */
 const MAX_MODULES = 16;
 
@@ -104,6 +116,9 @@ export class WorkerPool implements Executor {
   /** Up already when a place in the lane is to be taken, as a rule. */
   readonly #spares = new Set<Thread>();
   readonly #queue = new FairQueue<Waiting>();
+  /** Re-executions that were ended before, and the thread that runs one of them; null: there is none. */
+  readonly #again = new FairQueue<Waiting>();
+  #apart: Thread | null = null;
   readonly #contents = new Map<ModuleHash, Promise<Uint8Array>>();
   #closed = false;
 
@@ -113,23 +128,27 @@ export class WorkerPool implements Executor {
   }
 
   get load(): WorkerLoad {
-    let busy = this.#aside.size;
+    const aside = this.#aside.size + (this.#apart === null ? 0 : 1);
+    let busy = aside;
     for (const { running } of this.#lane) if (running !== null) busy++;
-    return { workers: this.#lane.size, busy, aside: this.#aside.size, queued: this.#queue.size };
+    return { workers: this.#lane.size, busy, aside, queued: this.#queue.size + this.#again.size };
   }
 
   execute(task: ExecutionTask, location: string): Promise<Run> {
     return new Promise((resolve) => {
       if (this.#closed) return resolve(SHUTTING_DOWN);
-      this.#queue.push(location, { task, resolve });
-      this.#dispatch();
+      const isEndedBefore = task.access.kind === "declared" && task.kills > 0;
+      (isEndedBefore ? this.#again : this.#queue).push(location, { task, resolve });
+      if (isEndedBefore) this.#dispatchApart();
+      else this.#dispatch();
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next.resolve(SHUTTING_DOWN);
-    const threads = [...this.#lane, ...this.#aside, ...this.#spares];
+    for (const queue of [this.#queue, this.#again])
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) next.resolve(SHUTTING_DOWN);
+    const threads = [...this.#lane, ...this.#aside, ...this.#spares, ...(this.#apart === null ? [] : [this.#apart])];
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 
@@ -154,6 +173,16 @@ export class WorkerPool implements Executor {
     }
   }
 
+  #dispatchApart(): void {
+    if (this.#closed || this.#again.size === 0) return;
+    if (this.#apart === null) {
+      const [spare] = this.#spares;
+      if (spare !== undefined) this.#spares.delete(spare);
+      this.#apart = spare ?? this.#thread();
+    }
+    if (this.#apart.isUp && this.#apart.running === null) this.#begin(this.#apart, this.#again.shift()!);
+  }
+
   #begin(thread: Thread, waiting: Waiting): void {
     const limitMs = this.#limitOf(waiting.task);
     const running: Running = {
@@ -176,8 +205,9 @@ export class WorkerPool implements Executor {
   #setAside(thread: Thread, running: Running): void {
     this.#lane.delete(thread);
     this.#aside.add(thread);
-    const { crowdedLimitMs } = this.#options;
-    const limitMs = this.#limitOf(running.task);
+    const { task } = running;
+    const crowdedLimitMs = task.access.kind === "declared" ? Infinity : longer(this.#options.crowdedLimitMs, task);
+    const limitMs = this.#limitOf(task);
     const leftMs = limitMs - (performance.now() - running.startedAtMs);
     clearTimeout(running.timer);
     running.timer =
@@ -191,8 +221,10 @@ export class WorkerPool implements Executor {
     this.#end(thread, { kind: "killed", reason: `the handler ran longer than ${limitMs} ms` });
   }
 
-  #limitOf({ access }: ExecutionTask): number {
+  #limitOf(task: ExecutionTask): number {
+    const { access } = task;
     const { limitMs } = this.#options;
+    if (access.kind === "declared") return longer(limitMs, task);
     return access.kind === "record" && access.guess ? Math.ceil(limitMs / GUESSING_SHARE) : limitMs;
   }
 
@@ -241,26 +273,35 @@ export class WorkerPool implements Executor {
     const { running } = thread;
     if (running === null) return;
     thread.running = null;
-    if (this.#aside.delete(thread)) {
+    const wasApart = thread === this.#apart;
+    if (wasApart && this.#again.size === 0) this.#apart = null;
+    if (this.#aside.delete(thread) || (wasApart && this.#apart === null)) {
       if (this.#spares.size < this.#sparesWanted) this.#spares.add(thread);
       else void thread.worker.terminate();
     }
     this.#settle(running, result);
-    this.#dispatch();
+    if (wasApart) this.#dispatchApart();
+    else this.#dispatch();
   }
 
   /** The thread goes, with what it runs. */
   #end(thread: Thread, result: ExecutionResult): void {
-    if (!this.#lane.delete(thread) && !this.#aside.delete(thread) && !this.#spares.delete(thread)) return;
+    const wasApart = thread === this.#apart;
+    if (wasApart) this.#apart = null;
+    else if (!this.#lane.delete(thread) && !this.#aside.delete(thread) && !this.#spares.delete(thread)) return;
     void thread.worker.terminate();
     const { running } = thread;
     thread.running = null;
     if (running !== null) this.#settle(running, result);
     if (this.#closed) return;
-    if (thread.isUp) return this.#fillLane();
+    const goOn = (): void => {
+      this.#fillLane();
+      this.#dispatchApart();
+    };
+    if (thread.isUp) return goOn();
     // A thread that ends before it is up may go on to do so: not as fast as it can, and nobody waits for it for ever.
-    this.#queue.shift()?.resolve({ result, tookMs: 0 });
-    setTimeout(() => this.#fillLane(), RESTART_MS);
+    (wasApart ? this.#again : this.#queue).shift()?.resolve({ result, tookMs: 0 });
+    setTimeout(goOn, RESTART_MS);
   }
 
   #settle({ task, timer, startedAtMs, resolve }: Running, result: ExecutionResult): void {
@@ -296,7 +337,8 @@ export class WorkerPool implements Executor {
     worker.on("message", (message: FromWorker) => {
       if (message !== "up") return this.#finish(thread, message);
       thread.isUp = true;
-      this.#dispatch();
+      if (thread === this.#apart) this.#dispatchApart();
+      else this.#dispatch();
     });
     const ended = (reason: string): void => this.#end(thread, { kind: "killed", reason });
     worker.on("error", (error) => ended(`its thread failed: ${String(error)}`));

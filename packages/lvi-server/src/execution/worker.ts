@@ -47,14 +47,14 @@ parentPort!.on("message", (message: WorkerTask) => {
 });
 parentPort!.postMessage("up" satisfies FromWorker);
 
-function taskOf({ execution, invocation, values, access }: WorkerTask): ExecutionTask {
+function taskOf({ execution, invocation, values, access }: WorkerTask): Omit<ExecutionTask, "kills"> {
   if (invocation !== null) kept.set(execution, { invocation, snapshot: new Map() });
   const { invocation: invoked, snapshot } = kept.get(execution)!;
   for (const [unit, entry] of values) snapshot.set(unit, entry);
   return { invocation: invoked, snapshot, access };
 }
 
-function run(task: ExecutionTask, content: Uint8Array | null): ExecutionResult {
+function run(task: Omit<ExecutionTask, "kills">, content: Uint8Array | null): ExecutionResult {
   try {
     const { module } = task.invocation;
     let host = hosts.get(module);

@@ -25,6 +25,7 @@ import {
   type ServerStatus,
   STATUS_PATH,
   TooLargeError,
+  UnknownAbiError,
   traceContextOf,
   UPDATES_PATH,
 } from "@radical/protocol";
@@ -389,8 +390,10 @@ function notRegistered(hash: ModuleHash): RadicalError {
 
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
-  if (state.kind === "not-serving") return { state: state.reason, epoch: null, timeMs: now(), pending: null };
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending: state.engine.load.pending };
+  if (state.kind === "not-serving")
+    return { state: state.reason, epoch: null, timeMs: now(), pending: null, overdue: null };
+  const { pending, overdue } = state.engine.load;
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue };
 }
 
 /** Ready: it has the lease and has recovered. */
@@ -536,6 +539,8 @@ function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof TooLargeError)
     return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
+  if (error instanceof UnknownAbiError)
+    return errorAnswer(new RadicalError("malformed_message", error.message, error.hint), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(
       "malformed_message",

@@ -69,10 +69,37 @@ test("a request of a sender that knew no callers has none", () => {
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_CALLER))).toEqual({ ...request, environment });
 });
 
-test("golden bytes of a module of ABI version 3", () => {
+/** Encoded by releases that knew no other version. */
+const MODULE_OF_ABI_3 =
+  "88031904001927101b0000000ba43b74001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101";
+
+test("golden bytes of a module of ABI version 3: all of its fuel may be used at a location", () => {
+  const decoded = decodeModuleContent(bytesOf(MODULE_OF_ABI_3));
+  expect(decoded).toEqual({ ...module, abi: 3, limits: { ...module.limits, speculationFuel: module.limits.fuel } });
+  // Its hash is that of these bytes.
+  expect(hex(encodeModuleContent(decoded))).toBe(MODULE_OF_ABI_3);
+});
+
+test("golden bytes of a module of ABI version 4", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
-    `"88031904001927101b0000000ba43b74001a00060000a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+    `"89041904001927101b0000000ba43b74001a000600001a77359400a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
   );
+});
+
+test.each([
+  [2, "build the handlers again"],
+  [5, "upgrade this one, the primary before its locations"],
+])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
+  const bytes = encodeModuleContent({ ...module, abi });
+  expect(() => decodeModuleContent(bytes)).toThrow(
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 4`,
+  );
+  expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
+});
+
+test("the fuel of a speculation is at most all of it", () => {
+  const limits = { ...module.limits, fuel: 5_000, speculationFuel: 5_001 };
+  expect(() => decodeModuleContent(encodeModuleContent({ ...module, limits }))).toThrow(MalformedError);
 });
 
 /** Alike, so that one could be taken for another. */

@@ -3,6 +3,7 @@ import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import type { Followup } from "../messages/followup.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest } from "../messages/lvi-request.ts";
+import { ABI_VERSION } from "../host-functions.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
 import { entryOf } from "../version.ts";
@@ -65,6 +66,7 @@ export const followup: Followup = {
 };
 
 export const module: ModuleContent = {
+  abi: ABI_VERSION,
   limits: DEFAULT_LIMITS,
   plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
   wasm: value,

@@ -32,6 +32,8 @@ export type Derivation =
       readonly captured: CapturedSnapshot;
       /** Record mode: the run of f that found the set. With units missing it is what f does if they are absent. */
       readonly run: CompletedSpeculation | null;
+      /** Record mode: the run has used up the fuel of a speculation. */
+      readonly isExhausted: boolean;
     }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -45,7 +47,9 @@ export interface CompletedSpeculation {
 export type Speculation =
   | CompletedSpeculation
   /** It can't be used: an access outside the declared set, or the host could not run f. */
-  | { readonly kind: "stopped"; readonly reason: string };
+  | { readonly kind: "stopped"; readonly reason: string }
+  /** It can't be used: f has used up the fuel of a speculation. */
+  | { readonly kind: "exhausted" };
 
 export type ExecutionEvent =
   | { readonly kind: "started"; readonly atMs: number }
@@ -139,6 +143,8 @@ export type PathReason =
   | "no-set"
   /** f accessed a unit outside of the set. */
   | "undeclared"
+  /** f has used up the fuel of a speculation, now or in most of its last runs here. */
+  | "long"
   /** The cache lacked a unit that is there. */
   | "missing"
   /** The cache had another version of a unit. */

@@ -53,7 +53,7 @@ const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => 
 const started = (atMs = 0): ExecutionEvent => ({ kind: "started", atMs });
 const derived = (access: AccessSet, missing: readonly UnitId[] = []): ExecutionEvent => ({
   kind: "derived",
-  derivation: { kind: "derived", set: access, missing, captured: new Map(), run: null },
+  derivation: { kind: "derived", set: access, missing, captured: new Map(), run: null, isExhausted: false },
   atMs: 0,
 });
 const fetched = (entries: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent => ({
@@ -75,6 +75,7 @@ const stopped: ExecutionEvent = {
   speculation: { kind: "stopped", reason: "left its set" },
   atMs: 0,
 };
+const exhausted: ExecutionEvent = { kind: "speculated", speculation: { kind: "exhausted" }, atMs: 0 };
 const replied = (reply: LviAnswer, atMs = 0, asOf: CommitId | null = null): ExecutionEvent => ({
   kind: "replied",
   reply: { ...reply, asOf },
@@ -430,6 +431,7 @@ describe("record mode", () => {
       set: access,
       missing,
       captured: new Map(Object.entries(captured) as [UnitId, Entry][]),
+      isExhausted: false,
       run: { kind: "completed", outcome, writes: [{ unit: feed, value: bytes("post") }] },
     },
     atMs: 0,
@@ -490,7 +492,7 @@ describe("record mode", () => {
     const execution = new Execution(RECORDED);
     play(execution, started(), {
       kind: "derived",
-      derivation: { kind: "derived", set: set([ann], []), missing: [ann], captured: new Map(), run: null },
+      derivation: { kind: "derived", set: set([ann], []), missing: [ann], captured: new Map(), run: null, isExhausted: false },
       atMs: 0,
     });
     const effects = execution.step(fetched());
@@ -528,6 +530,35 @@ describe("record mode", () => {
     const deep = play(new Execution(RECORDED), started(), failed);
     expect(kinds(deep)).toEqual(["warn", "send"]);
     expect(only(deep, "send").request.units).toBeNull();
+  });
+
+  test("a run that uses up its fuel is not the speculation: near storage, nothing was sent before", () => {
+    const derivation = {
+      kind: "derived",
+      set: set([ann], [feed]),
+      missing: [],
+      captured: new Map([[ann, item(5, "Ann")]]),
+      run: null,
+      isExhausted: true,
+    } as const;
+    const effects = play(new Execution(RECORDED), started(), { kind: "derived", derivation, atMs: 0 });
+    // Writes that nothing is read of are not fetched.
+    expect(kinds(effects)).toEqual(["send"]);
+    expect(only(effects, "send").request.units).toBeNull();
+  });
+
+  test("a run on guesses that uses up its fuel runs again on what the cache has", () => {
+    const derivation = {
+      kind: "derived",
+      set: set([ann], []),
+      missing: [ann],
+      captured: new Map(),
+      run: null,
+      isExhausted: true,
+    } as const;
+    const execution = new Execution(RECORDED);
+    expect(kinds(play(execution, started(), { kind: "derived", derivation, atMs: 0 }))).toEqual(["fetch"]);
+    expect(kinds(execution.step(fetched({ [ann]: item(5, "Ann") })))).toEqual(["record"]);
   });
 
   test("the guard: a run that touched what is not asked for is never sent", () => {
@@ -582,6 +613,34 @@ describe("the speculation is not confirmed", () => {
     const again = execution.step(stopped);
     expect(kinds(again)).toEqual(["warn", "send"]);
     expect(only(again, "send").request.units).toBeNull();
+  });
+
+  test("a run that uses up its fuel is asked for near storage, under the same execution id, and warns of nothing", () => {
+    for (const events of [
+      [exhausted, valid(commit(9))],
+      [valid(commit(9)), exhausted],
+      [unanswered(), exhausted, waited("lvi")],
+    ]) {
+      const execution = speculating();
+      const again = play(execution, ...events);
+      expect(kinds(again)).toEqual(["send"]);
+      expect(only(again, "send").request).toMatchObject({ executionId: INPUT.executionId, units: null });
+      const end = execution.step(replied({ kind: "executed", cause: "requested", outcome: result("right"), repairs: [], times }));
+      expect(only(end, "answer").answer).toMatchObject({ outcome: result("right"), path: "near-storage", reason: "long" });
+    }
+  });
+
+  test("a handler that uses up its fuel time after time is not run here for some time", () => {
+    const experience = new Experience();
+    for (let runs = 0; runs < 3; runs++) {
+      const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+      play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }), exhausted);
+    }
+    const asked = new Execution(INPUT, DEFAULT_BOUNDS, experience).step(started());
+    expect(only(asked, "send").request.units).toBeNull();
+    expect(kinds(new Execution(INPUT, DEFAULT_BOUNDS, experience).step(started(120_000)))).toEqual(["derive"]);
+    const other = { ...INPUT, handler: "view" };
+    expect(kinds(new Execution(other, DEFAULT_BOUNDS, experience).step(started()))).toEqual(["derive"]);
   });
 
   test("an undeclared access, and the set was stale anyway: one request is enough", () => {
@@ -838,6 +897,7 @@ const derivation: fc.Arbitrary<Derivation> = fc.oneof(
       missing: missing.filter((unit) => access.reads.has(unit)),
       captured: new Map(),
       run: null,
+      isExhausted: false,
     })),
   },
   { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
@@ -865,7 +925,7 @@ const world = fc.record({
   derivations: fc.array(derivation, { minLength: 1, maxLength: 12 }),
   cached: fc.subarray(UNITS),
   replies: fc.array(fc.option(reply, { freq: 4 }), { minLength: 1, maxLength: 16 }),
-  speculation: fc.constantFrom("completed", "stopped"),
+  speculation: fc.constantFrom("completed", "stopped", "exhausted"),
   followups: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
   /** Which of the open effects comes back next. */
   order: fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
@@ -898,7 +958,7 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
   const captured = new Map(reads.filter((unit) => memory.includes(unit)).map((unit) => [unit, item(5, unit)]));
   const missing = reads.filter((unit) => !captured.has(unit));
   const writes = [...found.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
-  return { ...found, captured, missing, run: { kind: "completed", outcome: result("mine"), writes } };
+  return { ...found, captured, missing, isExhausted: false, run: { kind: "completed", outcome: result("mine"), writes } };
 }
 
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
@@ -966,12 +1026,12 @@ test("property: whatever happens, one answer, and nothing speculative before its
                 expect(accessed.version).toEqual(effect.snapshot.get(accessed.unit)?.version);
             }
             open.push(() =>
-              speculation === "stopped"
-                ? stopped
-                : completed(
+              speculation === "completed"
+                ? completed(
                     result("mine"),
                     Object.fromEntries([...effect.set.writes].map((unit) => [unit, bytes("mine")])),
-                  ),
+                  )
+                : { stopped, exhausted }[speculation],
             );
             break;
           }

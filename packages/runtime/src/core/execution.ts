@@ -163,7 +163,9 @@ export class Execution {
     switch (event.kind) {
       case "started":
         this.#startedAtMs = event.atMs;
-        return this.#input.plan === "near-storage" ? this.#askNearStorage("plan", event.atMs) : [this.#find()];
+        if (this.#input.plan === "near-storage") return this.#askNearStorage("plan", event.atMs);
+        if (this.#experience.isLong(this.#input.handler, event.atMs)) return this.#askNearStorage("long", event.atMs);
+        return [this.#find()];
       case "derived":
         return this.#onDerived(event.derivation, event.atMs);
       case "fetched":
@@ -187,10 +189,7 @@ export class Execution {
         return this.#onFollowupUnanswered(event.reason);
       case "waited":
         if (event.before === "followup") return this.#follow();
-        // A speculation that has stopped in the meantime makes the first request pointless.
-        return this.#speculation.kind === "stopped"
-          ? this.#askNearStorage("undeclared", event.atMs)
-          : this.#send(event.atMs);
+        return this.#sendOrGiveUpSet(event.atMs);
     }
   }
 
@@ -250,7 +249,9 @@ export class Execution {
   // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
 
   #ask(derived: Found, atMs: number): readonly Effect[] {
-    const { run } = derived;
+    const { run, isExhausted } = derived;
+    if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
+    if (isExhausted) return this.#askNearStorage("long", atMs);
     const set = this.#withoutUndeclared(derived.set);
     const outside = run === null ? null : firstOutside(derived.set, set);
     if (outside !== null) {
@@ -351,6 +352,8 @@ export class Execution {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (this.#answered || this.#speculation.kind !== "running") return warnings;
+    if (speculation.kind !== "stopped")
+      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
     this.#speculation = speculation;
     return [...warnings, ...this.#join(atMs)];
   }
@@ -394,6 +397,8 @@ export class Execution {
       }
       case "stopped":
         return this.#askNearStorage("undeclared", atMs);
+      case "exhausted":
+        return this.#askNearStorage("long", atMs);
       case "completed": {
         const { outcome, writes } = this.#speculation;
         if (commitId === null && writes.length > 0)
@@ -484,15 +489,24 @@ export class Execution {
   /** The same at the next server of the round, at once; null: all were asked, or the time is used up. */
   #elsewhere(atMs: number): readonly Effect[] | null {
     if (!this.#search.missed() || atMs >= this.#startedAtMs + this.#bounds.totalMs) return null;
-    if (this.#speculation.kind === "stopped") return this.#askNearStorage("undeclared", atMs);
-    return this.#send(atMs);
+    return this.#sendOrGiveUpSet(atMs);
+  }
+
+  /** A speculation that can't be used makes a request with its set pointless. */
+  get #givesUpSet(): boolean {
+    return this.#speculation.kind === "stopped" || this.#speculation.kind === "exhausted";
+  }
+
+  #sendOrGiveUpSet(atMs: number): readonly Effect[] {
+    if (!this.#givesUpSet) return this.#send(atMs);
+    return this.#askNearStorage(this.#speculation.kind === "exhausted" ? "long" : "undeclared", atMs);
   }
 
   /** Nobody here can tell whether the execution has happened or will. */
   #unknown(reason: string): Answer {
     const { executionId } = this.#input;
     return this.#failure("primary_unreachable", `the primary did not answer: ${reason}`, {
-      hint: `nothing is held; repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
+      hint: `repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
       retryAfterMs: DEFAULT_RETRY_AFTER_MS,
     });
   }
@@ -513,8 +527,7 @@ export class Execution {
       }
       case "in_doubt":
         // Now that it is known what the primary knows, the next sending is not in doubt.
-        if (this.#speculation.kind === "stopped") return this.#askNearStorage("undeclared", atMs);
-        if (this.#search.rounds < this.#bounds.attempts) return this.#send(atMs);
+        if (this.#givesUpSet || this.#search.rounds < this.#bounds.attempts) return this.#sendOrGiveUpSet(atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
         return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));

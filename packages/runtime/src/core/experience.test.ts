@@ -4,7 +4,17 @@ import { Experience } from "./experience.ts";
 
 const MINUTE_MS = 60_000;
 const hot = unitId("posts", "hot");
-const BOUNDS = { tables: 2, units: 2, guessWeight: 0.25, staleWeight: 0.25, hot: 0.75, halfLifeMs: MINUTE_MS };
+const BOUNDS = {
+  tables: 2,
+  units: 2,
+  handlers: 2,
+  guessWeight: 0.25,
+  staleWeight: 0.25,
+  hot: 0.75,
+  longWeight: 0.5,
+  long: 0.5,
+  halfLifeMs: MINUTE_MS,
+};
 
 function compare(experience: Experience, unit: UnitId, results: string, atMs = 0): void {
   for (const result of results) experience.compared(unit, result === "s", atMs);
@@ -64,4 +74,23 @@ test("of tables whose guesses were told longest ago nothing is kept", () => {
   for (const table of ["a", "b", "c"]) experience.guessed("like", read(table), false);
   const doubts = ["a", "b", "c"].map((table) => experience.doubt("like", [read(table)], [], 0));
   expect(doubts).toEqual([null, "guess", "guess"]);
+});
+
+test("a handler that uses up the fuel of a speculation time after time is long, for some time", () => {
+  const experience = new Experience(BOUNDS);
+  experience.ran("sum", true, 0);
+  expect(experience.isLong("sum", 1)).toBe(false);
+  experience.ran("sum", true, 1);
+  expect([experience.isLong("sum", 2), experience.isLong("view", 2)]).toEqual([true, false]);
+  expect(experience.isLong("sum", MINUTE_MS)).toBe(false);
+  experience.ran("sum", true, MINUTE_MS);
+  expect(experience.isLong("sum", MINUTE_MS)).toBe(true);
+  experience.ran("sum", false, MINUTE_MS);
+  expect(experience.isLong("sum", MINUTE_MS)).toBe(false);
+});
+
+test("of handlers that were long longest ago nothing is kept", () => {
+  const experience = new Experience(BOUNDS);
+  for (const handler of ["a", "b", "c"]) for (let runs = 0; runs < 8; runs++) experience.ran(handler, true, 0);
+  expect(["a", "b", "c"].map((handler) => experience.isLong(handler, 0))).toEqual([false, true, true]);
 });

@@ -1,7 +1,7 @@
 /**
  * What a location has learned from the replies of its primary: which units tend to be absent when its cache lacks them,
- * and which are hot, that is stale here time after time. Nothing of it decides what is right; it decides whether f is
- * worth running before the primary has confirmed what it would run on.
+ * and which are hot, that is stale here time after time; and from its own runs, which handlers use up the fuel of a
+ * speculation. Nothing of it decides what is right; it decides whether f is worth running here, and when.
  *
  * Of an isolate, bounded, and forgotten with it. docs/internals/edge-speed.md has the reasons for the numbers.
  */
@@ -15,24 +15,31 @@ export type Doubt =
   | "hot";
 
 export interface ExperienceBounds {
-  /** Most tables of handlers, and most units, that something is known of; what was of no use for longest goes first. */
+  /** Most tables of handlers, units and handlers that something is known of; what was of no use for longest goes first. */
   readonly tables: number;
   readonly units: number;
+  readonly handlers: number;
   /** How much one reply says, beside what was known: 1 is all. */
   readonly guessWeight: number;
   readonly staleWeight: number;
   /** Staleness from which a unit is hot. */
   readonly hot: number;
-  /** Time in which half of a unit's staleness is forgotten. */
+  /** How much one run says of how long its handler runs, and from which length on it is not run. */
+  readonly longWeight: number;
+  readonly long: number;
+  /** Time in which half of a unit's staleness is forgotten, and of a handler's length. */
   readonly halfLifeMs: number;
 }
 
 const DEFAULT_EXPERIENCE: ExperienceBounds = {
   tables: 1_000,
   units: 1_000,
+  handlers: 1_000,
   guessWeight: 0.25,
   staleWeight: 0.25,
   hot: 0.75,
+  longWeight: 0.5,
+  long: 0.5,
   halfLifeMs: 60_000,
 };
 
@@ -47,7 +54,8 @@ const INSERTED = 0.5;
 const ONLY_READ = 0.25;
 const LIKELY = 0.5;
 
-interface Staleness {
+/** Of a unit how stale it is, of a handler how long it runs: from 0 to 1. */
+interface Level {
   readonly level: number;
   readonly atMs: number;
 }
@@ -56,7 +64,8 @@ export class Experience {
   readonly #bounds: ExperienceBounds;
   /** Share of guesses that came true, by handler, table and whether the handler writes it. In order of use. */
   readonly #guesses = new Map<string, number>();
-  readonly #staleness = new Map<UnitId, Staleness>();
+  readonly #staleness = new Map<UnitId, Level>();
+  readonly #lengths = new Map<string, Level>();
 
   constructor(bounds: ExperienceBounds = DEFAULT_EXPERIENCE) {
     this.#bounds = bounds;
@@ -65,7 +74,7 @@ export class Experience {
   /** Whether f should wait, given the units that are guessed absent and those that the cache has a version of. */
   doubt(handler: string, guessed: readonly Read[], known: readonly UnitId[], atMs: number): Doubt | null {
     if (guessed.some((read) => this.#likelihood(handler, read) < LIKELY)) return "guess";
-    return known.some((unit) => this.#level(unit, atMs) >= this.#bounds.hot) ? "hot" : null;
+    return known.some((unit) => this.#level(this.#staleness, unit, atMs) >= this.#bounds.hot) ? "hot" : null;
   }
 
   guessed(handler: string, read: Read, right: boolean): void {
@@ -76,20 +85,34 @@ export class Experience {
 
   /** The version that the cache had of the unit was compared with the primary's. */
   compared(unit: UnitId, stale: boolean, atMs: number): void {
-    const before = this.#level(unit, atMs);
-    // Most units are never stale: nothing is kept of them.
-    if (!stale && before === 0) return;
-    const level = before + (Number(stale) - before) * this.#bounds.staleWeight;
-    if (level < NEGLIGIBLE) this.#staleness.delete(unit);
-    else keep(this.#staleness, unit, { level, atMs }, this.#bounds.units);
+    this.#move(this.#staleness, unit, stale, atMs, this.#bounds.staleWeight, this.#bounds.units);
+  }
+
+  /** Whether f is rather going to use up the fuel of a speculation. */
+  isLong(handler: string, atMs: number): boolean {
+    return this.#level(this.#lengths, handler, atMs) >= this.#bounds.long;
+  }
+
+  /** A run of f has come to its end, or has used up the fuel of a speculation. */
+  ran(handler: string, exhausted: boolean, atMs: number): void {
+    this.#move(this.#lengths, handler, exhausted, atMs, this.#bounds.longWeight, this.#bounds.handlers);
+  }
+
+  #move<Key>(levels: Map<Key, Level>, key: Key, up: boolean, atMs: number, weight: number, most: number): void {
+    const before = this.#level(levels, key, atMs);
+    // Most units are never stale, and most handlers never long: nothing is kept of them.
+    if (!up && before === 0) return;
+    const level = before + (Number(up) - before) * weight;
+    if (level < NEGLIGIBLE) levels.delete(key);
+    else keep(levels, key, { level, atMs }, most);
   }
 
   #likelihood(handler: string, read: Read): number {
     return this.#guesses.get(guessKey(handler, read)) ?? (read.written ? INSERTED : ONLY_READ);
   }
 
-  #level(unit: UnitId, atMs: number): number {
-    const known = this.#staleness.get(unit);
+  #level<Key>(levels: ReadonlyMap<Key, Level>, key: Key, atMs: number): number {
+    const known = levels.get(key);
     if (known === undefined) return 0;
     return known.level * 2 ** (-Math.max(0, atMs - known.atMs) / this.#bounds.halfLifeMs);
   }

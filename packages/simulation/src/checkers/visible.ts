@@ -40,6 +40,7 @@ export function checkVisible(history: readonly Operation[]): readonly string[] {
   return [
     ...checkRegisters(of("write", "swap", "fetch")),
     ...checkLists(of("append", "lists")),
+    ...checkLists(of("compute", "grind", "results")),
     ...checkSet(of("add", "members")),
     ...checkBank(of("transfer", "audit")),
     ...checkTickets(of("ticket")),
@@ -115,6 +116,8 @@ function checkRegisters(calls: readonly Call[]): string[] {
   return problems;
 }
 
+const APPENDERS: ReadonlySet<ProgramName> = new Set(["append", "compute", "grind"]);
+
 /** Each element is in its list once, all readings are beginnings of the longest, and nobody sees less than was there. */
 function checkLists(calls: readonly Call[]): string[] {
   const problems: string[] = [];
@@ -122,7 +125,7 @@ function checkLists(calls: readonly Call[]): string[] {
     const appends = new Map<string, Call>();
     const readings: { readonly call: Call; readonly elements: readonly string[] }[] = [];
     for (const call of calls) {
-      if (call.program === "append" && call.units.includes(unit)) appends.set(call.name, call);
+      if (APPENDERS.has(call.program) && call.units.includes(unit)) appends.set(call.name, call);
       const text = call.units.includes(unit) ? readOf(call, unit) : undefined;
       if (text !== undefined) readings.push({ call, elements: text === "" ? [] : text.split(" ") });
     }
@@ -132,7 +135,7 @@ function checkLists(calls: readonly Call[]): string[] {
       if (longer !== undefined && elements.some((element, at) => element !== longer[at]))
         problems.push(`${call.name} read ${unit} as what is no beginning of a longer reading`);
       if (new Set(elements).size !== elements.length) problems.push(`${call.name} read an element of ${unit} twice`);
-      if (call.program === "append" && elements.at(-1) !== call.name)
+      if (APPENDERS.has(call.program) && elements.at(-1) !== call.name)
         problems.push(`${call.name} appended to ${unit}, and its element is not the last`);
       problems.push(...checkElements(unit, call, elements, appends));
     }

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { commitId, DEFAULT_LIMITS, entryOf, type Entry, type Limits, type Outcome } from "@radical/protocol";
+import { ABI_VERSION, commitId, DEFAULT_LIMITS, entryOf, type Entry, type Limits, type Outcome } from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileModule, faultOf, type HandlerModule } from "../module.ts";
 import { recordHandler, type CompletedRun } from "../run.ts";
@@ -296,7 +296,7 @@ describe("programs that are refused", () => {
     expect(faultOf(compileModule(content), { a: "sliced" })).toBe("the read/write-set functions lack the function a");
     const plain = executing(0x01);
     expect(faultOf(compileModule({ ...content, wasm: plain }), {})).toBeNull();
-    const module = compileModule({ limits: DEFAULT_LIMITS, plans: {}, wasm: plain, rwWasm: plain });
+    const module = compileModule({ abi: ABI_VERSION, limits: DEFAULT_LIMITS, plans: {}, wasm: plain, rwWasm: plain });
     expect(() => run(module, "a")).toThrow("it was not metered");
   });
 

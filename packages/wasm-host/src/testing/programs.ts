@@ -1,7 +1,7 @@
 /**
  * For tests: programs that call the host functions directly, without the SDK.
  */
-import { DEFAULT_LIMITS, HOST_FUNCTIONS, type Limits, type ModuleContent } from "@radical/protocol";
+import { limitsWithFuel, ABI_VERSION, DEFAULT_LIMITS, HOST_FUNCTIONS, type Limits, type ModuleContent } from "@radical/protocol";
 import { compileString } from "assemblyscript/asc";
 import { metered } from "../metering/meter.ts";
 import { compileModule, type HandlerModule } from "../module.ts";
@@ -49,12 +49,13 @@ export interface Programs {
 }
 
 export async function contentOf({ f, rw = "", limits }: Programs): Promise<ModuleContent> {
-  const bounds = { ...DEFAULT_LIMITS, ...limits };
+  const { fuel = DEFAULT_LIMITS.fuel } = limits ?? {};
+  const bounds = { ...limitsWithFuel(fuel), ...limits };
   const [wasm, rwWasm] = await Promise.all([
     compile(f, "incremental", bounds.memoryPages),
     compile(rw, "stub", bounds.memoryPages),
   ]);
-  return { limits: bounds, plans: {}, wasm, rwWasm };
+  return { abi: ABI_VERSION, limits: bounds, plans: {}, wasm, rwWasm };
 }
 
 export async function programs(sources: Programs): Promise<HandlerModule> {

@@ -1,6 +1,7 @@
 /** The LVI servers of a deployment: reached, with the key, one leading and the others standing by. */
 import { MODULE_LIST_PATH, type ModuleList, REPLAY_WINDOW_MS, type ServerStatus, STATUS_PATH } from "@radical/protocol";
 import { messageOf } from "../../command-error.ts";
+import { counted } from "../../terminal/terminal.ts";
 import { signedRequest } from "../../dev/signed-request.ts";
 import { askPrimary } from "../ask-primary.ts";
 import { NODE_HEADER } from "../../deploy/edge/relay-node.ts";
@@ -37,6 +38,13 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
       hint: "another server has the lease of this storage, or one is about to take it: see its /readyz and log",
     });
   }
+  const overdue = looks[leading]?.status?.overdue ?? 0;
+  // It leads, but what these hold is locked.
+  if (overdue > 0)
+    problems.push({
+      message: `${looks[leading]!.server} could not bring ${counted(overdue, "pending intent")} to an end: what they hold is locked, and calls that want it are answered 503`,
+      hint: "its log tells of overdue_intent_alarm, with the handler and the reason",
+    });
   // While one leads, the others are what a takeover needs: requests are served.
   const isServed = leading >= 0;
   const others = looks.filter((_, index) => index !== leading);
@@ -55,7 +63,7 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
   const clocks = looks.flatMap(({ clock }) => (clock === null ? [] : [clock]));
   return {
     findings: [
-      { check: "primary", problems: isServed ? [] : problems },
+      { check: "primary", problems: isServed && overdue === 0 ? [] : problems },
       ...(servers.length > 1 ? [{ check: "standby", problems: standby } as const] : []),
     ],
     clocks,

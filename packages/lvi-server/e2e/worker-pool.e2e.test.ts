@@ -1,5 +1,5 @@
 /** Limits of runs near storage, and that none of them keeps the others waiting: with real threads. */
-import { type Entry, entryOf, NO_COMMIT, type UnitId, unitId } from "@radical/protocol";
+import { encodeModuleContent, type Entry, entryOf, MAX_LIMITS, NO_COMMIT, type UnitId, unitId } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
 import type { ExecutionResult, ExecutionTask } from "../src/core/execution-task.ts";
 import { type Run, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
@@ -15,10 +15,16 @@ afterEach(async () => {
   pool = null;
 });
 
+/** `speculationFuel`: of the module, if not the usual one. */
 async function open(
-  options: Partial<WorkerPoolOptions>,
-): Promise<(handler: string, location?: string) => Promise<Run>> {
-  const { bytes, hash } = await testModule();
+  { speculationFuel, ...options }: Partial<WorkerPoolOptions> & { readonly speculationFuel?: number },
+): Promise<(handler: string, location?: string, inPlaceOf?: Partial<ExecutionTask>) => Promise<Run>> {
+  const { content, hash } = await testModule();
+  const { limits } = content;
+  const bytes = encodeModuleContent({
+    ...content,
+    limits: { ...limits, speculationFuel: speculationFuel ?? limits.speculationFuel },
+  });
   const opened = new WorkerPool({
     workers: 1,
     limitMs: NEVER_MS,
@@ -30,13 +36,14 @@ async function open(
   pool = opened;
   const absent: Entry = entryOf(NO_COMMIT, null);
   const snapshot = new Map<UnitId, Entry>([[unitId("counters", "a"), absent]]);
-  return (handler, location = "va") => {
+  return (handler, location = "va", inPlaceOf = {}) => {
     const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
     const task: ExecutionTask = {
       invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
       snapshot,
       access: { kind: "derive", writable: null },
       kills: 0,
+      ...inPlaceOf,
     };
     return opened.execute(task, location);
   };
@@ -112,6 +119,38 @@ test("an endless run that begins after another was set aside is set aside too, t
   await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 2, busy: 2, aside: 2, queued: 0 });
   await pool!.close();
   for (const one of [first, second]) expect((await one).result.kind).toBe("killed");
+});
+
+/** A re-execution, of an execution that was ended so often. */
+function reExecution(kills: number): Pick<ExecutionTask, "access" | "kills"> {
+  const units = new Set([unitId("counters", "a")]);
+  return { access: { kind: "declared", set: { reads: units, writes: units } }, kills };
+}
+
+test("a re-execution may last twice as long each time that it was ended, and has the fuel of a speculation", async () => {
+  const run = await open({ limitMs: 1 });
+  const reasonOf = async (kills: number): Promise<ExecutionResult> => resultOf(run("searchNearStorage", "va", reExecution(kills)));
+  expect(await reasonOf(0)).toEqual({ kind: "killed", reason: "the handler ran longer than 1 ms" });
+  expect(await reasonOf(3)).toEqual({ kind: "killed", reason: "the handler ran longer than 8 ms" });
+  expect(await resultOf(run("spin", "va", reExecution(30)))).toEqual({ kind: "exhausted" });
+});
+
+test("re-executions that were ended before have a thread of their own: they keep no place from others, and crowd nobody", async () => {
+  const run = await open({ workers: 2, crowdedLimitMs: 1, speculationFuel: MAX_LIMITS.fuel });
+  const promised = [run("spin", "va", reExecution(1)), run("spin", "jp", reExecution(1))];
+  await expect.poll(() => pool!.load, { timeout: 100_000 }).toEqual({ workers: 2, busy: 1, aside: 1, queued: 1 });
+  // Alone in the pool it is not crowded out, as it would be beside another long one.
+  expect(await resultOf(run("compute"))).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
+  expect(pool!.load).toMatchObject({ aside: 1, queued: 1 });
+  await pool!.close();
+  for (const one of promised) expect((await one).result.kind).toBe("killed");
+});
+
+test("a re-execution is not ended because others wait", async () => {
+  const run = await open({ crowdedLimitMs: 1, speculationFuel: MAX_LIMITS.fuel });
+  const promised = run("compute", "va", reExecution(0));
+  for (let i = 0; i < 20; i++) expect(await resultOf(run("increment"))).toMatchObject({ kind: "completed" });
+  expect(await resultOf(promised)).toMatchObject({ kind: "completed", outcome: { kind: "result" } });
 });
 
 test("one that lasts alone may go on to its limit", async () => {

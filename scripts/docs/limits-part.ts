@@ -78,6 +78,13 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "trap `out_of_fuel`",
     },
     {
+      what: "fuel of a run at a location",
+      from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.speculationFuel`,
+      unit: "million",
+      of: "or `limits.fuel`, if that is less",
+      atLimit: "the call goes near storage",
+    },
+    {
       what: "fuel of a read/write-set function",
       from: `${PROTOCOL}/host-functions.ts#READ_WRITE_SET_FUEL`,
       unit: "million",

@@ -275,6 +275,24 @@ describe("radical doctor", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test("intents that the server can't bring to an end: it serves, and what they hold is locked", async () => {
+    let overdue = 2;
+    const server = createHttpServer((_, response) => {
+      response.end(
+        JSON.stringify({ state: "serving", epoch: 1, timeMs: Date.now(), pending: 3, overdue, modules: [] }),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    expect((await problems({ primary }))["primary"]).toEqual([
+      expect.stringMatching(/could not bring 2 pending intents to an end: what they hold is locked/),
+    ]);
+    overdue = 0;
+    expect((await problems({ primary }))["primary"]).toBeUndefined();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   test("clocks: of a server that names another time, also if it refuses this machine's requests for that", async () => {
     let [aheadMs, status] = [90_000, 200];
     const server = createHttpServer((_, response) => {

@@ -263,7 +263,7 @@ describe("administration", () => {
 
   test("the status tells state, epoch and clock", async () => {
     const status = await ask<ServerStatus>(STATUS_PATH);
-    expect(status).toMatchObject({ state: "serving", epoch: server.epoch, pending: 0 });
+    expect(status).toMatchObject({ state: "serving", epoch: server.epoch, pending: 0, overdue: 0 });
     expect(Math.abs(status.timeMs - Date.now())).toBeLessThan(REPLAY_WINDOW_MS);
   });
 

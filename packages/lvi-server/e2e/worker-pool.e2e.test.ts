@@ -1,5 +1,13 @@
 /** Limits of runs near storage, and that none of them keeps the others waiting: with real threads. */
-import { encodeModuleContent, type Entry, entryOf, MAX_LIMITS, NO_COMMIT, type UnitId, unitId } from "@radical/protocol";
+import {
+  encodeModuleContent,
+  type Entry,
+  entryOf,
+  MAX_LIMITS,
+  NO_COMMIT,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
 import type { ExecutionResult, ExecutionTask } from "../src/core/execution-task.ts";
 import { type Run, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
@@ -16,9 +24,12 @@ afterEach(async () => {
 });
 
 /** `speculationFuel`: of the module, if not the usual one. */
-async function open(
-  { speculationFuel, ...options }: Partial<WorkerPoolOptions> & { readonly speculationFuel?: number },
-): Promise<(handler: string, location?: string, inPlaceOf?: Partial<ExecutionTask>) => Promise<Run>> {
+async function open({
+  speculationFuel,
+  ...options
+}: Partial<WorkerPoolOptions> & { readonly speculationFuel?: number }): Promise<
+  (handler: string, location?: string, inPlaceOf?: Partial<ExecutionTask>) => Promise<Run>
+> {
   const { content, hash } = await testModule();
   const { limits } = content;
   const bytes = encodeModuleContent({
@@ -129,7 +140,8 @@ function reExecution(kills: number): Pick<ExecutionTask, "access" | "kills"> {
 
 test("a re-execution may last twice as long each time that it was ended, and has the fuel of a speculation", async () => {
   const run = await open({ limitMs: 1 });
-  const reasonOf = async (kills: number): Promise<ExecutionResult> => resultOf(run("searchNearStorage", "va", reExecution(kills)));
+  const reasonOf = async (kills: number): Promise<ExecutionResult> =>
+    resultOf(run("searchNearStorage", "va", reExecution(kills)));
   expect(await reasonOf(0)).toEqual({ kind: "killed", reason: "the handler ran longer than 1 ms" });
   expect(await reasonOf(3)).toEqual({ kind: "killed", reason: "the handler ran longer than 8 ms" });
   expect(await resultOf(run("spin", "va", reExecution(30)))).toEqual({ kind: "exhausted" });

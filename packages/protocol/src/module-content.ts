@@ -106,7 +106,9 @@ export class UnknownAbiError extends MalformedError {
   readonly hint: string;
 
   constructor(abi: number) {
-    super(`the module has ABI version ${abi}, and this release of Radical runs ${OLDEST_ABI_VERSION} to ${ABI_VERSION}`);
+    super(
+      `the module has ABI version ${abi}, and this release of Radical runs ${OLDEST_ABI_VERSION} to ${ABI_VERSION}`,
+    );
     this.hint =
       abi > ABI_VERSION
         ? "a newer release has built it: upgrade this one, the primary before its locations"

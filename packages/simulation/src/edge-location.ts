@@ -157,7 +157,8 @@ export class EdgeLocation implements Location {
         const derivation = locationHost.deriveAccessSet(running.call, snapshot);
         return this.#advance(running, {
           kind: "derived",
-          derivation: derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null, isExhausted: false },
+          derivation:
+            derivation.kind === "failed" ? derivation : { ...derivation, captured, run: null, isExhausted: false },
           atMs: this.#nowMs,
         });
       }

@@ -152,7 +152,9 @@ export class ModelLocation implements Location {
       return entry;
     };
     const recorded =
-      PLANS.get(call.handler) === "recorded" ? locationHost.recordHandler(call, snapshot, { guess: true, speculative: true }) : null;
+      PLANS.get(call.handler) === "recorded"
+        ? locationHost.recordHandler(call, snapshot, { guess: true, speculative: true })
+        : null;
     const derived = recorded ?? locationHost.deriveAccessSet(call, snapshot);
     if ("kind" in derived && derived.kind === "failed") return;
     const { reads, writes } = derived.set;

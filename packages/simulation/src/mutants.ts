@@ -544,7 +544,9 @@ const WAITED =`,
     name: "the time of a re-execution that was killed does not grow",
     within: 25,
     weather: "long runs",
-    edits: [inCore(`task: { invocation, snapshot, access, kills }`, `task: { invocation, snapshot, access, kills: 0 }`)],
+    edits: [
+      inCore(`task: { invocation, snapshot, access, kills }`, `task: { invocation, snapshot, access, kills: 0 }`),
+    ],
   },
   {
     name: "a re-execution that used up the fuel of a speculation is tried again",
@@ -552,7 +554,10 @@ const WAITED =`,
     weather: "long runs",
     edits: [
       inCore(`      case "exhausted":\n      case "needs":`, `      case "needs":`),
-      inCore(`      case "crowded-out":\n      case "killed": {`, `      case "crowded-out":\n      case "exhausted":\n      case "killed": {`),
+      inCore(
+        `      case "crowded-out":\n      case "killed": {`,
+        `      case "crowded-out":\n      case "exhausted":\n      case "killed": {`,
+      ),
     ],
   },
   {

@@ -503,7 +503,9 @@ export class Server {
     if (neededMs === null || result.kind !== "completed") return { result, tookMs: shortMs };
     const limitMs = access.kind === "declared" ? RUN_LIMIT_MS * 2 ** kills : RUN_LIMIT_MS;
     if (neededMs <= limitMs) return { result, tookMs: neededMs };
-    this.#options.counts.add(access.kind === "declared" ? "re-execution over its time" : "run near storage over its time");
+    this.#options.counts.add(
+      access.kind === "declared" ? "re-execution over its time" : "run near storage over its time",
+    );
     return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 

@@ -145,7 +145,13 @@ function performInNode(
   counts: DifferentialCounts,
 ): { readonly executions: readonly DifferentialExecution[]; readonly texts: readonly string[] } {
   const plans = Object.fromEntries(build.handlers.map(({ name: handler, plan }) => [handler, plan.kind]));
-  const module: Programs = compileModule({ abi: ABI_VERSION, limits: DEFAULT_LIMITS, plans, wasm: build.wasm, rwWasm: build.rwWasm });
+  const module: Programs = compileModule({
+    abi: ABI_VERSION,
+    limits: DEFAULT_LIMITS,
+    plans,
+    wasm: build.wasm,
+    rwWasm: build.rwWasm,
+  });
   const executions: DifferentialExecution[] = [];
   const texts: string[] = [];
   const add = (execution: DifferentialExecution): ReturnType<typeof perform> => {

@@ -492,7 +492,14 @@ describe("record mode", () => {
     const execution = new Execution(RECORDED);
     play(execution, started(), {
       kind: "derived",
-      derivation: { kind: "derived", set: set([ann], []), missing: [ann], captured: new Map(), run: null, isExhausted: false },
+      derivation: {
+        kind: "derived",
+        set: set([ann], []),
+        missing: [ann],
+        captured: new Map(),
+        run: null,
+        isExhausted: false,
+      },
       atMs: 0,
     });
     const effects = execution.step(fetched());
@@ -625,8 +632,14 @@ describe("the speculation is not confirmed", () => {
       const again = play(execution, ...events);
       expect(kinds(again)).toEqual(["send"]);
       expect(only(again, "send").request).toMatchObject({ executionId: INPUT.executionId, units: null });
-      const end = execution.step(replied({ kind: "executed", cause: "requested", outcome: result("right"), repairs: [], times }));
-      expect(only(end, "answer").answer).toMatchObject({ outcome: result("right"), path: "near-storage", reason: "long" });
+      const end = execution.step(
+        replied({ kind: "executed", cause: "requested", outcome: result("right"), repairs: [], times }),
+      );
+      expect(only(end, "answer").answer).toMatchObject({
+        outcome: result("right"),
+        path: "near-storage",
+        reason: "long",
+      });
     }
   });
 
@@ -958,7 +971,13 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
   const captured = new Map(reads.filter((unit) => memory.includes(unit)).map((unit) => [unit, item(5, unit)]));
   const missing = reads.filter((unit) => !captured.has(unit));
   const writes = [...found.set.writes].map((unit) => ({ unit, value: bytes("mine") }));
-  return { ...found, captured, missing, isExhausted: false, run: { kind: "completed", outcome: result("mine"), writes } };
+  return {
+    ...found,
+    captured,
+    missing,
+    isExhausted: false,
+    run: { kind: "completed", outcome: result("mine"), writes },
+  };
 }
 
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {

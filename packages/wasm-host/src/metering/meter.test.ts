@@ -1,5 +1,13 @@
 import { setFlagsFromString } from "node:v8";
-import { ABI_VERSION, commitId, DEFAULT_LIMITS, entryOf, type Entry, type Limits, type Outcome } from "@radical/protocol";
+import {
+  ABI_VERSION,
+  commitId,
+  DEFAULT_LIMITS,
+  entryOf,
+  type Entry,
+  type Limits,
+  type Outcome,
+} from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileModule, faultOf, type HandlerModule } from "../module.ts";
 import { recordHandler, type CompletedRun } from "../run.ts";

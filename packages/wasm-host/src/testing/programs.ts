@@ -1,7 +1,14 @@
 /**
  * For tests: programs that call the host functions directly, without the SDK.
  */
-import { limitsWithFuel, ABI_VERSION, DEFAULT_LIMITS, HOST_FUNCTIONS, type Limits, type ModuleContent } from "@radical/protocol";
+import {
+  limitsWithFuel,
+  ABI_VERSION,
+  DEFAULT_LIMITS,
+  HOST_FUNCTIONS,
+  type Limits,
+  type ModuleContent,
+} from "@radical/protocol";
 import { compileString } from "assemblyscript/asc";
 import { metered } from "../metering/meter.ts";
 import { compileModule, type HandlerModule } from "../module.ts";

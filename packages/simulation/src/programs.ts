@@ -443,8 +443,8 @@ export const truthfulHost: Host = {
       write: (unit) => void writes.add(unit),
     });
     const isExhausted = speculative && isExhaustedBy(invocation);
-    const run = !isExhausted && (missing.size === 0 || guess) ? ran : null;
-    return { set: { reads, writes }, missing: [...missing], run, isExhausted };
+    const isWhole = !isExhausted && (missing.size === 0 || guess);
+    return { set: { reads, writes }, missing: [...missing], run: isWhole ? ran : null, isExhausted };
   },
 };
 

@@ -820,8 +820,16 @@ describe("the primary does not answer", () => {
       effects = execution.step(pending);
     }
     const { answer } = only(effects, "answer");
-    expect(answer).toMatchObject({ kind: "failed", code: "primary_unreachable", retryAfterMs: 1_000 });
-    expect((answer as Extract<Answer, { kind: "failed" }>).hint).toContain(INPUT.executionId);
+    // Its intent is held, and this says so.
+    expect(answer).toMatchObject({
+      kind: "failed",
+      code: "primary_unreachable",
+      message: "the primary goes on with it: still pending",
+      retryAfterMs: 1_000,
+    });
+    const { hint } = answer as Extract<Answer, { kind: "failed" }>;
+    expect(hint).toContain(INPUT.executionId);
+    expect(hint).not.toContain("nothing is held");
   });
 
   test.each([

@@ -503,9 +503,9 @@ export class Execution {
   }
 
   /** Nobody here can tell whether the execution has happened or will. */
-  #unknown(reason: string): Answer {
+  #unknown(reason: string, what = "the primary did not answer"): Answer {
     const { executionId } = this.#input;
-    return this.#failure("primary_unreachable", `the primary did not answer: ${reason}`, {
+    return this.#failure("primary_unreachable", `${what}: ${reason}`, {
       hint: `repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
       retryAfterMs: DEFAULT_RETRY_AFTER_MS,
     });
@@ -530,7 +530,7 @@ export class Execution {
         if (this.#givesUpSet || this.#search.rounds < this.#bounds.attempts) return this.#sendOrGiveUpSet(atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
-        return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message));
+        return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message, "the primary goes on with it"));
       case "unknown_module": {
         const hint =
           "nothing was done: register this build at the primary before its locations serve it, then repeat the request";

@@ -3,7 +3,6 @@
  * by running it again here, in the very module that it ran in, and compared with what the server knows of that.
  */
 import {
-  decodeModuleContent,
   decodeOutcome,
   type ModuleHash,
   MODULES_PATH,
@@ -12,6 +11,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import { compileModule, type HandlerModule } from "@radical/wasm-host";
+import { readModule } from "../deploy/module-store.ts";
 import { askPrimary, linesOf, PrimaryError } from "../operate/ask-primary.ts";
 import type { PrimaryAddress } from "../operate/primary-address.ts";
 import { differencesOf } from "./differences.ts";
@@ -54,7 +54,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
     const known = modules.get(hash);
     if (known !== undefined) return known;
     const response = await askPrimary(primary, "GET", `${MODULES_PATH}${hash}/content`);
-    const module = compileModule(decodeModuleContent(new Uint8Array(await response.arrayBuffer())));
+    const module = compileModule(readModule(new Uint8Array(await response.arrayBuffer())));
     modules.set(hash, module);
     return module;
   };

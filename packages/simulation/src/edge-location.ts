@@ -79,7 +79,7 @@ export class EdgeLocation implements Location {
     }
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, caller, retained } = invocation;
+    const { executionId, program: handler, caller, retained, mustNotWrite } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const args = invocation.encodedArgs;
     const execution = new this.#options.Execution(
@@ -92,6 +92,8 @@ export class EdgeLocation implements Location {
         location: nameOf(index),
         plan: PLANS.get(handler)!,
         retained,
+        repeatKey: executionId,
+        mustNotWrite,
         seen: this.#seen,
         undeclaredTables: [],
       },
@@ -197,7 +199,9 @@ export class EdgeLocation implements Location {
         if (effect.after === "reply") counts.add("run put off until its confirmation");
         return this.#after(random.between(0, 60), running, () => {
           const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set);
-          const speculation = run.kind === "completed" ? run : { kind: "stopped" as const, reason: run.kind };
+          if (run.kind === "completed") return { kind: "speculated", speculation: run, atMs: this.#nowMs };
+          const undeclared = run.kind === "undeclared" ? run.mode : null;
+          const speculation = { kind: "stopped", reason: run.kind, undeclared } as const;
           return { kind: "speculated", speculation, atMs: this.#nowMs };
         });
       }
@@ -226,6 +230,8 @@ export class EdgeLocation implements Location {
       case "wait":
         return this.#after(effect.ms, running, () => ({ kind: "waited", before: effect.before, atMs: this.#nowMs }));
       case "warn":
+        if (effect.code === "set_left") counts.add("read/write set given up");
+        if (effect.code === "wrote_on_get") counts.add("GET that was about to write");
     }
   }
 

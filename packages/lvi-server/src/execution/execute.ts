@@ -56,7 +56,7 @@ export function executeTask(host: Host, task: ExecutionTask): ExecutionResult {
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);
-      if (derived.kind === "failed") return { kind: "undeclared", reason: derived.reason };
+      if (derived.kind === "failed") return { kind: "no-set", reason: derived.reason };
       const { set, missing } = derived;
       const captured = missing.length === 0 && [...set.reads].every((unit) => task.snapshot.has(unit));
       const { writable } = access;

@@ -389,8 +389,10 @@ function notRegistered(hash: ModuleHash): RadicalError {
 
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
-  if (state.kind === "not-serving") return { state: state.reason, epoch: null, timeMs: now(), pending: null };
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending: state.engine.load.pending };
+  if (state.kind === "not-serving")
+    return { state: state.reason, epoch: null, timeMs: now(), pending: null, setsLeft: null };
+  const { load, setsLeft } = state.engine;
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending: load.pending, setsLeft };
 }
 
 /** Ready: it has the lease and has recovered. */

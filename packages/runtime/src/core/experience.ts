@@ -1,11 +1,11 @@
 /**
  * What a location has learned from the replies of its primary: which units tend to be absent when its cache lacks them,
- * and which are hot, that is stale here time after time. Nothing of it decides what is right; it decides whether f is
- * worth running before the primary has confirmed what it would run on.
+ * which are hot, that is stale here time after time, and whose read/write set is wrong. Nothing of it decides what is right; it
+ * decides whether f is worth running before the primary has confirmed what it would run on, and how its set is found.
  *
  * Of an isolate, bounded, and forgotten with it. docs/internals/edge-speed.md has the reasons for the numbers.
  */
-import { splitUnit, type UnitId } from "@radical/protocol";
+import { type HandlerPlan, type ModuleHash, splitUnit, type UnitId } from "@radical/protocol";
 
 /** Why f waits for the primary's confirmation. */
 export type Doubt =
@@ -15,7 +15,7 @@ export type Doubt =
   | "hot";
 
 export interface ExperienceBounds {
-  /** Most tables of handlers, and most units, that something is known of; what was of no use for longest goes first. */
+  /** Most tables of handlers, handlers and units that something is known of; what was of no use for longest goes first. */
   readonly tables: number;
   readonly units: number;
   /** How much one reply says, beside what was known: 1 is all. */
@@ -57,6 +57,8 @@ export class Experience {
   /** Share of guesses that came true, by handler, table and whether the handler writes it. In order of use. */
   readonly #guesses = new Map<string, number>();
   readonly #staleness = new Map<UnitId, Staleness>();
+  /** How often a handler has left its set on confirmed values, by module and handler. In order of use. */
+  readonly #setsLeft = new Map<string, number>();
 
   constructor(bounds: ExperienceBounds = DEFAULT_EXPERIENCE) {
     this.#bounds = bounds;
@@ -84,6 +86,23 @@ export class Experience {
     else keep(this.#staleness, unit, { level, atMs }, this.#bounds.units);
   }
 
+  /**
+   * A run of the handler has left its set although the values that it ran on were confirmed. Returns whether the set is
+   * given up from now on.
+   */
+  leftSet(module: ModuleHash, handler: string): boolean {
+    const key = versionKey(module, handler);
+    const times = (this.#setsLeft.get(key) ?? 0) + 1;
+    keep(this.#setsLeft, key, times, this.#bounds.tables);
+    return times === GIVEN_UP;
+  }
+
+  /** A handler whose set is wrong runs in record mode, which finds the set anew each time. */
+  planOf(module: ModuleHash, handler: string, plan: HandlerPlan): HandlerPlan {
+    if (plan !== "sliced" && plan !== "given") return plan;
+    return (this.#setsLeft.get(versionKey(module, handler)) ?? 0) < GIVEN_UP ? plan : "recorded";
+  }
+
   #likelihood(handler: string, read: Read): number {
     return this.#guesses.get(guessKey(handler, read)) ?? (read.written ? INSERTED : ONLY_READ);
   }
@@ -96,6 +115,12 @@ export class Experience {
 }
 
 const NEGLIGIBLE = 0.05;
+/** How often a handler leaves its set until the set is given up. Once is proof; a second time tells a rare path from a usual one. */
+const GIVEN_UP = 2;
+
+function versionKey(module: ModuleHash, handler: string): string {
+  return `${module} ${handler}`;
+}
 
 function guessKey(handler: string, { unit, written }: Read): string {
   return `${handler} ${written ? "writes" : "reads"} ${splitUnit(unit).table}`;

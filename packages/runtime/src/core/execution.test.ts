@@ -1076,6 +1076,7 @@ describe("a GET never writes", () => {
     expect(effects).toContainEqual(expect.objectContaining({ kind: "warn", code: "wrote_on_get" }));
     const { answer } = only(effects, "answer");
     expect(answer).toMatchObject({ code: "wrote_on_get", message: expect.stringContaining('"follow"') as unknown });
+    expect(JSON.stringify(answer)).not.toContain(feed);
   };
 
   test("a set with a unit to write ends it before anything is sent", () => {

@@ -258,7 +258,8 @@ export class Execution {
   #ask(derived: Found, atMs: number): readonly Effect[] {
     const { run } = derived;
     const [write] = derived.set.writes;
-    if (this.#input.mustNotWrite && write !== undefined) return this.#wroteOnGet(`its read/write set has ${write}`);
+    if (this.#input.mustNotWrite && write !== undefined)
+      return this.#wroteOnGet("its read/write set has a unit that it writes", write);
     const set = this.#withoutUndeclared(derived.set);
     const outside = run === null ? null : firstOutside(derived.set, set);
     if (outside !== null) {
@@ -600,11 +601,12 @@ export class Execution {
     return Math.round(Math.min(longestBackoffMs, backoffMs * 2 ** (attempt - 1)) * jitter);
   }
 
-  /** Nothing of it was told, and its writes are never sent. */
-  #wroteOnGet(how: string): readonly Effect[] {
+  /** Nothing of it was told, and its writes are never sent. A unit is named in the log only: the run was not confirmed. */
+  #wroteOnGet(how: string, unit?: UnitId): readonly Effect[] {
     const message = `the handler "${this.#input.handler}" must not write, because the request is a GET, and ${how}`;
     const hint = "nothing was written; call the handler with POST, and report this fault of the build";
-    return [warn("wrote_on_get", message), this.#fail("wrote_on_get", message, hint)];
+    const logged = unit === undefined ? message : `${message}: ${unit}`;
+    return [warn("wrote_on_get", logged), this.#fail("wrote_on_get", message, hint)];
   }
 
   #fail(code: ErrorCode, message: string, hint = "see the logs of the location and of the primary"): Effect {

@@ -27,8 +27,9 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "Send less; keep files elsewhere and send their names.",
   },
   invalid_idempotency_key: {
-    cause: "`Idempotency-Key` is empty, longer than 255 characters, or has others than visible ASCII.",
-    remedy: "Send a UUID.",
+    cause:
+      "`Idempotency-Key` is empty, longer than 255 characters, or has others than visible ASCII. Or it has fewer than 16 characters, and nobody is signed in. Or it is the id of an execution that has a key.",
+    remedy: "Send a UUID; repeat a request with the key that it had.",
   },
   unknown_location: {
     cause: "`x-radical-location` names no location of `radical dev`.",
@@ -76,8 +77,13 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The handler failed; the message says how ([Traps](#traps)).",
     remedy: "Mend the handler: the same arguments on the same data fail again.",
   },
+  wrote_on_get: {
+    cause: "A handler was called with `GET`, and wrote, although the build says that it only reads. It had no effect.",
+    remedy: "Call it with `POST`, and report this fault of the build.",
+  },
   execution_failed: {
-    cause: "The primary could not run the handler within its limits of time, units or bytes.",
+    cause:
+      "The primary could not run the handler within its limits of time, units or bytes, or its message is too large.",
     remedy: "Make the handler touch or compute less: [Limits](limits.md).",
   },
   internal_error: {
@@ -85,7 +91,8 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "See the log of the location. A repeat with the same key tells what happened.",
   },
   primary_unreachable: {
-    cause: "The primary did not answer in time.",
+    cause:
+      "The primary did not answer in time, or did not take the location's request: its signature, its form or its time. The location's log says which.",
     remedy: "Repeat with the same `Idempotency-Key`: whether it happened is not known, and it happens once.",
   },
   primary_busy: {

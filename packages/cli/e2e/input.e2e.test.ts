@@ -94,5 +94,5 @@ test("every answer says where and how it was made", async () => {
   const { headers, path, execution } = await app.call("count", {}, { location: "far" });
   expect(headers.get("x-radical-location")).toBe("far");
   expect(path).toMatch(/^(speculative|near-storage)$/);
-  expect(execution).toMatch(/^[0-9a-f]{32}$/);
+  expect(execution).toMatch(/^execution-[0-9a-f]{32}$/);
 });

@@ -293,6 +293,21 @@ describe("radical doctor", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test("handlers that leave their read/write set are named, with how often", async () => {
+    const setsLeft = [{ module: "ab".repeat(32), handler: "say", times: 3 }];
+    const server = createHttpServer((_, response) => {
+      const status = { state: "serving", epoch: 1, timeMs: Date.now(), pending: 0, setsLeft };
+      response.end(JSON.stringify({ ...status, modules: [] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
+    expect(await problems({ primary })).toEqual({
+      sets: [expect.stringMatching(/^the handler "say" of module abababababab leaves its read\/write set \(3 times\)/)],
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   test("clocks: of a server that names another time, also if it refuses this machine's requests for that", async () => {
     let [aheadMs, status] = [90_000, 200];
     const server = createHttpServer((_, response) => {

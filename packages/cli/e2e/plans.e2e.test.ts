@@ -134,12 +134,13 @@ describe("a given set", () => {
       expect(await app.call("followLink", { from: "a" })).toMatchObject({ result, path: "speculative" });
   });
 
-  test("that is wrong: the guard catches it, and the answer is right", async () => {
+  test("that is wrong: the guard catches it, the answer is right, and record mode takes its place", async () => {
     for (const [index, key] of ["x", "y", "x"].entries()) {
-      const own = index === 2 ? 2 : 1;
-      expect(await app.call("tally", { key })).toMatchObject({ result: own + index + 1, path: "near-storage" });
+      const [own, path] = index === 2 ? [2, "speculative"] : [1, "near-storage"];
+      expect(await app.call("tally", { key })).toMatchObject({ result: own + index + 1, path });
     }
     expect(app.events.some(({ event }) => event === "speculation_stopped")).toBe(true);
+    expect(app.events.filter(({ event }) => event === "set_left")).toMatchObject([{ handler: "tally" }]);
   });
 });
 

@@ -162,11 +162,27 @@ describe("the caller", () => {
     const key = { "idempotency-key": "e".repeat(32) };
     const args = { page: "keyed", text: "mine" };
     expect(await (await call("sign", args, { ...key, ...(await as("ann")) })).json()).toEqual({ result: 1 });
-    expect(await errorOf(await call("sign", args, { ...key, ...(await as("bob")) }))).toEqual([
-      422,
-      "idempotency_key_reused",
-    ]);
+    expect(await (await call("sign", args, { ...key, ...(await as("bob")) })).json()).toEqual({ result: 2 });
     expect(await (await call("sign", args, { ...key, ...(await as("ann")) })).json()).toEqual({ result: 1 });
+  });
+
+  test("can't repeat another's execution by the id that was told", async () => {
+    const args = { page: "told", text: "mine" };
+    const signed = await call("sign", args, await as("ann"));
+    const key = { "idempotency-key": signed.headers.get("x-radical-execution")! };
+    expect(await (await call("sign", args, { ...key, ...(await as("ann")) })).json()).toEqual({ result: 1 });
+    const reused = [422, "idempotency_key_reused"];
+    expect(await errorOf(await call("sign", args, { ...key, ...(await as("bob")) }))).toEqual(reused);
+    expect(await errorOf(await call("sign", { ...args, text: "other" }, { ...key, ...(await as("ann")) }))).toEqual(
+      reused,
+    );
+  });
+
+  test("may have a short key of its own, and nobody who is not known may", async () => {
+    const key = { "idempotency-key": "1" };
+    const args = { page: "short", text: "mine" };
+    expect((await call("sign", args, { ...key, ...(await as("ann")) })).status).toBe(200);
+    expect(await errorOf(await call("sign", args, key))).toEqual([400, "invalid_idempotency_key"]);
   });
 });
 

@@ -91,6 +91,7 @@ export class TestClient {
       location: "test",
       units,
       retained: false,
+      mustNotWrite: false,
       deadlineMs: 60_000,
       attempt: 1,
       seen: this.#seen,

@@ -76,7 +76,7 @@ test("a run that never ends is ended at its limit, and the next one is run", asy
 test("a read/write-set function that never ends uses up its fuel: no outcome, but no set", async () => {
   const run = await open({});
   expect(await resultOf(run("spinDeriving"))).toEqual({
-    kind: "undeclared",
+    kind: "no-set",
     reason: "the read/write-set function trapped: the handler used up its fuel",
   });
 });

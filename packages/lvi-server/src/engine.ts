@@ -2,7 +2,15 @@
  * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
  * of them back as events. It decides nothing.
  */
-import type { Followup, FollowupResult, ListedModule, LviReply, LviRequest, ModuleHash } from "@radical/protocol";
+import type {
+  Followup,
+  FollowupResult,
+  ListedModule,
+  LviReply,
+  LviRequest,
+  ModuleHash,
+  SetLeft,
+} from "@radical/protocol";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId, StoreResult } from "./core/events.ts";
 import type { Intent } from "./core/intent.ts";
@@ -34,6 +42,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "lost_write_alarm",
   "intent_alarm",
   "overdue_intent_alarm",
+  "wrote_on_get_alarm",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",
@@ -97,6 +106,10 @@ export class Engine {
 
   get holdsLease(): boolean {
     return this.#options.core.holdsLease;
+  }
+
+  get setsLeft(): readonly SetLeft[] {
+    return this.#options.core.setsLeft;
   }
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
@@ -326,13 +339,15 @@ export class Engine {
   #note(note: Note): void {
     const { log, metrics } = this.#options;
     metrics.note(note);
-    const { name, executionId, module, detail, cause, units, waitedMs } = note;
-    const level = ALARMS.has(name) ? "error" : WARNINGS.has(name) ? "warn" : "debug";
+    const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
+    // A handler that leaves its set does so call after call: one line says it.
+    const isWarning = name === "set_left" ? times === 1 : WARNINGS.has(name);
+    const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : "debug";
     if (!log.writes(level)) return;
     const named = units?.slice(0, LOGGED_UNITS).join(" ");
     if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);
     const followupMs = name === "followup_applied" ? (this.#times?.followed(executionId) ?? undefined) : undefined;
-    log[level](name, { execution: executionId, module, detail, cause, units: named, waitedMs, followupMs });
+    log[level](name, { execution: executionId, module, handler, detail, cause, units: named, waitedMs, followupMs });
   }
 
   /** One timer for all that the core waits for. */

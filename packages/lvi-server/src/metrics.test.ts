@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type UnitId, unitId } from "@radical/protocol";
+import { type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { Metrics } from "./metrics.ts";
 
@@ -36,6 +36,8 @@ test("what is counted comes out as Prometheus text", async () => {
   metrics.note({ name: "re_execution", cause: "contention" });
   metrics.note({ name: "near_storage", cause: "stale" });
   metrics.note({ name: "determinism_alarm" });
+  metrics.note({ name: "wrote_on_get_alarm" });
+  metrics.note({ name: "set_left", module: "a".repeat(64) as ModuleHash, handler: "say", times: 1 });
   metrics.note({ name: "gate" });
   metrics.note({ name: "waited", waitedMs: 30 });
   const times = { receivedAtMs: 0, sentAtMs: 0 };
@@ -57,6 +59,8 @@ test("what is counted comes out as Prometheus text", async () => {
     'radical_near_storage_executions_total{cause="stale"} 1',
     'radical_alarms_total{alarm="determinism"} 1',
     'radical_alarms_total{alarm="lost_write"} 0',
+    'radical_alarms_total{alarm="wrote_on_get"} 1',
+    `radical_sets_left_total{module="${"a".repeat(64)}",handler="say"} 1`,
     'radical_events_total{event="gate"} 1',
     'radical_lock_wait_seconds_bucket{le="0.025"} 0',
     'radical_lock_wait_seconds_bucket{le="0.05"} 1',

@@ -21,6 +21,7 @@ const ALARMS = {
   lost_write_alarm: "lost_write",
   intent_alarm: "intent",
   overdue_intent_alarm: "overdue_intent",
+  wrote_on_get_alarm: "wrote_on_get",
 } as const satisfies Partial<Record<NoteName, string>>;
 
 /** Where the metrics look when they are asked for. */
@@ -49,6 +50,10 @@ export class Metrics {
   );
   readonly #nearStorage = this.#counter("radical_near_storage_executions_total", "Executions that ran near storage.");
   readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.");
+  readonly #setsLeft = this.#counter(
+    "radical_sets_left_total",
+    "Executions that have left the read/write set of their handler.",
+  );
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
   readonly #updates = this.#counter(
@@ -101,13 +106,18 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  note({ name, cause, units, waitedMs }: Note): void {
+  note({ name, cause, units, waitedMs, module, handler }: Note): void {
     switch (name) {
       case "determinism_alarm":
       case "lost_write_alarm":
       case "intent_alarm":
       case "overdue_intent_alarm":
+      case "wrote_on_get_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
+        return;
+      case "set_left":
+        // Builds and handlers are registered, so there are few.
+        this.#setsLeft.child({ module: module ?? "", handler: handler ?? "" }).count++;
         return;
       case "stale":
         for (const unit of units ?? []) this.#stale.child({ table: this.#tableOf(unit) }).count++;

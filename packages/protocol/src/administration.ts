@@ -30,6 +30,18 @@ export interface ServerStatus {
    * an older server.
    */
   readonly overdue?: number | null;
+  /**
+   * Handlers whose runs here have left their read/write set, since this server has the lease; null unless it serves. An
+   * older server does not say.
+   */
+  readonly setsLeft?: readonly SetLeft[] | null;
+}
+
+/** A handler of one build whose read/write set is wrong: certain, since f^rw and f ran on the same current values. */
+export interface SetLeft {
+  readonly module: ModuleHash;
+  readonly handler: string;
+  readonly times: number;
 }
 
 export interface ListedModule {

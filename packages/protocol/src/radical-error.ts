@@ -36,6 +36,7 @@ export const ERROR_KINDS = {
   module_mismatch: { status: 400, effect: "none", retry: "never" },
   idempotency_key_reused: { status: 422, effect: "none", retry: "never" },
   handler_trapped: { status: 500, effect: "none", retry: "never" },
+  wrote_on_get: { status: 500, effect: "none", retry: "never" },
   execution_failed: { status: 500, effect: "none", retry: "never" },
   internal_error: { status: 500, effect: "unknown", retry: "later" },
   primary_unreachable: { status: 503, effect: "unknown", retry: "later" },

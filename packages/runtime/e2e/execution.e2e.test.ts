@@ -51,7 +51,7 @@ async function call(location: Location, handler: string, args: unknown, headers:
     path: header("x-radical-path"),
     reason: header("x-radical-reason"),
     timing: header("server-timing"),
-    executionId: header("x-radical-execution"),
+    executionId: header("x-radical-execution").replace(/^execution-/, ""),
   };
 }
 
@@ -409,17 +409,17 @@ describe("what is lost", () => {
     const response = await location.call("append", { key: "down", text: "x" });
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toBe("1");
-    const executionId = response.headers.get("x-radical-execution")!;
+    const told = response.headers.get("x-radical-execution")!;
     const { error } = (await response.json()) as { error: { code: string; hint: string } };
     expect(error.code).toBe("primary_unreachable");
-    expect(error.hint).toContain(`Idempotency-Key: ${executionId}`);
+    expect(error.hint).toContain(`"Idempotency-Key: ${told}"`);
 
     primary.comeBack();
-    const repeat = { "idempotency-key": executionId };
+    const repeat = { "idempotency-key": told };
     expect(await call(location, "append", { key: "down", text: "x" }, repeat)).toMatchObject({
       status: 200,
       result: "x",
-      executionId,
+      executionId: told.replace("execution-", ""),
     });
     expect(await call(location, "append", { key: "down", text: "x" }, repeat)).toMatchObject({
       status: 200,
@@ -520,7 +520,7 @@ describe("the place of a request", () => {
 describe("the same request again", () => {
   test("at another location, with the same key: the same answer, one effect", async () => {
     const [va, jp] = await Promise.all([start(), start({ location: "JP" })]);
-    const key = { "idempotency-key": "once" };
+    const key = { "idempotency-key": "once-at-two-places" };
     const first = await call(va, "stamp", { key: "once" }, key);
     const second = await call(jp, "stamp", { key: "once" }, key);
     expect(second).toMatchObject({ status: 200, result: first.result, executionId: first.executionId });
@@ -533,7 +533,7 @@ describe("the same request again", () => {
     primary.put(note("retained"), stored("a"));
     const location = await start();
     await call(location, "read", { key: "retained" });
-    const key = { "idempotency-key": "read-once" };
+    const key = { "idempotency-key": "read-once-and-again" };
     expect(await call(location, "read", { key: "retained" }, key)).toMatchObject({ result: "a", path: "speculative" });
     await primary.happened("followup");
     primary.put(note("retained"), stored("b"));
@@ -685,10 +685,16 @@ describe("the cache is never trusted", () => {
   });
 });
 
-test("a location whose key the primary does not know is told apart from an outage", async () => {
+test("a location whose key the primary does not know: 503, and its own log has the cause", async () => {
   const location = await start({ vars: { RADICAL_KEY: "ff".repeat(32) } });
   const response = await location.call("append", { key: "k", text: "x" });
-  expect(response.status).toBe(500);
-  expect(await response.json()).toMatchObject({ error: { code: "internal_error" } });
+  expect(response.status).toBe(503);
+  const { error } = (await response.json()) as { error: { code: string } };
+  expect(error.code).toBe("primary_unreachable");
+  expect(JSON.stringify(error)).not.toMatch(/401|signature/);
+  expect(await location.logged("primary_rejected")).toMatchObject({
+    level: "warn",
+    message: expect.stringContaining("401") as unknown,
+  });
   expect(primary.badSignatures.splice(0)).toEqual(["/v1/lvi"]);
 });

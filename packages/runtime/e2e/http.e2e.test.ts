@@ -41,7 +41,7 @@ describe("a result", () => {
     const response = await location.call("append", { key: "first", text: "hello" });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ result: "hello" });
-    expect(response.headers.get("x-radical-execution")).toMatch(/^[0-9a-f]{32}$/);
+    expect(response.headers.get("x-radical-execution")).toMatch(/^execution-[0-9a-f]{32}$/);
     expect(response.headers.get("x-radical-location")).toBe("IE");
     expect(response.headers.get("x-radical-path")).toBe("speculative");
     expect(response.headers.get("x-radical-reason")).toBe("valid");
@@ -76,7 +76,7 @@ describe("a result", () => {
   test("is logged with its path and times", async () => {
     const response = await location.call("typed", { count: 7 });
     await response.text();
-    const execution = response.headers.get("x-radical-execution");
+    const execution = response.headers.get("x-radical-execution")!.replace("execution-", "");
     expect(await location.logged("request", (line) => line.execution === execution)).toMatchObject({
       level: "info",
       handler: "typed",
@@ -319,21 +319,34 @@ describe("Idempotency-Key", () => {
     location.call("typed", { count: 1 }, { headers: { "idempotency-key": key } });
 
   test.each([
-    ["a UUID", "5B0C1F0E-8a49-4c0e-9d7d-0d8f8d2b7a11", "5b0c1f0e8a494c0e9d7d0d8f8d2b7a11"],
-    ["32 hex characters", "0123456789ABCDEF0123456789abcdef", "0123456789abcdef0123456789abcdef"],
-    [
-      "any visible characters: SHA-256, its first 128 bits",
-      "order-1",
-      createHash("sha256").update("order-1").digest("hex").slice(0, 32),
-    ],
-  ])("%s", async (_name, key, executionId) => {
+    ["a UUID", "5B0C1F0E-8a49-4c0e-9d7d-0d8f8d2b7a11"],
+    ["32 hex characters", "0123456789abcdef0123456789abcdef"],
+    ["any visible characters", "order-1-of-the-16th"],
+  ])("%s: hashed with application, caller and handler", async (_name, key) => {
     const response = await withKey(key);
     expect(response.status).toBe(200);
-    expect(response.headers.get("x-radical-execution")).toBe(executionId);
+    const scoped = JSON.stringify(["radical idempotency key", "fixture", null, "typed", key]);
+    const digest = createHash("sha256").update(scoped).digest();
+    digest[0]! |= 0x80;
+    const executionId = digest.toString("hex").slice(0, 32);
+    expect(response.headers.get("x-radical-execution")).toBe(`execution-${executionId}`);
     expect(await primary.happened("lvi")).toMatchObject({ request: { executionId, retained: true } });
   });
 
+  test("an id that was told: taken as it stands", async () => {
+    const id = "0123456789abcdef0123456789abcdef";
+    expect((await withKey(`execution-${id}`)).headers.get("x-radical-execution")).toBe(`execution-${id}`);
+    expect(await primary.happened("lvi")).toMatchObject({ request: { executionId: id, retained: true } });
+  });
+
+  test("the id of an execution that has a key is not taken", async () => {
+    const told = (await withKey("order-1-of-the-17th")).headers.get("x-radical-execution")!;
+    expect(await errorOf(await withKey(told))).toMatchObject({ status: 400, code: "invalid_idempotency_key" });
+  });
+
   test.each([
+    ["16 characters", "x".repeat(16), 200],
+    ["15 characters, and nobody is signed in", "x".repeat(15), 400],
     ["255 characters", "x".repeat(255), 200],
     ["256 characters", "x".repeat(256), 400],
     ["empty", "", 400],
@@ -359,7 +372,7 @@ describe("Idempotency-Key", () => {
   });
 
   test("a repeat gives the same answer and has no second effect", async () => {
-    const headers = { "idempotency-key": "pay-42" };
+    const headers = { "idempotency-key": "pay-42-of-somebody" };
     const first = await location.call("append", { key: "paid", text: "x" }, { headers });
     const body = await first.text();
     const second = await location.call("append", { key: "paid", text: "x" }, { headers });

@@ -3,6 +3,7 @@
  * process throw it; an application's `authenticate` throws it to refuse a request.
  */
 import { errorBody } from "@radical/protocol";
+import { isToldExecution } from "./http/idempotency-key.ts";
 
 export class CallError extends Error {
   override readonly name = "CallError";
@@ -42,7 +43,9 @@ export class CallError extends Error {
   toResponse(): Response {
     const headers = new Headers({ "content-type": "application/json; charset=utf-8", "cache-control": "no-store" });
     if (this.retryAfter !== null) headers.set("retry-after", String(this.retryAfter));
-    if (this.idempotencyKey !== null) headers.set("x-radical-execution", this.idempotencyKey);
+    // A key of the application's own choice is nobody else's business.
+    if (this.idempotencyKey !== null && isToldExecution(this.idempotencyKey))
+      headers.set("x-radical-execution", this.idempotencyKey);
     return new Response(this.toBody(), { status: this.status, headers });
   }
 }

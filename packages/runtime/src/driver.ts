@@ -225,12 +225,16 @@ function speculate(
       case "exhausted":
         return run;
       case "undeclared":
-        return { kind: "stopped", reason: `${run.mode} of ${run.unit}, which is not in the read/write set` };
+        return {
+          kind: "stopped",
+          reason: `${run.mode} of ${run.unit}, which is not in the read/write set`,
+          undeclared: run.mode,
+        };
       case "missing":
-        return { kind: "stopped", reason: `read of ${run.unit}, which was not captured` };
+        return { kind: "stopped", reason: `read of ${run.unit}, which was not captured`, undeclared: null };
     }
   } catch (error) {
-    return { kind: "stopped", reason: messageOf(error) };
+    return { kind: "stopped", reason: messageOf(error), undeclared: null };
   }
 }
 

@@ -74,6 +74,7 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
         environment: { timeMs: Date.now(), seed: new Uint8Array(SEED_BYTES), caller: null },
         units: [],
         retained: false,
+        mustNotWrite: true,
         deadlineMs: LIMIT_MS,
         attempt,
         seen: primary.seen,

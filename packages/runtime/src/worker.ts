@@ -3,14 +3,7 @@
  * together.
  */
 import { waitUntil } from "cloudflare:workers";
-import {
-  type ExecutionId,
-  type HandlerManifest,
-  type Manifest,
-  SEED_BYTES,
-  type TraceContext,
-  traceContextOf,
-} from "@radical/protocol";
+import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext, traceContextOf } from "@radical/protocol";
 import type { CompiledModule, HandlerModule, Pace } from "@radical/wasm-host";
 import { type LocationCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place, placeOf, type Whereabouts } from "./cache/place.ts";
@@ -25,7 +18,7 @@ import { type Authenticate, callerOf, checkedCaller } from "./http/authenticatio
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
 import { Cors, type CorsOptions } from "./http/cors.ts";
 import { healthOf } from "./health.ts";
-import { type Identity, identityOf } from "./http/idempotency-key.ts";
+import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
 import { type Log, consoleLog } from "./log.ts";
 import { Primary } from "./lvi/primary.ts";
@@ -137,8 +130,8 @@ export function bindRadical({
       context: Context,
       request: Request | null,
       read: (exchange: Exchange, settings: Settings) => Promise<CallInput>,
-    ): Promise<Reply> => {
-      const replying = Promise.withResolvers<Reply>();
+    ): Promise<Told> => {
+      const replying = Promise.withResolvers<Told>();
       // At its start: a client that goes away must not cancel the followup.
       context.waitUntil(
         (async () => {
@@ -164,11 +157,11 @@ export function bindRadical({
       const reply = await exchange(env, context, request, async (one, { maxBodyBytes }) => {
         cors.check(request);
         const handler = one.name(route(request, manifest));
-        const identity = one.identify(await identityOf(request.headers.get("idempotency-key")));
         const caller = await callerOf(authenticate, request, env);
+        const identity = await one.identify(request.headers.get("idempotency-key"), caller, handler);
         const declaration = declarationOf(handler, manifest);
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
-        return { handler, declaration, args, identity, caller };
+        return { handler, declaration, args, identity, caller, mustNotWrite: request.method === "GET" };
       });
       return toResponse(reply, cors.headers(request));
     };
@@ -178,12 +171,13 @@ export function bindRadical({
         const reply = await exchange(env, context, request ?? null, async (one) => {
           const declaration = declarationOf(name, manifest);
           const handler = one.name(name);
-          const identity = one.identify(await identityOf(idempotencyKey ?? null));
           const onBehalfOf =
             caller !== undefined || request === undefined
               ? checkedCaller(caller ?? null, "the caller of call()")
               : await callerOf(authenticate, request, env);
-          return { handler, declaration, args: argumentsOf(args, declaration, manifest), identity, caller: onBehalfOf };
+          const identity = await one.identify(idempotencyKey ?? null, onBehalfOf, handler);
+          const encoded = argumentsOf(args, declaration, manifest);
+          return { handler, declaration, args: encoded, identity, caller: onBehalfOf, mustNotWrite: false };
         });
         return resultOf(reply);
       },
@@ -230,7 +224,12 @@ interface CallInput {
   readonly args: Uint8Array;
   readonly identity: Identity;
   readonly caller: string | null;
+  /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
+  readonly mustNotWrite: boolean;
 }
+
+/** A reply with the `Idempotency-Key` that repeats the call; null: nothing was called. */
+type Told = Reply & { readonly repeatKey: string | null };
 
 /** One call of a handler and its answer. */
 class Exchange {
@@ -242,7 +241,7 @@ class Exchange {
   /** Known one after the other. */
   place: Place = NO_PLACE;
   #handler: string | null = null;
-  #executionId: ExecutionId | null = null;
+  #identity: Identity | null = null;
   #line: Parameters<Log>[0] | null = null;
 
   constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
@@ -256,14 +255,13 @@ class Exchange {
     return (this.#handler = handler);
   }
 
-  identify(identity: Identity): Identity {
-    this.#executionId = identity.executionId;
-    return identity;
+  async identify(key: string | null, caller: string | null, handler: string): Promise<Identity> {
+    return (this.#identity = await identityOf(key, { application: this.#manifest.application, caller, handler }));
   }
 
   /** Replies as soon as the execution is answered; settles when nothing is left to do. */
-  async execute(input: CallInput, isolate: Isolate, reply: (reply: Reply) => void): Promise<void> {
-    const { handler, declaration, args, identity, caller } = input;
+  async execute(input: CallInput, isolate: Isolate, reply: (reply: Told) => void): Promise<void> {
+    const { handler, declaration, args, identity, caller, mustNotWrite } = input;
     const { settings, cache, primary, lane, experience, leader, updates, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = new Execution(
@@ -273,6 +271,7 @@ class Exchange {
         handler,
         args,
         environment,
+        mustNotWrite,
         location: this.place.location,
         plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
         seen: primary.seen,
@@ -292,7 +291,7 @@ class Exchange {
       failpoint,
       timings: this.#timings,
       now,
-      warn: (event, message) => this.#warn("warn", event, message),
+      warn: (event, message) => this.#warn(event === "wrote_on_get" ? "error" : "warn", event, message),
       fault: (error) => this.#warn("error", "internal_error", describe(error)),
     });
     let answer: Answer | null = null;
@@ -314,7 +313,7 @@ class Exchange {
   }
 
   /** The reply to bad input, or to a fault of ours. */
-  fail(error: unknown): Reply {
+  fail(error: unknown): Told {
     const reply = replyOfError(error);
     if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
     return this.#reply(reply, null);
@@ -326,8 +325,8 @@ class Exchange {
     this.#line = null;
   }
 
-  #reply(reply: Reply, answer: Answer | null): Reply {
-    const execution = this.#executionId;
+  #reply(reply: Reply, answer: Answer | null): Told {
+    const execution = this.#identity?.executionId ?? null;
     const ms = this.#timings.toRecord();
     this.#line = {
       level: "info",
@@ -348,8 +347,8 @@ class Exchange {
       "x-radical-location": this.place.location,
       "server-timing": this.#timings.toHeader(ms),
     };
-    if (execution !== null) headers["x-radical-execution"] = execution;
-    return { ...reply, headers };
+    if (execution !== null) headers["x-radical-execution"] = toldExecution(execution);
+    return { ...reply, headers, repeatKey: this.#identity?.repeatKey ?? null };
   }
 
   #warn(
@@ -362,14 +361,14 @@ class Exchange {
       event,
       location: this.place.location,
       handler: this.#handler,
-      execution: this.#executionId,
+      execution: this.#identity?.executionId ?? null,
       message,
     });
   }
 }
 
 /** The result of a call in process. Throws a CallError for every other reply. */
-function resultOf({ status, body, headers }: Reply): unknown {
+function resultOf({ status, body, headers, repeatKey }: Told): unknown {
   const { result, error } = JSON.parse(body) as {
     readonly result?: unknown;
     readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
@@ -378,7 +377,7 @@ function resultOf({ status, body, headers }: Reply): unknown {
   const retryAfter = headers["retry-after"];
   throw new CallError(status, error.code, error.message, {
     hint: error.hint,
-    idempotencyKey: headers["x-radical-execution"] ?? null,
+    idempotencyKey: repeatKey,
     retryAfter: retryAfter === undefined ? null : Number(retryAfter),
   });
 }

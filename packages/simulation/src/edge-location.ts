@@ -79,7 +79,7 @@ export class EdgeLocation implements Location {
     }
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, caller, retained } = invocation;
+    const { executionId, program: handler, caller, retained, mustNotWrite } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const args = invocation.encodedArgs;
     const execution = new this.#options.Execution(
@@ -92,6 +92,8 @@ export class EdgeLocation implements Location {
         location: nameOf(index),
         plan: PLANS.get(handler)!,
         retained,
+        repeatKey: executionId,
+        mustNotWrite,
         seen: this.#seen,
         undeclaredTables: [],
       },
@@ -199,8 +201,10 @@ export class EdgeLocation implements Location {
         return this.#after(random.between(0, 60), running, () => {
           const bound = { speculative: true };
           const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set, bound);
-          const isUsable = run.kind === "completed" || run.kind === "exhausted";
-          const speculation = isUsable ? run : { kind: "stopped" as const, reason: run.kind };
+          if (run.kind === "completed" || run.kind === "exhausted")
+            return { kind: "speculated", speculation: run, atMs: this.#nowMs };
+          const undeclared = run.kind === "undeclared" ? run.mode : null;
+          const speculation = { kind: "stopped", reason: run.kind, undeclared } as const;
           return { kind: "speculated", speculation, atMs: this.#nowMs };
         });
       }
@@ -229,6 +233,8 @@ export class EdgeLocation implements Location {
       case "wait":
         return this.#after(effect.ms, running, () => ({ kind: "waited", before: effect.before, atMs: this.#nowMs }));
       case "warn":
+        if (effect.code === "set_left") counts.add("read/write set given up");
+        if (effect.code === "wrote_on_get") counts.add("GET that was about to write");
     }
   }
 

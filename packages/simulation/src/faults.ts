@@ -85,6 +85,8 @@ export const FAULTS = [
   "absence guessed, wrongly",
   "run put off until its confirmation",
   "followup outside its intent",
+  "read/write set given up",
+  "GET that was about to write",
   "module not known to the primary",
   "module older than the newest",
   // Clients.

@@ -9,6 +9,7 @@ export interface Operation {
   readonly program: ProgramName;
   readonly units: readonly UnitId[];
   readonly amount: number;
+  readonly mustNotWrite: boolean;
   /** Times are positions in the history, all different. */
   readonly invokedAt: number;
   /** Null: it never got an answer. */

@@ -34,6 +34,8 @@ export interface Invocation {
   readonly caller: string | null;
   /** The client chose the id and will use it again if it gets no answer. */
   readonly retained: boolean;
+  /** A GET, whatever the program does. */
+  readonly mustNotWrite: boolean;
 }
 
 /** What the client is told; null: nothing is known of what happened. */
@@ -197,6 +199,7 @@ export class ModelLocation implements Location {
       location: nameOf(index),
       units,
       retained: invocation.retained,
+      mustNotWrite: invocation.mustNotWrite,
       deadlineMs: 5_000,
       attempt: running.attempts,
       seen: this.#seen,
@@ -222,7 +225,7 @@ export class ModelLocation implements Location {
         for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
         return this.#end(running, reply.outcome);
       case "refused":
-        if (reply.code === "unknown_module") return this.#end(running, null);
+        if (reply.code === "unknown_module" || reply.code === "wrote_on_get") return this.#end(running, null);
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
           if (running.sending === sending) this.#send(running);
         });

@@ -52,6 +52,16 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "near storage a GET writes",
+    within: 100,
+    edits: [
+      inCore(
+        `        if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution);\n`,
+        ``,
+      ),
+    ],
+  },
+  {
     name: "locks are released before the writes are applied",
     within: 25,
     edits: [

@@ -26,6 +26,8 @@ const PATHS = [
   "re_execution",
   "re_execution_killed",
   "abandoned_intent",
+  "set_left",
+  "wrote_on_get_alarm",
   "waited",
   "contention_round",
   "gate",

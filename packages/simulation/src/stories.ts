@@ -106,7 +106,7 @@ class Stage {
     const args = { operation: name, units, amount: 0 };
     const encodedArgs = encodeArgs(args);
     this.#locations[location]!.invoke(
-      { executionId, program, args, encodedArgs, caller: null, retained: false },
+      { executionId, program, args, encodedArgs, caller: null, retained: false, mustNotWrite: false },
       (outcome) => {
         this.#trace.write(
           `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,

@@ -62,7 +62,8 @@ export class Workload {
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: `op${number}`, units, amount };
     const caller = number % 3 === 0 ? null : `caller ${number % 3}`;
-    return { executionId, program, args, encodedArgs: encodeArgs(args), caller, retained };
+    const mustNotWrite = number % 13 === 5;
+    return { executionId, program, args, encodedArgs: encodeArgs(args), caller, retained, mustNotWrite };
   }
 
   #next(home: number): void {
@@ -103,7 +104,7 @@ export class Workload {
   #ask(at: Location, invocation: Invocation, repeats: number, done: () => void): void {
     const { clock, weather, locations, counts, trace } = this.#options;
     const { random } = clock;
-    const { executionId, program, retained } = invocation;
+    const { executionId, program, retained, mustNotWrite } = invocation;
     const { operation: name, units, amount } = invocation.args;
     const invokedAt = ++this.#position;
     this.#asking++;
@@ -117,7 +118,7 @@ export class Workload {
       this.#asking--;
       if (trace.lines !== null) trace.write(`${name} is told ${outcome?.kind ?? "nothing"}`);
       const answeredAt = outcome === null ? null : ++this.#position;
-      this.history.push({ name, executionId, program, units, amount, invokedAt, answeredAt, outcome });
+      this.history.push({ name, executionId, program, units, amount, mustNotWrite, invokedAt, answeredAt, outcome });
       if (!retained || repeats >= MAX_REPEATS || !(outcome === null || random.chance(0.3))) return done();
       const elsewhere = random.pick(locations);
       if (elsewhere !== at) counts.add("client asked again elsewhere");

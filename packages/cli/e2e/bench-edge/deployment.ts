@@ -263,6 +263,7 @@ export class Probe {
       location: this.#name,
       units: [{ unit, mode: "read-write", version: this.#version }],
       retained: false,
+      mustNotWrite: false,
       deadlineMs: 10_000,
       attempt: 1,
       seen: this.#seen,

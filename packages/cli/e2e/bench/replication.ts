@@ -3,7 +3,7 @@
  * one in a process of its own.
  */
 import type { Benchmark } from "../../src/bench/benchmark.ts";
-import type { Answered } from "../../src/bench/client.ts";
+import { type Answered, executionOf } from "../../src/bench/client.ts";
 import { phasesOf } from "../../src/bench/rows.ts";
 import { statisticsOf } from "../../src/bench/statistics.ts";
 import type { StorageSetup } from "../../src/bench/result.ts";
@@ -59,12 +59,8 @@ function addRows({ plan, outcome, log, result }: EndedRun, storage: StorageSetup
       (one) => one.handler === handler && one.headers["x-radical-path"] === "speculative",
     );
     const times = (phase: "serverMs" | "lviMs"): readonly number[] =>
-      own.flatMap(
-        (one: Answered) => phasesOf(one, log.times.get(one.headers["x-radical-execution"] ?? ""), 0)[phase] ?? [],
-      );
-    const stored = own.filter(
-      (one) => (log.times.get(one.headers["x-radical-execution"] ?? "")?.intentMs ?? 0) > 0,
-    ).length;
+      own.flatMap((one: Answered) => phasesOf(one, log.times.get(executionOf(one)), 0)[phase] ?? []);
+    const stored = own.filter((one) => (log.times.get(executionOf(one))?.intentMs ?? 0) > 0).length;
     result.replications.push({
       run: result.runs.at(-1).run,
       storage,

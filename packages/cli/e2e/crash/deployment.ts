@@ -160,7 +160,13 @@ class Speaker {
 }
 
 /** What servers may never log. */
-const ALARMS: readonly unknown[] = ["determinism_alarm", "lost_write_alarm", "intent_alarm", "invariant_broken"];
+const ALARMS: readonly unknown[] = [
+  "determinism_alarm",
+  "lost_write_alarm",
+  "intent_alarm",
+  "wrote_on_get_alarm",
+  "invariant_broken",
+];
 
 export class Deployment {
   readonly #application: Application;

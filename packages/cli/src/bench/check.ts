@@ -4,7 +4,7 @@ import type { HandlerModule } from "@radical/wasm-host";
 import type { AppBuild } from "../build/build-app.ts";
 import { argumentsOf } from "./arguments.ts";
 import { EXECUTION_HEADER } from "./bench-requests.ts";
-import type { Answered } from "./client.ts";
+import { type Answered, executionOf } from "./client.ts";
 import type { Deployment, Sample } from "./deployment.ts";
 import type { Placed, Versioned } from "./history.ts";
 import type { Items } from "./model.ts";
@@ -103,7 +103,7 @@ function versionedOf(
   answered: readonly Answered[],
   samples: readonly Sample[],
 ): { readonly history: readonly Versioned[]; readonly problems: Problems } {
-  const answers = new Map(answered.map((one) => [one.headers["x-radical-execution"]!, one]));
+  const answers = new Map(answered.map((one) => [executionOf(one), one]));
   // Who was validated again after an answer was lost is told of again.
   const executions = new Map(samples.map((sample) => [sample.execution, sample]));
   const problems = [...answers].flatMap(([execution, { handler }]) =>

@@ -90,3 +90,8 @@ export class Client {
     this.#agent.destroy();
   }
 }
+
+/** The id as logs and samples have it, of an answer that tells it. */
+export function executionOf({ headers }: Pick<Answered, "headers">): string {
+  return (headers["x-radical-execution"] ?? "").replace(/^execution-/, "");
+}

@@ -10,7 +10,7 @@ import type { Project } from "../config/load-config.ts";
 import { seedItems } from "../data/data-work.ts";
 import { type Benchmark, type Call, loadBenchmark } from "./benchmark.ts";
 import { type Checked, checkDeployment, hasOutcome, historiesOf, type Histories } from "./check.ts";
-import { type Answered, Client } from "./client.ts";
+import { type Answered, Client, executionOf } from "./client.ts";
 import { Deployment, type DeploymentOptions, type Sample } from "./deployment.ts";
 import { type Items, prepared } from "./model.ts";
 import { Draw } from "./random.ts";
@@ -230,9 +230,7 @@ export class Measurement {
 
   #isAllTold(): boolean {
     const told = this.samples;
-    return this.#answered.every(
-      (one) => one.system !== "radical" || !hasOutcome(one) || told.has(one.headers["x-radical-execution"] ?? ""),
-    );
+    return this.#answered.every((one) => one.system !== "radical" || !hasOutcome(one) || told.has(executionOf(one)));
   }
 
   #draw(name: string, zipf: number = this.#options.zipf): Draw {

@@ -1,5 +1,5 @@
 /** From answers to the rows of a result. */
-import type { Answered } from "./client.ts";
+import { type Answered, executionOf } from "./client.ts";
 import type { Sample } from "./deployment.ts";
 import type { Draw } from "./random.ts";
 import {
@@ -131,7 +131,7 @@ export function phaseRows(
     const those = path === null ? radical : radical.filter(({ headers }) => headers["x-radical-path"] === path);
     if (those.length === 0) return [];
     const phases = those.map((one) =>
-      phasesOf(one, serverTimes.get(one.headers["x-radical-execution"] ?? ""), oneWayMs.get(one.location) ?? 0),
+      phasesOf(one, serverTimes.get(executionOf(one)), oneWayMs.get(one.location) ?? 0),
     );
     const statistics: Partial<Record<Phase, Statistics>> = {};
     for (const phase of PHASES) {
@@ -158,7 +158,7 @@ export function operationRows(
   { samples, repairs, itemBytes, primaryBytes }: Operations,
 ): readonly OperationRow[] {
   const radical = answered.filter(({ system }) => system === "radical");
-  const known = radical.flatMap(({ headers }) => samples.get(headers["x-radical-execution"] ?? "") ?? []);
+  const known = radical.flatMap((one) => samples.get(executionOf(one)) ?? []);
   if (known.length === 0) return [];
   const perRequest = (of: (sample: Sample) => number): number => rounded(mean(known.map(of)));
   const written = (sample: Sample): number => sample.ended?.writes.length ?? 0;
@@ -168,9 +168,7 @@ export function operationRows(
       requests: radical.length,
       unitsRead: perRequest(({ versions }) => versions.length),
       unitsWritten: perRequest(written),
-      unitsRepaired: rounded(
-        mean(radical.map(({ headers }) => repairs.get(headers["x-radical-execution"] ?? "") ?? 0)),
-      ),
+      unitsRepaired: rounded(mean(radical.map((one) => repairs.get(executionOf(one)) ?? 0))),
       writingShare: perRequest((sample) => Number(written(sample) > 0)),
       followups: perRequest(({ path }) => Number(path === "followup")),
       storageBytes: perRequest(({ versions }) => versions.reduce((sum, [unit]) => sum + itemBytes(unit), 0)),

@@ -49,8 +49,8 @@ export interface ClientOptions {
 
 export interface CallOptions {
   /**
-   * Names this call, so that repeating it has no second effect: 32 hexadecimal characters. Keep it when the call may
-   * be repeated after a restart. Default: a new one for each call, kept over its retries.
+   * Names this call, so that repeating it has no second effect: a UUID. Keep it when the call may be repeated after a
+   * restart. Default: a new one for each call, kept over its retries.
    */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
@@ -129,9 +129,13 @@ async function callHandler(options: ClientOptions, handler: string, args: unknow
   }
 }
 
-/** Not \`crypto.randomUUID\`: pages that came over plain HTTP have none. */
+/** A random UUID. Not \`crypto.randomUUID\`: pages that came over plain HTTP have none. */
 function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
 function errorOf(text: string, status: number): { code: string; status: number; message: string; hint: string } {

@@ -162,14 +162,15 @@ const COMPONENTS = {
     IdempotencyKey: {
       name: "Idempotency-Key",
       in: "header",
-      description: "Names the execution: a repeat with the same key has no second effect and gets the same answer.",
+      description:
+        "A UUID. A repeat with the same key by the same caller has no second effect and gets the same answer. A key has at least 16 characters if nobody is signed in.",
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
     },
   },
   headers: {
     Execution: {
-      description: "The execution id. Sent as Idempotency-Key it repeats this request.",
-      schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+      description: "The execution id. Sent as Idempotency-Key it repeats a request that had no key.",
+      schema: { type: "string", pattern: "^execution-[0-9a-f]{32}$" },
     },
   },
   responses: {

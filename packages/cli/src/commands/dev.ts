@@ -79,7 +79,8 @@ async function dev(options: DevCommandOptions): Promise<void> {
       print(JSON.stringify(withoutFrames(event)));
       return;
     }
-    const line = devLine(event, terminal);
+    // The LVI server has told it of the same handler, once for all locations.
+    const line = event.event === "set_left" ? null : devLine(event, terminal);
     if (line !== null) print(line);
   };
 

@@ -82,6 +82,7 @@ export async function writeItems(
       deadlineMs: ATTEMPT_MS,
       attempt: 1,
       seen: null,
+      mustNotWrite: false,
     });
   }
   return done;

@@ -2,6 +2,15 @@ import { expect, test } from "vitest";
 import { devLine } from "./dev-lines.ts";
 import { createTerminal } from "./terminal.ts";
 
+test("a handler that leaves its set is one line of words", () => {
+  const detail =
+    "the handler leaves its read/write set, which is a fault of the analyzer: report it (write of t/(a)\nb)";
+  const line = { level: "warn", event: "set_left", module: "a", handler: "say", execution: "e", detail };
+  expect(devLine({ event: "server_log", line }, createTerminal({ quiet: true }))).toBe(
+    "! say: the handler leaves its read/write set, which is a fault of the analyzer: report it. Answers stay right: locations run it in record mode, which is slower",
+  );
+});
+
 test.each([
   [{ level: "info", event: "module_registered" }, null],
   [{ level: "warn", event: "refused", detail: "in_doubt: an earlier server may have answered this attempt" }, null],

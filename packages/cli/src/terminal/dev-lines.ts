@@ -39,6 +39,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       if (level !== "warn" && level !== "error") return null;
       // The first request of an isolate, which begins with every save: it is asked to send it again.
       if (name === "refused" && text(fields["detail"]).startsWith("in_doubt:")) return null;
+      if (name === "set_left") return setLeftLine(fields, terminal);
       const details = Object.entries(fields).map(([field, value]) => ` ${field}=${text(value)}`);
       return `${style("yellow", "!")} LVI server: ${text(name)}${details.join("")}`;
     }
@@ -74,6 +75,12 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     default:
       return `${style("yellow", "!")} ${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`;
   }
+}
+
+/** One for each handler of a build; which unit it was is in the log. */
+function setLeftLine({ handler, detail }: Readonly<Record<string, unknown>>, { style }: Terminal): string {
+  const fault = text(detail).replace(/ \([^]*$/, "");
+  return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right: locations run it in record mode, which is slower`;
 }
 
 function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style }: Terminal): string {

@@ -52,6 +52,7 @@ function validations(count: number, operations: number, turns: number): readonly
     location: "bench",
     units,
     retained: false,
+    mustNotWrite: false,
     deadlineMs: 10_000,
     attempt: 1,
     seen: commitId(2, 0),

@@ -20,7 +20,7 @@ export async function startFuzzed(): Promise<FuzzedProcess> {
   let errors = "";
   createInterface(process.child.stderr!).on("line", (line) => {
     // Alarms are what wrong messages are for.
-    if (!/"event":"(?:determinism|lost_write|intent)_alarm"/.test(line)) errors += `${line}\n`;
+    if (!/"event":"(?:determinism|lost_write|intent|wrote_on_get)_alarm"/.test(line)) errors += `${line}\n`;
   });
   const module = await testModule();
   await new TestClient(process.url, module).register();

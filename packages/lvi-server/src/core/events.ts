@@ -149,6 +149,9 @@ export interface Note {
   readonly units?: readonly UnitId[];
   /** For units that others held. */
   readonly waitedMs?: number;
+  readonly handler?: string;
+  /** How often it has happened to this handler of this module. */
+  readonly times?: number;
 }
 
 /** Why the handler of a pending intent is run in place of its followup. */
@@ -217,10 +220,14 @@ export type NoteName =
   /** The lease was not renewed in time: nothing is done until it is. */
   | "lease_run_out"
   | "lease_regained"
+  /** A run has left the set that f^rw said on the same current values: f^rw, or the set that was given, is wrong. */
+  | "set_left"
   /** Two runs of the same execution differed: the module's handlers run near storage from now on. */
   | "determinism_alarm"
   /** A location holds a version that is newer than the primary's. */
   | "lost_write_alarm"
+  /** An execution that must not write has named a unit to write, or has written: it had no effect. */
+  | "wrote_on_get_alarm"
   /** A pending intent does not fit the rest of the state. */
   | "intent_alarm"
   /** A re-execution was ended from outside: what its intent holds stays locked until one comes to its end. */

@@ -44,10 +44,12 @@ export type ExecutionResult =
   | { readonly kind: "needs"; readonly set: AccessSet }
   /** Recording: units outside the snapshot were read. */
   | { readonly kind: "missing"; readonly units: readonly UnitId[] }
-  /** f accessed a unit outside its set, so the set was wrong; or f^rw failed. */
+  /** f accessed a unit outside its set, so the set was wrong. */
   | { readonly kind: "undeclared"; readonly reason: string }
   /** Re-execution: f used up the fuel of a speculation, at the same point as at its location. */
   | { readonly kind: "exhausted" }
+  /** f^rw failed: it says nothing about the set. */
+  | { readonly kind: "no-set"; readonly reason: string }
   /** Stopped from outside, since it lasted and others waited: it may end another time. */
   | { readonly kind: "crowded-out" }
   /** Stopped from outside, by a limit that does not meet every run at the same point. */

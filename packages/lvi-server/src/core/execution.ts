@@ -69,6 +69,8 @@ export interface Execution {
   /** Of its location's budget. */
   usage: Usage;
   readonly retained: boolean;
+  /** A run that writes ends it without effect. */
+  readonly mustNotWrite: boolean;
   /** What the location declared; null without a set. */
   readonly declared: readonly AccessedUnit[] | null;
   callers: Caller[];
@@ -90,6 +92,8 @@ export interface Execution {
   /** How often a run of its intent was ended from outside, and how often it has paused because of such things. */
   kills: number;
   pauses: number;
+  /** Its run has left the set that f^rw said. */
+  hasLeftSet: boolean;
   /** Hash of the completion by which it ended, to compare with a second run. */
   completionHash: string | null;
   followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
@@ -104,7 +108,7 @@ export interface Execution {
 
 /** Of which nothing is known yet but the request. */
 export function requested(caller: Caller, usage: Usage): Execution {
-  const { executionId, module, handler, args, environment, location, retained, units } = caller.request;
+  const { executionId, module, handler, args, environment, location, retained, units, mustNotWrite } = caller.request;
   return {
     ...BEGINNING,
     id: executionId,
@@ -112,6 +116,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
     location,
     usage,
     retained,
+    mustNotWrite,
     declared: units,
     callers: [caller],
     speculator: units === null ? null : caller.id,
@@ -136,6 +141,8 @@ export function adopted(intent: Intent): Execution {
     location,
     usage: usageOf(args, units),
     retained: true,
+    // Storage does not say whether it came as a GET. One that did has named no unit to write.
+    mustNotWrite: units.every(({ mode }) => mode === "read"),
     declared: null,
     callers: [],
     speculator: null,
@@ -158,6 +165,7 @@ const BEGINNING = {
   replay: null,
   kills: 0,
   pauses: 0,
+  hasLeftSet: false,
   completionHash: null,
   wanted: null,
 } as const;

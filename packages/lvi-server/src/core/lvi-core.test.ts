@@ -32,6 +32,7 @@ const PLANS = new Map([
   ["f", "sliced"],
   ["recorded", "recorded"],
   ["opaque", "near-storage"],
+  ["given", "given"],
 ] as const);
 const START_MS = 1_000_000;
 
@@ -160,6 +161,7 @@ class Story {
       deadlineMs: 10_000,
       attempt: more.attempt ?? (this.#attempts.get(name) ?? 0) + 1,
       seen: this.#seen,
+      mustNotWrite: false,
       ...more,
     };
     this.#attempts.set(name, request.attempt);
@@ -319,6 +321,10 @@ class Story {
 
   get modules(): LviCore["modules"] {
     return this.#core.modules;
+  }
+
+  get setsLeft(): LviCore["setsLeft"] {
+    return this.#core.setsLeft;
   }
 
   get moduleLoads(): LviCore["moduleLoads"] {
@@ -2208,4 +2214,195 @@ test("draining: new executions are refused, known ones end", () => {
   story.request("B", "!y");
   story.request("A", "+x=1", {}, "A again");
   expect(story.said).toEqual(["B ← refused draining", "run declared on x=1"]);
+});
+
+describe("an execution that must not write", () => {
+  const GET = { mustNotWrite: true } as const;
+
+  test("a set with a unit to write is refused before anything is locked", () => {
+    for (const set of ["x=1 +y=1", "!x"]) {
+      const story = new Story({ x: "1", y: "1" });
+      story.request("A", set, GET);
+      expect(story.said).toEqual(["A ← refused wrote_on_get"]);
+      expect(story.observed).toContainEqual(expect.objectContaining({ name: "wrote_on_get_alarm", handler: "f" }));
+      expect(story.isIdle).toBe(true);
+    }
+  });
+
+  test("one that only reads is answered like any other", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=0", GET);
+    story.loaded();
+    story.ran(did("x"));
+    story.request("B", "x=1", GET);
+    expect(story.said.slice(-2)).toEqual(["A ← executed stale ok repairs x=1@1.1", "B ← valid without intent"]);
+    expect(story.notes).not.toContain("wrote_on_get_alarm");
+  });
+
+  test.each([
+    ["a set that proves stale", "f", "x=0"],
+    ["without a set", "f", null],
+    ["in record mode", "recorded", null],
+    ["near storage by choice", "opaque", null],
+    ["with a given set", "given", "x=0"],
+  ])("a run near storage that has written, %s: no effect and no intent", (_, handler, set) => {
+    const story = new Story({ x: "1" });
+    story.request("A", set, { ...GET, handler });
+    if (set !== null) story.loaded();
+    story.ran(did(set === null ? "x:=2" : "x x:=2"));
+    expect(story.said.at(-1)).toBe("A ← refused wrote_on_get");
+    expect(story.notes).toContain("wrote_on_get_alarm");
+    expect([story.storedValue("x"), story.intents.size, story.isIdle]).toEqual(["1", 0, true]);
+  });
+
+  test("writes that an abort has undone are none", () => {
+    const story = new Story();
+    story.request("A", null, { ...GET, handler: "recorded" });
+    story.ran(did("", { kind: "abort", status: 409, code: "taken", message: "" }));
+    expect(story.said.at(-1)).toBe("A ← executed requested taken");
+  });
+
+  test.each(["as it is", "adopted after a restart"])(
+    "an intent that keeps its answer, %s: it ends without writes",
+    (how) => {
+      const story = new Story({ x: "1" });
+      story.request("A", "x=1", { ...GET, retained: true });
+      story.lookedUp();
+      story.loaded();
+      story.stored();
+      expect(story.said.at(-1)).toBe("A ← valid 2.1");
+      if (how !== "as it is") story.restart();
+      story.passes(5_000);
+      if (how !== "as it is") story.loaded();
+      story.ran({ kind: "undeclared", reason: "write of t/x" });
+      story.ran({ kind: "undeclared", reason: "write of t/x" });
+      story.ran(did("x x:=2"));
+      story.completed();
+      expect(story.said.at(-1)).toMatch(/^complete A \d\.\d pending$/);
+      expect([story.storedValue("x"), story.isIdle]).toEqual(["1", true]);
+      expect(story.notes).toContain("wrote_on_get_alarm");
+      story.request("A", "x=1", { ...GET, retained: true });
+      expect(story.said).toEqual(["A ← executed stored wrote_on_get"]);
+    },
+  );
+});
+
+describe("a handler that leaves its read/write set", () => {
+  const left = (story: Story): readonly Note[] => story.observed.filter(({ name }) => name === "set_left");
+
+  test("near storage, f on what f^rw has said: counted by module and handler", () => {
+    const story = new Story({ x: "1" });
+    for (const [name, handler] of [
+      ["A", "f"],
+      ["B", "f"],
+      ["C", "given"],
+    ] as const) {
+      story.request(name, null, { handler });
+      story.ran({ kind: "undeclared", reason: "write of t/y" });
+      story.ran(did("y:=2"));
+      story.completed();
+    }
+    expect(story.setsLeft).toEqual([
+      { module: MODULE, handler: "f", times: 2 },
+      { module: MODULE, handler: "given", times: 1 },
+    ]);
+    expect(left(story)).toMatchObject([
+      { handler: "f", times: 1, detail: expect.stringMatching(/fault of the analyzer.*write of t\/y/) as unknown },
+      { handler: "f", times: 2 },
+      { handler: "given", times: 1, detail: expect.stringMatching(/@readwrite/) as unknown },
+    ]);
+  });
+
+  test("a re-execution of what was validated: counted once for the execution", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran(did("x x:=2 y:=2"));
+    story.completed();
+    expect(story.setsLeft).toEqual([{ module: MODULE, handler: "f", times: 1 }]);
+    expect(left(story)).toHaveLength(1);
+  });
+
+  test("not counted: f^rw that failed, a handler without f^rw, a stale value", () => {
+    const failed = new Story({ x: "1" });
+    failed.request("A", null);
+    failed.ran({ kind: "no-set", reason: "out of fuel" });
+    failed.ran(did("x:=2"));
+    failed.completed();
+    expect(failed.storedValue("x")).toBe("2");
+
+    const recorded = new Story({ x: "1" });
+    recorded.request("A", "+x=1", { handler: "recorded" });
+    recorded.loaded();
+    recorded.stored();
+    recorded.passes(5_000);
+    recorded.ran({ kind: "undeclared", reason: "write of t/y" });
+
+    const stale = new Story({ x: "1" });
+    stale.request("A", "+x=0");
+    stale.loaded();
+    stale.ran(needs("x !x !y"));
+    stale.ran(did("x x:=2 y:=2"));
+    stale.completed();
+
+    for (const story of [failed, recorded, stale]) expect([story.setsLeft, left(story)]).toEqual([[], []]);
+  });
+});
+
+describe("whoever joins an execution is told the outcome of another sending", () => {
+  test("one that was asked near storage, and leaves no trace", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", null, { handler: "opaque" });
+    story.request("A", "x=1", { handler: "opaque", location: "far" }, "A elsewhere");
+    story.ran(did(""));
+    expect(story.said.slice(-2)).toEqual(["A ← executed requested ok", "A elsewhere ← executed stored ok"]);
+  });
+
+  test("one whose speculation was abandoned, and whose location is gone", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", { location: "far" }, "A elsewhere");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.ran(did("x x:=2 y:=2"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("A elsewhere ← executed stored ok repairs x=2@2.2 y=2@2.2");
+  });
+
+  test("a module that may not speculate: its own sending is told that it was run here", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.ran(did("x x:=3"));
+    story.request("B", "x=2");
+    story.ran(did("x"));
+    expect(story.said.at(-1)).toMatch(/^B ← executed requested ok/);
+  });
+});
+
+describe("callers are told apart", () => {
+  test.each([
+    [null, "ann"],
+    ["ann", null],
+    ["ann", "bob"],
+  ])("the execution of %j is not told to %j, while it goes on or when it is done", (first, second) => {
+    const story = new Story({ x: "1" });
+    const by = (caller: string | null) => ({
+      environment: { timeMs: START_MS, seed: new Uint8Array(16), caller },
+      retained: true,
+    });
+    story.request("A", "+x=1", by(first));
+    story.lookedUp();
+    story.loaded();
+    story.stored();
+    story.request("A", "+x=1", by(second), "other");
+    expect(story.said.at(-1)).toBe("other ← refused idempotency_key_reused");
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    story.request("A", "+x=1", by(second), "other");
+    expect(story.said.at(-1)).toBe("other ← refused idempotency_key_reused");
+    story.request("A", "+x=1", by(first), "again");
+    expect(story.said.at(-1)).toBe("again ← executed stored ok");
+  });
 });

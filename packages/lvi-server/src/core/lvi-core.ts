@@ -17,6 +17,7 @@ import {
   commitId,
   type Entry,
   entryOf,
+  ERROR_KINDS,
   type ExecutedCause,
   type ExecutionId,
   type Followup,
@@ -29,6 +30,7 @@ import {
   type RefusalCode,
   type Repair,
   type SamplePath,
+  type SetLeft,
   sameVersion,
   type UnitId,
   type Version,
@@ -72,6 +74,7 @@ import { type LockMode, type LockRequest, LockTable, type Released } from "./loc
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Sample, Sampler } from "./sampling.ts";
+import { SetsLeft } from "./sets-left.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 
 /** What a starting server found in storage. */
@@ -127,6 +130,7 @@ export class LviCore {
   readonly #modules: ModuleTable;
   /** Modules whose handlers ran differently twice. */
   readonly #suspects = new Set<ModuleHash>();
+  readonly #setsLeft = new SetsLeft();
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #answered: AnsweredRequests;
@@ -189,6 +193,11 @@ export class LviCore {
   /** The modules that can be run here. */
   get modules(): readonly ModuleUse[] {
     return this.#modules.uses;
+  }
+
+  /** Handlers whose runs have left their read/write set here. */
+  get setsLeft(): readonly SetLeft[] {
+    return this.#setsLeft.list;
   }
 
   /** What is under way, by module. */
@@ -319,7 +328,10 @@ export class LviCore {
     this.#finished.collect(doneBeforeMs, this.#wallMs);
     const used = this.#modules.takeUsed();
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
-    for (const { module } of unused) this.#suspects.delete(module);
+    for (const { module } of unused) {
+      this.#suspects.delete(module);
+      this.#setsLeft.forget(module);
+    }
     this.#effects.push({ kind: "collect", doneBeforeMs, limit, used, unused });
   }
 
@@ -365,6 +377,11 @@ export class LviCore {
     }
     if (units !== null && units.length > this.#options.maxUnits) {
       return refuse("too_many_units", `${units.length} units; at most ${this.#options.maxUnits}`, null);
+    }
+    if (request.mustNotWrite && units?.some(({ mode }) => mode !== "read") === true) {
+      const message = wroteOnGet(handler, "its read/write set has units that it writes");
+      this.#note("wrote_on_get_alarm", { id: executionId, invocation: request }, { handler, detail: message });
+      return refuse("wrote_on_get", message, null);
     }
     if (this.#executions.size >= this.#options.maxExecutions) {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
@@ -756,10 +773,14 @@ export class LviCore {
         this.#pauseReplay(execution, this.#pauseMs(execution));
         return;
       }
+      case "undeclared":
+        // What it read was validated, and is the same still.
+        this.#setLeft(execution, result.reason);
+        return this.#abandon(execution);
       case "exhausted":
       case "needs":
       case "missing":
-      case "undeclared":
+      case "no-set":
         return this.#abandon(execution);
     }
   }
@@ -878,6 +899,7 @@ export class LviCore {
       }
       case "completed":
         near.result = result;
+        if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution);
         if (result.writes.length === 0 && !execution.retained && execution.intent === null)
           return this.#answer(execution);
         return this.#cover(
@@ -888,6 +910,10 @@ export class LviCore {
         );
       case "undeclared":
         if (near.recording) return this.#fail(execution, "execution_failed", result.reason);
+        this.#setLeft(execution, result.reason);
+        near.recording = true;
+        return this.#capture(execution);
+      case "no-set":
         near.recording = true;
         return this.#capture(execution);
       case "killed":
@@ -901,6 +927,25 @@ export class LviCore {
       case "exhausted":
         throw new Error("a run near storage had the fuel of a speculation");
     }
+  }
+
+  /** Whatever the manifest says of the handler, it came as a GET and has written: nothing of it remains. */
+  #refuseWrites(execution: Execution): void {
+    const { handler } = execution.invocation;
+    const message = wroteOnGet(handler, "its run near storage has written");
+    this.#note("wrote_on_get_alarm", execution, { handler, detail: message });
+    this.#fail(execution, "wrote_on_get", message);
+  }
+
+  /** Counted once for an execution, and only of handlers that have f^rw. */
+  #setLeft(execution: Execution, reason: string): void {
+    const { module, handler } = execution.invocation;
+    const plan = this.#modules.plansOf(module)?.get(handler);
+    if (execution.hasLeftSet || (plan !== "sliced" && plan !== "given")) return;
+    execution.hasLeftSet = true;
+    const times = this.#setsLeft.add(module, handler);
+    const words = plan === "given" ? GIVEN_SET_LEFT : DERIVED_SET_LEFT;
+    this.#note("set_left", execution, { handler, times, detail: `${words} (${reason})` });
   }
 
   /** On values that never were there together a handler may run for ever: once more, on nothing but what is there. */
@@ -980,16 +1025,17 @@ export class LviCore {
 
   /** An execution that leaves no trace. */
   #answer(execution: Execution): void {
-    const { cause } = execution.near!;
     const { outcome, writes } = execution.near!.result!;
     const sampled = this.#sample(execution, "near-storage", null, () => ranOn(execution.near!), { outcome, writes });
     if (sampled !== null) this.#effects.push(sampled);
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
-    for (const caller of callers) {
-      this.#reply(caller, { kind: "executed", cause, outcome, repairs, times: this.#times(caller.receivedAtMs) }, null);
-    }
+    callers.forEach((caller, index) => {
+      const cause = causeFor(execution, caller, index);
+      const times = this.#times(caller.receivedAtMs);
+      this.#reply(caller, { kind: "executed", cause, outcome, repairs, times }, null);
+    });
   }
 
   /** What the location's cache lacks of all that the execution read and wrote. */
@@ -1072,7 +1118,7 @@ export class LviCore {
     const { callers, followups } = execution;
     this.#end(execution);
     callers.forEach((caller, index) => {
-      const cause = index === 0 && execution.near !== null ? execution.near.cause : "stored";
+      const cause = causeFor(execution, caller, index);
       const times = this.#times(caller.receivedAtMs);
       this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
     });
@@ -1103,7 +1149,8 @@ export class LviCore {
     if (execution.intent === null) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
     execution.near!.result = null;
-    const outcome: Outcome = { kind: "abort", status: 500, code: "execution_failed", message };
+    const told = code === "wrote_on_get" ? code : "execution_failed";
+    const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
     this.#complete(execution, this.#takeCommitId(execution), { outcome, writes: [] }, null);
   }
 
@@ -1536,7 +1583,7 @@ export class LviCore {
   #note(
     name: NoteName,
     about: { id: ExecutionId; invocation?: { module: ModuleHash } } | null,
-    more: Pick<Note, "detail" | "cause" | "units" | "waitedMs"> = {},
+    more: Omit<Note, "name" | "executionId" | "module"> = {},
   ): void {
     const note: Note = { name, executionId: about?.id, module: about?.invocation?.module, ...more };
     this.#effects.push({ kind: "note", note });
@@ -1587,7 +1634,22 @@ function wordsOfOverdue({ invocation, kills }: Execution, reason: string): strin
   );
 }
 
+/**
+ * Why the outcome was found here, as this caller is told. Whoever has joined is told the outcome of another sending, and so
+ * is one who sent a set of its own and is first in line because the location that began the execution has gone.
+ */
+function causeFor({ near, speculator }: Execution, { id, request }: Caller, index: number): ExecutedCause {
+  const hasJoined = index > 0 || (request.units !== null && id !== speculator);
+  return near === null || hasJoined ? "stored" : near.cause;
+}
+
+function wroteOnGet(handler: string, how: string): string {
+  return `the handler "${handler}" must not write, because the request is a GET, and ${how}`;
+}
+
 const RETRY_AFTER_MS = 1_000;
+const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
+const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";

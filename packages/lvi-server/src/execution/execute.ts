@@ -59,7 +59,7 @@ export function executeTask(host: Host, task: Omit<ExecutionTask, "kills">): Exe
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);
-      if (derived.kind === "failed") return { kind: "undeclared", reason: derived.reason };
+      if (derived.kind === "failed") return { kind: "no-set", reason: derived.reason };
       const { set, missing } = derived;
       const captured = missing.length === 0 && [...set.reads].every((unit) => task.snapshot.has(unit));
       const { writable } = access;

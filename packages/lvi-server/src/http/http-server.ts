@@ -391,9 +391,10 @@ function notRegistered(hash: ModuleHash): RadicalError {
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
   if (state.kind === "not-serving")
-    return { state: state.reason, epoch: null, timeMs: now(), pending: null, overdue: null };
-  const { pending, overdue } = state.engine.load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue };
+    return { state: state.reason, epoch: null, timeMs: now(), pending: null, overdue: null, setsLeft: null };
+  const { load, setsLeft } = state.engine;
+  const { pending, overdue } = load;
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft };
 }
 
 /** Ready: it has the lease and has recovered. */

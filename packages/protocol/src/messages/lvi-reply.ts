@@ -72,6 +72,8 @@ export const REFUSAL_CODES = [
   "clock_skew",
   /** The location uses more of the server than it may. */
   "over_budget",
+  /** The execution must not write, and its set has a unit to write, or its run near storage has written. */
+  "wrote_on_get",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 

@@ -57,11 +57,13 @@ export interface LviRequest {
    * Null: the location has not heard of the server yet.
    */
   readonly seen: CommitId | null;
+  /** It came as a GET: a run that writes ends without effect, as `wrote_on_get`. */
+  readonly mustNotWrite: boolean;
 }
 
 const MODES = ["read", "write", "read-write"] as const;
-const FIELDS = 14;
-/** The first senders knew no attempts, later ones no callers. */
+const FIELDS = 16;
+/** The first senders knew no attempts, later ones no callers, and then none that must not write. */
 const REQUIRED_FIELDS = 11;
 const MAX_DEADLINE_MS = 600_000;
 /** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
@@ -90,6 +92,9 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writer.integer(request.attempt);
   writeNullable(writer, request.seen, (id) => writer.text(id));
   writeNullable(writer, request.environment.caller, (caller) => writer.text(caller));
+  // Reserved.
+  writer.null();
+  writer.boolean(request.mustNotWrite);
   return writer.finish();
 }
 
@@ -117,9 +122,25 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const attempt = length > REQUIRED_FIELDS ? reader.integerIn(1, Number.MAX_SAFE_INTEGER) : 1;
   const seen = length > REQUIRED_FIELDS + 1 ? readNullable(reader, () => readCommitId(reader)) : null;
   const caller = length > REQUIRED_FIELDS + 2 ? readNullable(reader, () => readCaller(reader)) : null;
+  // Reserved: whatever a later sender says there.
+  if (length > REQUIRED_FIELDS + 3) reader.skip();
+  const mustNotWrite = length > REQUIRED_FIELDS + 4 ? reader.boolean() : false;
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
-  return { executionId, module, handler, args, environment, location, units, retained, deadlineMs, attempt, seen };
+  return {
+    executionId,
+    module,
+    handler,
+    args,
+    environment,
+    location,
+    units,
+    retained,
+    deadlineMs,
+    attempt,
+    seen,
+    mustNotWrite,
+  };
 }
 
 function areDistinct(units: readonly AccessedUnit[]): boolean {

@@ -23,6 +23,12 @@ import { type AccessedUnit, decodeLviRequest, encodeLviRequest } from "./lvi-req
 const REQUEST_WITHOUT_CALLER =
   "8e017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000027530303030303030332d303030303030303030303463";
 
+/** The same, and without a set, as they were sent before there were requests that must not write. */
+const REQUEST_THAT_MAY_WRITE =
+  "8f017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000027530303030303030332d303030303030303030303463687573657220616e6e";
+const REQUEST_WITHOUT_SET_THAT_MAY_WRITE =
+  "8f017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a50f6f519271000027530303030303030332d303030303030303030303463687573657220616e6e";
+
 /** The same and the replies, as they were sent before attempts were counted. */
 const FIRST_REQUEST =
   "8c017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000";
@@ -49,6 +55,7 @@ function failureOf(action: () => unknown): unknown {
 test("golden bytes of version 1", () => {
   expect({
     request: hex(encodeLviRequest(request)),
+    requestThatMustNotWrite: hex(encodeLviRequest({ ...request, mustNotWrite: true })),
     requestWithoutSet: hex(encodeLviRequest({ ...request, units: null })),
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
@@ -67,6 +74,20 @@ test("messages of senders that knew neither attempts nor commit ids as a clock",
 test("a request of a sender that knew no callers has none", () => {
   const environment = { ...request.environment, caller: null };
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_CALLER))).toEqual({ ...request, environment });
+});
+
+test("a request of a sender that knew none that must not write may write", () => {
+  expect(decodeLviRequest(bytesOf(REQUEST_THAT_MAY_WRITE))).toEqual(request);
+  expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_SET_THAT_MAY_WRITE))).toEqual({ ...request, units: null });
+});
+
+test("the field before `mustNotWrite` is reserved: whatever is there is passed over", () => {
+  const sent = encodeLviRequest({ ...request, mustNotWrite: true });
+  const [reserved, flag] = sent.slice(-2);
+  expect([reserved, flag]).toEqual([0xf6, 0xf5]);
+  const later = new CborWriter().map(1).text("later").array(0).finish();
+  const decoded = decodeLviRequest(Uint8Array.of(...sent.slice(0, -2), ...later, flag!));
+  expect(decoded).toEqual({ ...request, mustNotWrite: true });
 });
 
 /** Encoded by releases that knew no other version. */
@@ -138,6 +159,8 @@ test("property: units are decoded as they are, whichever were decoded before", (
 test("what is encoded is decoded", () => {
   expect(decodeLviRequest(encodeLviRequest(request))).toEqual(request);
   expect(decodeLviRequest(encodeLviRequest({ ...request, units: null }))).toEqual({ ...request, units: null });
+  const read = { ...request, mustNotWrite: true };
+  expect(decodeLviRequest(encodeLviRequest(read))).toEqual(read);
   for (const reply of replies) expect(decodeLviReply(encodeLviReply(reply))).toEqual(reply);
   expect(decodeFollowup(encodeFollowup(followup))).toEqual(followup);
   for (const result of FOLLOWUP_RESULTS) expect(decodeFollowupReply(encodeFollowupReply(result))).toBe(result);

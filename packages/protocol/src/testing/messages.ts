@@ -29,6 +29,7 @@ export const request: LviRequest = {
   deadlineMs: 10_000,
   attempt: 2,
   seen: commitId(3, 76),
+  mustNotWrite: false,
 };
 
 export const outcomes: readonly Outcome[] = [

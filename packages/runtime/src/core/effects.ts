@@ -46,8 +46,8 @@ export interface CompletedSpeculation {
 /** What a speculative run of f yields. */
 export type Speculation =
   | CompletedSpeculation
-  /** It can't be used: an access outside the declared set, or the host could not run f. */
-  | { readonly kind: "stopped"; readonly reason: string }
+  /** It can't be used: an access outside the declared set, which `undeclared` tells, or the host could not run f. */
+  | { readonly kind: "stopped"; readonly reason: string; readonly undeclared: "read" | "write" | null }
   /** It can't be used: f has used up the fuel of a speculation. */
   | { readonly kind: "exhausted" };
 
@@ -62,8 +62,10 @@ export type ExecutionEvent =
   | { readonly kind: "unanswered"; readonly reason: string; readonly atMs: number }
   /** The server that was asked does not lead: nothing was done. */
   | { readonly kind: "not-leading"; readonly reason: string; readonly atMs: number }
-  /** The primary refuses to speak to this location: signature, shape or size. Nothing was done. */
-  | { readonly kind: "rejected"; readonly reason: string }
+  /** The server does not take what came: its signature or its form. Nothing was done. */
+  | { readonly kind: "rejected"; readonly reason: string; readonly atMs: number }
+  /** The message is larger than any server takes. Nothing was done. */
+  | { readonly kind: "too-large"; readonly reason: string; readonly atMs: number }
   | { readonly kind: "followup-answered"; readonly result: FollowupResult }
   /** Also by a server that does not lead. */
   | { readonly kind: "followup-unanswered"; readonly reason: string }
@@ -121,6 +123,12 @@ export type WarningCode =
   /** f left its read/write set, or could not be run: a fault of the analyzer or of the host. */
   | "speculation_stopped"
   | "primary_unanswered"
+  /** The primary did not take a request: a wrong key, a wrong clock, another version, or a fault on the way. */
+  | "primary_rejected"
+  /** An alarm: an execution that must not write was about to, or has written near storage. It had no effect. */
+  | "wrote_on_get"
+  /** A handler has left its set on confirmed values, time and again: it runs in record mode here from now on. */
+  | "set_left"
   /** The primary confirmed what it can't have validated. */
   | "impossible_reply"
   | "followup_unanswered"

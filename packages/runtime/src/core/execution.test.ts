@@ -34,6 +34,8 @@ const INPUT: ExecutionInput = {
   location: "VA",
   plan: "sliced",
   retained: false,
+  repeatKey: "execution-0123456789abcdef0123456789abcdef",
+  mustNotWrite: false,
   seen: null,
   undeclaredTables: [],
 };
@@ -72,7 +74,7 @@ const completed = (outcome: Outcome, writes: Readonly<Record<UnitId, Uint8Array 
 });
 const stopped: ExecutionEvent = {
   kind: "speculated",
-  speculation: { kind: "stopped", reason: "left its set" },
+  speculation: { kind: "stopped", reason: "left its set", undeclared: "read" },
   atMs: 0,
 };
 const exhausted: ExecutionEvent = { kind: "speculated", speculation: { kind: "exhausted" }, atMs: 0 };
@@ -838,15 +840,51 @@ describe("the primary does not answer", () => {
     ["idempotency_key_reused", "idempotency_key_reused"],
     ["execution_failed", "execution_failed"],
     ["too_many_units", "execution_failed"],
-    ["clock_skew", "internal_error"],
+    ["wrote_on_get", "wrote_on_get"],
   ] as const)("refused as %s: answered as %s without another attempt", (code, expected) => {
     const end = speculating().step(replied({ kind: "refused", code, message: "no", retryAfterMs: null }));
-    expect(end).toMatchObject([{ kind: "answer", answer: { kind: "failed", code: expected } }]);
+    expect(kinds(end)).toEqual(code === "wrote_on_get" ? ["warn", "answer"] : ["answer"]);
+    expect(only(end, "answer").answer).toMatchObject({ kind: "failed", code: expected });
   });
 
-  test("a rejected request is this deployment's fault and is not repeated", () => {
-    const end = speculating().step({ kind: "rejected", reason: "status 401" });
-    expect(end).toMatchObject([{ kind: "answer", answer: { kind: "failed", code: "internal_error" } }]);
+  test("a rejected request: 503 without a word about signatures, and the log has the cause", () => {
+    const end = speculating().step({ kind: "rejected", reason: "status 401 unauthorized: the signature", atMs: 0 });
+    expect(kinds(end)).toEqual(["warn", "answer"]);
+    expect(only(end, "warn")).toMatchObject({
+      code: "primary_rejected",
+      message: "status 401 unauthorized: the signature",
+    });
+    const { answer } = only(end, "answer");
+    expect(answer).toMatchObject({ code: "primary_unreachable", retryAfterMs: 1_000 });
+    expect(JSON.stringify(answer)).not.toMatch(/signature|401/);
+  });
+
+  test("a request that one server rejects is sent to the other one", () => {
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, new Leader(2));
+    play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+    const rejected = { kind: "rejected", reason: "status 401", atMs: 0 } as const;
+    expect(kinds(execution.step(rejected))).toEqual(["warn", "send"]);
+    expect(kinds(execution.step(rejected))).toEqual(["warn", "answer"]);
+  });
+
+  test("a clock that is off: 503, and the log has the cause", () => {
+    const end = speculating().step(
+      replied({ kind: "refused", code: "clock_skew", message: "the time is too far off", retryAfterMs: null }),
+    );
+    expect(only(end, "warn")).toMatchObject({ code: "primary_rejected", message: "the time is too far off" });
+    expect(only(end, "answer").answer).toMatchObject({ code: "primary_unreachable" });
+  });
+
+  test("a message that is too large is not sent again", () => {
+    const end = speculating().step({ kind: "too-large", reason: "status 413", atMs: 0 });
+    expect(end).toMatchObject([{ kind: "answer", answer: { kind: "failed", code: "execution_failed" } }]);
+  });
+
+  test("the key to repeat with is told as it is to be sent", () => {
+    const execution = new Execution({ ...INPUT, repeatKey: "pay-42" }, { ...DEFAULT_BOUNDS, attempts: 1 });
+    play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+    const { answer } = only(execution.step(unanswered()), "answer");
+    expect(answer).toMatchObject({ hint: expect.stringContaining('"Idempotency-Key: pay-42"') as unknown });
   });
 });
 
@@ -1117,3 +1155,131 @@ test("property: whatever happens, one answer, and nothing speculative before its
     { numRuns: 2_000 },
   );
 });
+
+describe("a GET never writes", () => {
+  const GET = { mustNotWrite: true } as const;
+  const expectRefused = (effects: readonly Effect[]): void => {
+    expect(kinds(effects.filter(({ kind }) => kind !== "warn"))).toEqual(["answer"]);
+    expect(effects).toContainEqual(expect.objectContaining({ kind: "warn", code: "wrote_on_get" }));
+    const { answer } = only(effects, "answer");
+    expect(answer).toMatchObject({ code: "wrote_on_get", message: expect.stringContaining('"follow"') as unknown });
+    expect(JSON.stringify(answer)).not.toContain(feed);
+  };
+
+  test("a set with a unit to write ends it before anything is sent", () => {
+    const execution = new Execution({ ...INPUT, ...GET });
+    expectRefused(play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") })));
+  });
+
+  test("so does a run in record mode that has touched a unit to write", () => {
+    const execution = new Execution({ ...INPUT, ...GET, plan: "recorded" });
+    const run = { kind: "completed", outcome: result("x"), writes: [{ unit: feed, value: bytes("post") }] } as const;
+    const found = {
+      kind: "derived",
+      set: set([], [feed]),
+      missing: [],
+      captured: new Map(),
+      run,
+      isExhausted: false,
+    } as const;
+    expectRefused(play(execution, started(), { kind: "derived", derivation: found, atMs: 0 }));
+  });
+
+  test.each(["before the reply", "after it"])("a run that leaves its set to write ends it, %s", (when) => {
+    const execution = new Execution({ ...INPUT, ...GET });
+    const sent = play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }));
+    expect(only(sent, "send").request).toMatchObject({ mustNotWrite: true });
+    if (when === "after it") expect(execution.step(valid(null))).toEqual([]);
+    const wrote = { kind: "stopped", reason: "write of feeds/ann", undeclared: "write" } as const;
+    expectRefused(execution.step({ kind: "speculated", speculation: wrote, atMs: 0 }));
+    // It was never asked near storage, and nothing follows.
+    expect(execution.step(valid(null))).toEqual([]);
+  });
+
+  test("near storage the primary is told, and its refusal is the answer", () => {
+    const execution = new Execution({ ...INPUT, ...GET, plan: "near-storage" });
+    expect(only(execution.step(started()), "send").request).toMatchObject({ units: null, mustNotWrite: true });
+    expectRefused(
+      execution.step(replied({ kind: "refused", code: "wrote_on_get", message: "it has written", retryAfterMs: null })),
+    );
+  });
+
+  test("one that only reads is answered from the speculation", () => {
+    const execution = new Execution({ ...INPUT, ...GET });
+    play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }), completed(result("Ann")));
+    expect(kinds(execution.step(valid(null)))).toEqual(["answer"]);
+  });
+});
+
+describe("a set that proves wrong", () => {
+  const leave = (
+    experience: Experience,
+    input: Partial<ExecutionInput> = {},
+    confirmed: ExecutionEvent = valid(null),
+  ) => {
+    const execution = new Execution({ ...INPUT, ...input }, DEFAULT_BOUNDS, experience);
+    play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }), stopped);
+    return execution.step(confirmed);
+  };
+  const planAfter = (experience: Experience, input: Partial<ExecutionInput> = {}): string =>
+    kinds(new Execution({ ...INPUT, ...input }, DEFAULT_BOUNDS, experience).step(started()))[0]!;
+
+  test.each(["sliced", "given"] as const)(
+    "left twice on confirmed values, a %s one is given up for record mode",
+    (plan) => {
+      const experience = new Experience();
+      expect(kinds(leave(experience, { plan }))).toEqual(["send"]);
+      expect(planAfter(experience, { plan })).toBe("derive");
+      const second = leave(experience, { plan });
+      expect(kinds(second)).toEqual(["warn", "send"]);
+      expect(only(second, "warn")).toMatchObject({ code: "set_left", message: expect.stringMatching(/^follow: /) });
+      expect(planAfter(experience, { plan })).toBe("record");
+    },
+  );
+
+  test("it is so for this handler of this build alone", () => {
+    const experience = new Experience();
+    leave(experience);
+    leave(experience);
+    expect(planAfter(experience, { handler: "other" })).toBe("derive");
+    expect(planAfter(experience, { module: "cd".repeat(32) as ModuleHash })).toBe("derive");
+    expect(planAfter(experience, { plan: "near-storage" })).toBe("send");
+  });
+
+  test("a stale value that led f astray says nothing of the set", () => {
+    const experience = new Experience();
+    for (let call = 0; call < 5; call++) leave(experience, {}, executed(result("right"), { [ann]: item(6, "Anne") }));
+    expect(planAfter(experience)).toBe("derive");
+  });
+
+  test("a run that the host could not make says nothing of it either", () => {
+    const experience = new Experience();
+    for (let call = 0; call < 5; call++) {
+      const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
+      play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }));
+      const failed = { kind: "stopped", reason: "out of memory", undeclared: null } as const;
+      play(execution, { kind: "speculated", speculation: failed, atMs: 0 }, valid(null));
+    }
+    expect(planAfter(experience)).toBe("derive");
+  });
+
+  test("what is kept of it is bounded", () => {
+    const experience = new Experience(TIGHT);
+    leave(experience);
+    leave(experience);
+    for (const handler of ["a", "b"]) leave(experience, { handler });
+    expect(planAfter(experience)).toBe("derive");
+  });
+});
+
+const TIGHT = {
+  tables: 2,
+  units: 2,
+  handlers: 2,
+  guessWeight: 0.25,
+  staleWeight: 0.25,
+  hot: 0.75,
+  halfLifeMs: 60_000,
+  longWeight: 0.5,
+  long: 0.5,
+};

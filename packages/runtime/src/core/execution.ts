@@ -57,6 +57,10 @@ export interface ExecutionInput {
   readonly plan: HandlerPlan;
   /** The client chose the execution id and may repeat it. */
   readonly retained: boolean;
+  /** The `Idempotency-Key` with which the client may repeat it. */
+  readonly repeatKey: string;
+  /** It came as a GET: whatever the manifest says of the handler, it has no effect. */
+  readonly mustNotWrite: boolean;
   /** What the primary last told this location to be its latest commit id; null: nothing yet. */
   readonly seen: CommitId | null;
   /** Test hook: tables whose units are left out of the read/write set. */
@@ -113,6 +117,7 @@ export class Execution {
   readonly #input: ExecutionInput;
   readonly #bounds: ExecutionBounds;
   readonly #experience: Experience;
+  readonly #plan: HandlerPlan;
   readonly #snapshot = new Map<UnitId, Entry>();
   /** Asked of the cache, found or not: never asked for again. */
   readonly #fetched = new Set<UnitId>();
@@ -150,6 +155,7 @@ export class Execution {
     this.#seen = input.seen;
     this.#bounds = bounds;
     this.#experience = experience;
+    this.#plan = experience.planOf(input.module, input.handler, input.plan);
     this.#search = new LeaderSearch(leader);
     this.#followupSearch = new LeaderSearch(leader);
   }
@@ -163,7 +169,7 @@ export class Execution {
     switch (event.kind) {
       case "started":
         this.#startedAtMs = event.atMs;
-        if (this.#input.plan === "near-storage") return this.#askNearStorage("plan", event.atMs);
+        if (this.#plan === "near-storage") return this.#askNearStorage("plan", event.atMs);
         if (this.#experience.isLong(this.#input.handler, event.atMs)) return this.#askNearStorage("long", event.atMs);
         return [this.#find()];
       case "derived":
@@ -180,9 +186,9 @@ export class Execution {
       case "not-leading":
         return this.#answered ? [] : this.#onNotLeading(event.reason, event.atMs);
       case "rejected":
-        return this.#answered
-          ? []
-          : [this.#fail("internal_error", `the primary rejected this location's request: ${event.reason}`)];
+        return this.#answered ? [] : this.#onRejected(event.reason, event.atMs);
+      case "too-large":
+        return this.#answered ? [] : [this.#fail("execution_failed", TOO_LARGE, TOO_LARGE_HINT)];
       case "followup-answered":
         return this.#onFollowupAnswered(event.result);
       case "followup-unanswered":
@@ -202,7 +208,7 @@ export class Execution {
   }
 
   get #records(): boolean {
-    return this.#input.plan === "recorded";
+    return this.#plan === "recorded";
   }
 
   /** A copy: what an effect holds never changes under it. */
@@ -251,6 +257,9 @@ export class Execution {
   #ask(derived: Found, atMs: number): readonly Effect[] {
     const { run, isExhausted } = derived;
     if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
+    const [write] = derived.set.writes;
+    if (this.#input.mustNotWrite && write !== undefined)
+      return this.#wroteOnGet("its read/write set has a unit that it writes", write);
     if (isExhausted) return this.#askNearStorage("long", atMs);
     const set = this.#withoutUndeclared(derived.set);
     const outside = run === null ? null : firstOutside(derived.set, set);
@@ -316,7 +325,7 @@ export class Execution {
   }
 
   #requestFor(units: readonly AccessedUnit[] | null): Omit<LviRequest, "attempt" | "seen"> {
-    const { executionId, module, handler, args, environment, location, retained } = this.#input;
+    const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
     return {
       executionId,
       module,
@@ -326,6 +335,7 @@ export class Execution {
       location,
       units,
       retained,
+      mustNotWrite,
       deadlineMs: this.#bounds.totalMs,
     };
   }
@@ -354,6 +364,8 @@ export class Execution {
     if (this.#answered || this.#speculation.kind !== "running") return warnings;
     if (speculation.kind !== "stopped")
       this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
+    if (this.#input.mustNotWrite && hasWritten(speculation))
+      return [...warnings, ...this.#wroteOnGet("its run has written")];
     this.#speculation = speculation;
     return [...warnings, ...this.#join(atMs)];
   }
@@ -396,7 +408,7 @@ export class Execution {
         return [{ kind: "speculate", after: "reply", snapshot, set }];
       }
       case "stopped":
-        return this.#askNearStorage("undeclared", atMs);
+        return [...this.#leftSet(this.#speculation), ...this.#askNearStorage("undeclared", atMs)];
       case "exhausted":
         return this.#askNearStorage("long", atMs);
       case "completed": {
@@ -413,6 +425,16 @@ export class Execution {
         return [answer, ...this.#follow(), ...put([...entries, ...absences])];
       }
     }
+  }
+
+  /** The values are confirmed: if f has left its set on them, the set is wrong. */
+  #leftSet({ undeclared }: Extract<Speculation, { kind: "stopped" }>): readonly Effect[] {
+    const { module, handler, plan } = this.#input;
+    if (undeclared === null || !this.#experience.leftSet(module, handler)) return [];
+    const fault = plan === "given" ? "correct the set that its @readwrite gives" : "report this fault of the analyzer";
+    return [
+      warn("set_left", `${handler}: it leaves its read/write set, and runs in record mode here from now on; ${fault}`),
+    ];
   }
 
   /** What was guessed and is not written is known from here on. */
@@ -479,6 +501,18 @@ export class Execution {
     return [warn("primary_unanswered", reason), ...(elsewhere ?? this.#again(atMs, 0, this.#unknown(reason)))];
   }
 
+  /**
+   * By its signature or form: a key, a clock or a version is wrong, or the bytes were changed on their way. Another server may
+   * take it. The same one is not asked again, so that a wrong key costs each request one answer. Clients are not told of signatures.
+   */
+  #onRejected(reason: string, atMs: number): readonly Effect[] {
+    return [warn("primary_rejected", reason), ...(this.#elsewhere(atMs) ?? [this.#answer(this.#notTaken())])];
+  }
+
+  #notTaken(): Answer {
+    return this.#unknown("it did not take the location's request; the location's log says why");
+  }
+
   /** A standby says so, which is nothing to warn of as long as another server can be asked. */
   #onNotLeading(reason: string, atMs: number): readonly Effect[] {
     return (
@@ -504,9 +538,9 @@ export class Execution {
 
   /** Nobody here can tell whether the execution has happened or will. */
   #unknown(reason: string, what = "the primary did not answer"): Answer {
-    const { executionId } = this.#input;
+    const { repeatKey } = this.#input;
     return this.#failure("primary_unreachable", `${what}: ${reason}`, {
-      hint: `repeat the request with the header "Idempotency-Key: ${executionId}", and it runs once, whether or not this one did`,
+      hint: `repeat the request with the header "Idempotency-Key: ${repeatKey}", and it runs once, whether or not this one did`,
       retryAfterMs: DEFAULT_RETRY_AFTER_MS,
     });
   }
@@ -549,8 +583,10 @@ export class Execution {
       case "execution_failed":
       case "too_many_units":
         return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
+      case "wrote_on_get":
+        return this.#wroteOnGet("the primary has refused it");
       case "clock_skew":
-        return [this.#fail("internal_error", message, "nothing was done; set the location's clock")];
+        return [warn("primary_rejected", message), this.#answer(this.#notTaken())];
     }
   }
 
@@ -576,6 +612,14 @@ export class Execution {
     const jitter = 1 + (seed[attempt % seed.length] ?? 0) / 512;
     const { backoffMs, longestBackoffMs } = this.#bounds;
     return Math.round(Math.min(longestBackoffMs, backoffMs * 2 ** (attempt - 1)) * jitter);
+  }
+
+  /** Nothing of it was told, and its writes are never sent. A unit is named in the log only: the run was not confirmed. */
+  #wroteOnGet(how: string, unit?: UnitId): readonly Effect[] {
+    const message = `the handler "${this.#input.handler}" must not write, because the request is a GET, and ${how}`;
+    const hint = "nothing was written; call the handler with POST, and report this fault of the build";
+    const logged = unit === undefined ? message : `${message}: ${unit}`;
+    return [warn("wrote_on_get", logged), this.#fail("wrote_on_get", message, hint)];
   }
 
   #fail(code: ErrorCode, message: string, hint = "see the logs of the location and of the primary"): Effect {
@@ -620,6 +664,20 @@ export class Execution {
 }
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
+const TOO_LARGE = "the execution's message is larger than the primary takes";
+const TOO_LARGE_HINT = "nothing was written; send smaller arguments, or let the handler read and write fewer items";
+
+function hasWritten(speculation: Speculation): boolean {
+  switch (speculation.kind) {
+    case "completed":
+      return speculation.writes.length > 0;
+    case "stopped":
+      return speculation.undeclared === "write";
+    case "exhausted":
+      // The primary sees to it.
+      return false;
+  }
+}
 
 /** The guard for a run that was there before its set: a unit that it touched and that is not asked for, or null. */
 function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {

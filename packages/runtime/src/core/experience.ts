@@ -1,11 +1,12 @@
 /**
- * What a location has learned from the replies of its primary: which units tend to be absent when its cache lacks them,
- * and which are hot, that is stale here time after time; and from its own runs, which handlers use up the fuel of a
- * speculation. Nothing of it decides what is right; it decides whether f is worth running here, and when.
+ * What a location has learned. The replies of its primary tell which units tend to be absent when its cache lacks them,
+ * which are hot, that is stale here time after time, and whose read/write set is wrong. Its own runs tell which handlers
+ * use up the fuel of a speculation. Nothing of it decides what is right. It decides whether f is worth running here, when, and
+ * how its set is found.
  *
  * Of an isolate, bounded, and forgotten with it. docs/internals/edge-speed.md has the reasons for the numbers.
  */
-import { splitUnit, type UnitId } from "@radical/protocol";
+import { type HandlerPlan, type ModuleHash, splitUnit, type UnitId } from "@radical/protocol";
 
 /** Why f waits for the primary's confirmation. */
 export type Doubt =
@@ -66,6 +67,8 @@ export class Experience {
   readonly #guesses = new Map<string, number>();
   readonly #staleness = new Map<UnitId, Level>();
   readonly #lengths = new Map<string, Level>();
+  /** How often a handler has left its set on confirmed values, by module and handler. In order of use. */
+  readonly #setsLeft = new Map<string, number>();
 
   constructor(bounds: ExperienceBounds = DEFAULT_EXPERIENCE) {
     this.#bounds = bounds;
@@ -107,6 +110,23 @@ export class Experience {
     else keep(levels, key, { level, atMs }, most);
   }
 
+  /**
+   * A run of the handler has left its set although the values that it ran on were confirmed. Returns whether the set is
+   * given up from now on.
+   */
+  leftSet(module: ModuleHash, handler: string): boolean {
+    const key = versionKey(module, handler);
+    const times = (this.#setsLeft.get(key) ?? 0) + 1;
+    keep(this.#setsLeft, key, times, this.#bounds.handlers);
+    return times === GIVEN_UP;
+  }
+
+  /** A handler whose set is wrong runs in record mode, which finds the set anew each time. */
+  planOf(module: ModuleHash, handler: string, plan: HandlerPlan): HandlerPlan {
+    if (plan !== "sliced" && plan !== "given") return plan;
+    return (this.#setsLeft.get(versionKey(module, handler)) ?? 0) < GIVEN_UP ? plan : "recorded";
+  }
+
   #likelihood(handler: string, read: Read): number {
     return this.#guesses.get(guessKey(handler, read)) ?? (read.written ? INSERTED : ONLY_READ);
   }
@@ -119,6 +139,12 @@ export class Experience {
 }
 
 const NEGLIGIBLE = 0.05;
+/** How often a handler leaves its set until the set is given up. Once is proof; a second time tells a rare path from a usual one. */
+const GIVEN_UP = 2;
+
+function versionKey(module: ModuleHash, handler: string): string {
+  return `${module} ${handler}`;
+}
 
 function guessKey(handler: string, { unit, written }: Read): string {
   return `${handler} ${written ? "writes" : "reads"} ${splitUnit(unit).table}`;

@@ -45,8 +45,10 @@ export type Answered<T> =
   | { readonly kind: "not-leading"; readonly reason: string }
   /** No answer, or none that says what happened: the request may have had its effect. */
   | { readonly kind: "unanswered"; readonly reason: string }
-  /** Refused before anything was done; the same request would be refused again. */
-  | { readonly kind: "rejected"; readonly reason: string };
+  /** Refused before anything was done: for its signature, or because it is no message that the server knows. */
+  | { readonly kind: "rejected"; readonly reason: string }
+  /** Refused before anything was done, and would be again. */
+  | { readonly kind: "too-large"; readonly reason: string };
 
 export interface Sending {
   /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
@@ -190,6 +192,7 @@ export class Primary {
       const { code, words } = await errorOf(response);
       const reason = `status ${response.status} ${words}`.trim();
       isDone = true;
+      if (response.status === 413) return { kind: "too-large", reason };
       if (REJECTIONS.includes(response.status)) return { kind: "rejected", reason };
       return { kind: NOT_LEADING.includes(code) ? "not-leading" : "unanswered", reason };
     } catch (error) {
@@ -225,7 +228,7 @@ function headersOf(trace: TraceContext | null): Record<string, string> {
 const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies readonly ErrorCode[];
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */
-const REJECTIONS: readonly number[] = [400, 401, 413];
+const REJECTIONS: readonly number[] = [400, 401];
 
 /** Without the empty ones, which only show that the connection is alive. */
 async function takeLines(body: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {

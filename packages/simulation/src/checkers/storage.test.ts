@@ -20,7 +20,7 @@ function operation(
   const units = Array.from(keys, unit);
   const executionId = name.padStart(32, "0") as ExecutionId;
   const outcome = answeredAt === null ? null : result(seen);
-  return { name, executionId, program, units, amount: 0, invokedAt, answeredAt, outcome };
+  return { name, executionId, program, units, amount: 0, mustNotWrite: false, invokedAt, answeredAt, outcome };
 }
 
 function applied(name: string, commit: number, seen: string, keys: string, value: string | null = name): Applied {
@@ -50,6 +50,11 @@ describe("storage at the end", () => {
 
   test("is accepted as it should be", () => {
     expect(checkStorage([write], storage(log))).toEqual([]);
+  });
+
+  test("a GET that has written is found", () => {
+    const get = { ...operation("w", "overwrite", "a", [1, null], ""), mustNotWrite: true };
+    expect(checkStorage([get], storage(log))).toContain("w must not write, and has written");
   });
 
   test("a write that was answered and is not there is found", () => {

@@ -4,6 +4,7 @@
  * - exactly once: every execution was applied at most once, and all answers to one execution are the same;
  * - durability: every answered write is in the log, and the items are what the log made of them;
  * - determinism: outcome and writes of every execution are those of one pure run on the values that it saw;
+ * - a GET has written nothing;
  * - nothing is left: no intent is pending.
  */
 import { encodeOutcome, type Entry, type ExecutionId, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
@@ -31,7 +32,9 @@ function checkOnce(
     applied.set(entry.executionId, entry);
   }
   const told = new Map<ExecutionId, Outcome>();
-  for (const { name, executionId, program, outcome } of history) {
+  for (const { name, executionId, program, mustNotWrite, outcome } of history) {
+    if (mustNotWrite && (applied.get(executionId)?.writes.length ?? 0) > 0)
+      problems.push(`${name} must not write, and has written`);
     if (outcome === null) continue;
     const other = applied.get(executionId)?.outcome ?? told.get(executionId);
     told.set(executionId, outcome);

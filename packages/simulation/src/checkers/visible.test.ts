@@ -27,6 +27,7 @@ function ask(
     program,
     units: units.split(" ") as UnitId[],
     amount,
+    mustNotWrite: false,
     invokedAt,
     answeredAt: outcome === null ? null : answeredAt,
     outcome,

@@ -13,6 +13,8 @@ export type CheckName =
   /** The LVI server: reached, with the key, and leading; and the one that stands by. */
   | "primary"
   | "standby"
+  /** Handlers that leave their read/write set. */
+  | "sets"
   /** Each location serves, and reaches the primary. */
   | "locations"
   /** What the locations run is what the primary has. */

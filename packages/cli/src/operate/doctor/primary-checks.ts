@@ -65,10 +65,23 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     findings: [
       { check: "primary", problems: isServed && overdue === 0 ? [] : problems },
       ...(servers.length > 1 ? [{ check: "standby", problems: standby } as const] : []),
+      ...setFindings(looks[leading]?.status ?? null),
     ],
     clocks,
     modules: isServed ? await modulesOf(servers[leading]!) : null,
   };
+}
+
+/** Nothing is wrong with a handler whose set is wrong but its speed, so this is told only if there is one. */
+function setFindings(status: ServerStatus | null): readonly Finding[] {
+  const problems = (status?.setsLeft ?? []).map(({ module, handler, times }): Problem => {
+    const message = `the handler "${handler}" of module ${module.slice(0, 12)} leaves its read/write set (${times} times): locations run it in record mode, which is slower`;
+    return {
+      message,
+      hint: "correct the set if a @readwrite gives it; else report it: this is a fault of the analyzer",
+    };
+  });
+  return problems.length === 0 ? [] : [{ check: "sets", problems }];
 }
 
 async function modulesOf(server: PrimaryAddress): Promise<ModuleList | null> {

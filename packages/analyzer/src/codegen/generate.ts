@@ -134,7 +134,7 @@ class Generator {
         `        ${markSeen(index)}\n      } else `,
     );
     const otherwise = this.#writes
-      ? `this.${UNKNOWN_FIELDS} = reader.unknown(this.${UNKNOWN_FIELDS}, ${seenUpTo(words)});`
+      ? `reader.unknown(changetype<usize>(this), offsetof<${record.name}>("${UNKNOWN_FIELDS}"), ${seenUpTo(words)});`
       : "reader.skip();";
     const filled = fields.map((field, index) => {
       const value =

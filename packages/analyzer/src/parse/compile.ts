@@ -187,6 +187,7 @@ interface CompilerInternals {
   compileFile(file: as.File): void;
   compileFunctionBody(instance: as.Function, statements: as.ExpressionRef[]): boolean;
   ensureRuntimeFunction(instance: as.Function): object;
+  makeFieldInitializationInConstructor(created: as.Class, statements: as.ExpressionRef[]): void;
   ensureVarargsStub(original: as.Function): as.Function;
   /** What function values call. */
   readonly functionTable: as.Function[];
@@ -240,7 +241,8 @@ export class RadicalCompiler extends as.Compiler {
   /**
    * A constructor gives the fields their values before anything else. The compiler leaves that out where it sees no use
    * of `this`, and sees none in a `switch`, or under another condition, of a constructor that always throws. Of a derived
-   * class that is its `super()`'s to do.
+   * class that is its `super()`'s to do. Generated fields begin as zero, as the memory of a new object does: constructors
+   * spend nothing on them.
    */
   #initializeFields(internals: CompilerInternals): void {
     const compileFunctionBody = internals.compileFunctionBody.bind(this);
@@ -250,6 +252,17 @@ export class RadicalCompiler extends as.Compiler {
       if (created !== null && (created.base === null || created.prototype.implicitlyExtendsObject))
         instance.flow.set(FlowFlags.AccessesThis);
       return compileFunctionBody(instance, statements);
+    };
+    const initializeFields = internals.makeFieldInitializationInConstructor.bind(this);
+    internals.makeFieldInitializationInConstructor = (created, statements) => {
+      const { members } = created;
+      const generated = [...(members ?? [])].filter(([, member]) => {
+        const field = (member as as.PropertyPrototype).fieldDeclaration ?? null;
+        return field !== null && isGenerated(field.range.source);
+      });
+      for (const [name] of generated) members!.delete(name);
+      initializeFields(created, statements);
+      for (const [name, member] of generated) members!.set(name, member);
     };
   }
 

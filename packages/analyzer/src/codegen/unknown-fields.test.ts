@@ -231,7 +231,13 @@ describe("any fields that a class does not know", () => {
   const few: fc.Arbitrary<readonly Pair[]> = fc.letrec<{ readonly few: readonly Pair[] }>((tie) => ({
     few: fc.oneof(
       { depthSize: "small" },
-      mixed(fc.constant([["a", (w) => w.integer(1)] as Pair, ["b", (w) => w.null()] as Pair, ["c", (w) => w.array(0)] as Pair])),
+      mixed(
+        fc.constant([
+          ["a", (w) => w.integer(1)] as Pair,
+          ["b", (w) => w.null()] as Pair,
+          ["c", (w) => w.array(0)] as Pair,
+        ]),
+      ),
       mixed(
         fc.tuple(tie("few"), fc.array(tie("few"), { maxLength: 3 })).map(([b, c]): readonly Pair[] => [
           ["a", (w) => w.integer(-5000)],

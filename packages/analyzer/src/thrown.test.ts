@@ -68,8 +68,9 @@ test("each form of throw ends as it says, in handlers that are sliced", () => {
   );
   expect(built.diagnostics).toEqual([]);
   for (const [index, [statement, outcome]] of FORMS.entries()) {
-    expect(call(built, new Map(), `h${index}`, { k: "a" }).outcome, statement).toEqual(outcome);
-    expect(built.handlers.find(({ name }) => name === `h${index}`)?.plan.kind, statement).toBe("sliced");
+    const { outcome: ended } = call(built, new Map(), `h${index}`, { k: "a" });
+    const plan = built.handlers.find(({ name }) => name === `h${index}`)?.plan.kind;
+    expect([statement, ended, plan]).toEqual([statement, outcome, "sliced"]);
   }
 });
 

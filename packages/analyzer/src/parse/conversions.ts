@@ -112,7 +112,7 @@ function targetOf(left: as.Expression): Place {
 function literalPlace(literal: as.Node, value: as.Node): Place {
   if (!("names" in literal)) return { kind: "elements" };
   const { names, values } = literal as as.ObjectLiteralExpression;
-  const name = names[values.indexOf(value as as.Expression)];
+  const name = names[values.indexOf(value)];
   return name === undefined ? OTHER : { kind: "field", name: name.text };
 }
 

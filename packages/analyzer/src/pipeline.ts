@@ -158,7 +158,7 @@ export function buildWith(
   const known = new Map([...directed, ...givenAccesses(request, input.sources, schema, directions, directed)]);
   onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived, known));
 
-  const { entry, grafts } = generateCode(schema, { respond: true });
+  const { entry, grafts } = generateCode(schema, { writes: true });
   const f = compileProgram(
     loadProgram({ ...request, sources: new Map([...request.sources, [ENTRY_FILE, entry]]), grafts }),
   );

@@ -111,7 +111,7 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
   const schema = extractSchema(loaded.program, paths, { uniqueNames: false });
   const problem = schema.diagnostics[0];
   if (problem !== undefined) return { wasm: null, problem: problem.message, compiled: { ...loaded, compiler: null } };
-  const { entry, grafts } = generateCode(schema, { respond: false });
+  const { entry, grafts } = generateCode(schema, { writes: false });
   const compiled = compileProgram(
     loadProgram({
       ...request,

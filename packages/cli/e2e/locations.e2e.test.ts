@@ -19,6 +19,7 @@ import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-pro
 import { type Edge, startEdge, type WorkerFiles } from "../src/dev/miniflare.ts";
 import { registerModule } from "../src/dev/register-module.ts";
 import { createFaultLink, type FaultLink } from "./fault-link.ts";
+import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
 
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
@@ -71,6 +72,38 @@ afterAll(async () => {
   await server?.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** An application that keeps persons. `more`: the build in which they have been given more fields. */
+async function personsBuild(more: boolean): Promise<AppBuild> {
+  const added = (text: string): string => (more ? text : "");
+  const project = await createProject({
+    "radical.config.ts": 'export default { name: "persons" };\n',
+    "handlers/persons.ts": `import { Table } from "@radical/sdk";
+      class Address { ${added('country: string = "";')} city: string = ""; }
+      class Person { name: string = ""; ${added('mail: string = "";')} home: Address = new Address(); others: Address[] = []; visits: i32 = 0; }
+      const persons = new Table<Person>("persons");
+      export function create(id: string, person: Person): void { persons.put(id, person); }
+      export function show(id: string): Person { return persons.get(id)!; }
+      export function visit(id: string): i32 {
+        const person = persons.get(id)!;
+        person.visits++;
+        person.others[0].city += "!";
+        persons.put(id, person);
+        return person.visits;
+      }
+      /** @nearstorage */
+      export function visitNearStorage(id: string): i32 { return visit(id); }`,
+  });
+  const compiler = await startCompiler({ colours: false });
+  try {
+    const { app, report } = await buildApp(await loadProject(project.folder), compiler, { optimize: false });
+    if (app === null) throw new Error(JSON.stringify(report.diagnostics));
+    return app;
+  } finally {
+    await compiler.close();
+    await project.remove();
+  }
+}
 
 /** The same handlers under another hash. */
 function anotherBuildOf(app: AppBuild, number: number): AppBuild {
@@ -181,4 +214,50 @@ test("an isolate that ends after its answer and before its followup: what was to
   await expect
     .poll(() => readIntents(folder, "increment").filter(({ state }) => state === "pending"), SOON)
     .toEqual([]);
+});
+
+test("two builds at once, and a rollback: the older one writes records and keeps the fields that only the newer one has", async () => {
+  const [lacking, having] = [await personsBuild(false), await personsBuild(true)];
+  for (const app of [lacking, having]) await registerModule(server.address(), KEY, app);
+  await edges.get("here")!.reload(filesOf(lacking));
+  await edges.get("there")!.reload(filesOf(having));
+  const ann = {
+    name: "Ann",
+    mail: "ann@example.org",
+    home: { country: "IS", city: "Vik" },
+    others: [{ country: "NO", city: "Bergen" }],
+    visits: 0,
+  };
+  await call("there", "create", { id: "ann", person: ann });
+
+  // Its cache does not know the person yet.
+  expect(await call("here", "visit", { id: "ann" })).toMatchObject({ result: 1, path: "near-storage" });
+  expect(await call("here", "visit", { id: "ann" })).toMatchObject({ result: 2, path: "speculative" });
+  expect(await call("here", "visitNearStorage", { id: "ann" })).toMatchObject({ result: 3, path: "near-storage" });
+  // The primary runs the older build in place of a followup.
+  faults.decide = ({ path, location }) => (path === FOLLOWUP_PATH && location === "here" ? "lose-request" : "pass");
+  await expect.poll(() => call("here", "visit", { id: "ann" }), SOON).toMatchObject({ path: "speculative" });
+  faults.decide = () => "pass";
+  const seen = await call("there", "show", { id: "ann" });
+  const { visits } = seen.result as { readonly visits: number };
+  expect(visits).toBeGreaterThan(3);
+  expect(seen.result).toEqual({ ...ann, visits, others: [{ country: "NO", city: `Bergen${"!".repeat(visits)}` }] });
+  expect((await call("here", "show", { id: "ann" })).result).toEqual({
+    name: "Ann",
+    home: { city: "Vik" },
+    others: [{ city: `Bergen${"!".repeat(visits)}` }],
+    visits,
+  });
+
+  // The newer one is rolled back, and comes again.
+  await edges.get("there")!.reload(filesOf(lacking));
+  expect(await call("there", "visit", { id: "ann" })).toMatchObject({ result: visits + 1 });
+  await edges.get("there")!.reload(filesOf(having));
+  expect((await call("there", "show", { id: "ann" })).result).toMatchObject({
+    mail: "ann@example.org",
+    home: { country: "IS" },
+    others: [{ country: "NO" }],
+    visits: visits + 1,
+  });
+  expect(logged.filter(({ event }) => event === "determinism_alarm")).toEqual([]);
 });

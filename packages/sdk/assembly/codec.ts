@@ -3,8 +3,9 @@
  * keys, booleans and null. Internal: generated code and the SDK use it.
  *
  * A record is a map of its fields in order of declaration, inherited ones first. The code for each record class
- * (`__radicalEncode`, `__radicalDecode`) is generated at build; decoding skips keys that the class does not have and
- * initializes fields whose key is missing, so that records can evolve.
+ * (`__radicalEncode`, `__radicalDecode`) is generated at build. Decoding initializes fields whose key is missing. Of a stored
+ * record it keeps the fields that the class does not know, and storing the record writes them where they stood
+ * (`UnknownFields`). So records can evolve, and builds with other fields can work side by side.
  */
 import * as host from "./host";
 
@@ -23,11 +24,60 @@ const FLOAT64: u8 = 0xfb;
 /** The one NaN that is ever written: engines differ in the bits of NaNs that arithmetic makes. */
 const CANONICAL_NAN: u64 = 0x7ff8000000000000;
 
+/**
+ * The fields of a stored record that its class does not know, encoded, in the order in which they stood. A field's place
+ * counts the fields of the class, in their order, up to the last one that stood before it.
+ */
+export class UnknownFields {
+  private places: i32[] = [];
+  /** Their keys and values. */
+  private pairs: Writer = new Writer();
+
+  /** Adds a field. Its key is the text of `keyLength` bytes at `key`, its value ends at `stop`. */
+  add(place: i32, key: usize, keyLength: i32, stop: usize): void {
+    this.places.push(place);
+    this.pairs.encodedText(key, keyLength);
+    const value = key + keyLength;
+    this.pairs.copy(value, (stop - value) as i32);
+  }
+
+  /** Writes these fields into the record of `size` fields that `writer` has written behind its first `before` bytes. */
+  insert(writer: Writer, before: i32, size: i32): void {
+    const record = new Writer();
+    record.map(size);
+    const knownStop = writer.start + writer.length;
+    let known = writer.start + before + record.length;
+    record.length = 0;
+    const count = this.places.length;
+    record.map(size + count);
+    const pairsStop = this.pairs.start + this.pairs.length;
+    let pair = this.pairs.start;
+    let written = 0;
+    for (let i = 0; i < count; i++) {
+      const start = known;
+      for (const place = this.places[i]; written < place; written++)
+        known = skipped(skipped(known, knownStop), knownStop);
+      record.copy(start, (known - start) as i32);
+      const next = skipped(skipped(pair, pairsStop), pairsStop);
+      record.copy(pair, (next - pair) as i32);
+      pair = next;
+    }
+    record.copy(known, (knownStop - known) as i32);
+    writer.length = before;
+    writer.copy(record.start, record.length);
+  }
+}
+
 /** Writes values one after the other into a growing buffer. */
 export class Writer {
   private buffer: ArrayBuffer = new ArrayBuffer(256);
   /** Bytes written so far. */
   length: i32 = 0;
+
+  constructor(
+    /** Whether what is written is stored. Then records keep the fields that their classes do not know. */
+    readonly stores: bool = false,
+  ) {}
 
   /** Address of the first byte; valid until the next write. */
   get start(): usize {
@@ -73,6 +123,17 @@ export class Writer {
   /** Starts a map: `size` pairs of text and value follow. */
   map(size: i32): void {
     this.head(MAP, size);
+  }
+
+  /** Writes the text of `length` bytes of UTF-8 at `start`. */
+  encodedText(start: usize, length: i32): void {
+    this.head(TEXT, length);
+    this.copy(start, length);
+  }
+
+  /** Writes `length` bytes that are encoded already. */
+  copy(start: usize, length: i32): void {
+    memory.copy(this.reserve(length), start, length);
   }
 
   private byte(value: u8): void {
@@ -122,6 +183,11 @@ export class Reader {
   private keyStart: usize = 0;
   private keyLength: i32 = 0;
   private buffer: ArrayBuffer = new ArrayBuffer(256);
+
+  constructor(
+    /** Whether what is read was stored. Then records keep the fields that their classes do not know. */
+    readonly stored: bool = false,
+  ) {}
 
   /** Makes room for values of `length` bytes, and returns the address where they are expected. */
   expect(length: i32): usize {
@@ -248,34 +314,23 @@ export class Reader {
 
   /** Skips one value, whatever it is. */
   skip(): void {
-    const stop = this.stop;
-    let at = this.at;
-    // Items still to skip; containers add theirs.
-    let pending: u64 = 1;
-    do {
-      if (pending > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
-      pending--;
-      const initial = load<u8>(at++);
-      let argument: u64 = initial & 31;
-      if (argument >= 24) {
-        if (argument > 27) throw new Error("malformed value: reserved length");
-        const size = (1 as usize) << ((argument - 24) as usize);
-        if (size > stop - at) throw new Error("malformed value: unexpected end");
-        argument = argumentAt(at, size);
-        at += size;
-      }
-      const major = initial & 0xe0;
-      if (major == TEXT || major == BYTES) {
-        if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
-        at += argument as usize;
-      } else if (major == ARRAY || major == MAP) {
-        if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
-        pending += major == MAP ? argument << 1 : argument;
-      } else if (major > MAP && initial != FLOAT64 && initial != NULL && initial != TRUE && initial != FALSE) {
-        throw new Error("malformed value: unsupported item");
-      }
-    } while (pending > 0);
-    this.at = at;
+    this.at = skipped(this.at, this.stop);
+  }
+
+  /**
+   * Skips the value of the key that was read last, a key that a record's class does not know. A stored record keeps the
+   * field: `at` is where the object refers to its `UnknownFields`, `place` is what is said there. Addresses cost a decoder
+   * less than references, which it would hold for the garbage collector.
+   */
+  unknown(object: usize, at: usize, place: i32): void {
+    this.skip();
+    if (!this.stored) return;
+    let fields = load<UnknownFields | null>(object + at);
+    if (fields == null) {
+      fields = new UnknownFields();
+      setField<UnknownFields>(object, at, fields);
+    }
+    fields.add(place, this.keyStart, this.keyLength, this.at);
   }
 
   private initial(): u8 {
@@ -301,6 +356,36 @@ export class Reader {
   private need(count: u64): void {
     if (count > ((this.stop - this.at) as u64)) throw new Error("malformed value: unexpected end");
   }
+}
+
+/** Where the value ends that begins at `at`, whatever it is. */
+function skipped(at: usize, stop: usize): usize {
+  // Items still to skip; containers add theirs.
+  let pending: u64 = 1;
+  do {
+    if (pending > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+    pending--;
+    const initial = load<u8>(at++);
+    let argument: u64 = initial & 31;
+    if (argument >= 24) {
+      if (argument > 27) throw new Error("malformed value: reserved length");
+      const size = (1 as usize) << ((argument - 24) as usize);
+      if (size > stop - at) throw new Error("malformed value: unexpected end");
+      argument = argumentAt(at, size);
+      at += size;
+    }
+    const major = initial & 0xe0;
+    if (major == TEXT || major == BYTES) {
+      if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+      at += argument as usize;
+    } else if (major == ARRAY || major == MAP) {
+      if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+      pending += major == MAP ? argument << 1 : argument;
+    } else if (major > MAP && initial != FLOAT64 && initial != NULL && initial != TRUE && initial != FALSE) {
+      throw new Error("malformed value: unsupported item");
+    }
+  } while (pending > 0);
+  return at;
 }
 
 /** The number of `size` bytes behind an initial byte. */
@@ -337,7 +422,7 @@ let idle: Reader | null = null;
 /** Reads the item that the host holds for `take`. */
 export function takeValue<T>(length: i32): T {
   const used = idle;
-  const reader = used == null ? new Reader() : used;
+  const reader = used == null ? new Reader(true) : used;
   // Decoding may read another item: initializers of fields are the developer's.
   idle = null;
   host.take(reader.expect(length));

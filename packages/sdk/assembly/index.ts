@@ -22,15 +22,18 @@ export class Table<T> {
     readonly name: string,
   ) {}
 
-  /** The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. */
+  /**
+   * The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. Records that were
+   * read keep the fields that their classes do not know.
+   */
   get(key: string): T | null {
     const length = host.get(this.name, key);
     return length < 0 ? null : takeValue<T>(length);
   }
 
-  /** Stores `value` under `key`, in place of what was there. */
+  /** Stores `value` under `key`, in place of what was there. A new object has the fields of its class only. */
   put(key: string, value: T): void {
-    const writer = new Writer();
+    const writer = new Writer(true);
     encodeValue<T>(writer, value);
     host.put(this.name, key, writer.start, writer.length);
   }

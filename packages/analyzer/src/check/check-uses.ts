@@ -98,6 +98,12 @@ const UNREACHABLE: Refusal = {
   help: 'abort(status, code, message), or throw new Error("…")',
 };
 
+const THROWN: Refusal = {
+  code: "thrown_value",
+  message: "only an error can be thrown",
+  help: 'abort(404, "no_user", "There is no user ann.") answers with a status, a code and a message; throw new Error("…") ends as a trap',
+};
+
 /** AssemblyScript's builtins that are refused, by name. */
 const BUILTINS: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   [/^(reinterpret|copysign)/, FLOAT_BITS],
@@ -217,6 +223,7 @@ function checkCalls(
     if (view.endsWith(".dataStart")) refuse(RAW_MEMORY, site);
     else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
   }
+  for (const site of compiler.otherThrows) refuse(THROWN, site);
   const declared = new Set<as.Node>(tables.map((table) => table.declaration.initializer!));
   for (const [called, sites] of compiler.calls) {
     const isTable = isTableConstructor(called);

@@ -23,6 +23,7 @@ export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
 /** What generated code uses of the SDK's codec, under names that are not the developer's. */
 const CODEC_NAMES = [
   "Reader",
+  "UnknownFields",
   "Writer",
   "decodeValue",
   "encodeValue",
@@ -32,6 +33,9 @@ const CODEC_NAMES = [
   "zeroValue",
 ] as const;
 const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY.slice("~lib/".length)}";`;
+
+/** The field of a record's object for what its class does not know. */
+const UNKNOWN_FIELDS = `${RESERVED_PREFIX}UnknownFields`;
 
 /** Bits of one word that keeps which keys of a map were seen. */
 const WORD_BITS = 64;
@@ -46,20 +50,23 @@ export function loadingEntry(handlerFiles: readonly string[]): string {
   return handlerFiles.map((file) => `import ${JSON.stringify(importPath(ENTRY_FILE, file))};\n`).join("");
 }
 
-/** The code for the handlers and records of a program. `respond`: whether results are handed over. */
-export function generateCode(schema: Schema, options: { readonly respond: boolean }): GeneratedCode {
-  return new Generator(schema, options.respond).generate();
+/**
+ * The code for the handlers and records of a program. `writes`: whether it hands over results and stores items, which
+ * read/write-set functions do not.
+ */
+export function generateCode(schema: Schema, options: { readonly writes: boolean }): GeneratedCode {
+  return new Generator(schema, options.writes).generate();
 }
 
 class Generator {
   readonly #schema: Schema;
-  readonly #respond: boolean;
+  readonly #writes: boolean;
   readonly #records: ReadonlyMap<as.Class, { readonly record: RecordSchema; readonly alias: string }>;
   readonly #files = new Map<string, GeneratedFile>();
 
-  constructor(schema: Schema, respond: boolean) {
+  constructor(schema: Schema, writes: boolean) {
     this.#schema = schema;
-    this.#respond = respond;
+    this.#writes = writes;
     this.#records = new Map(
       schema.records.map((record, index) => [record.class, { record, alias: `${RESERVED_PREFIX}_r${index}` }]),
     );
@@ -107,17 +114,28 @@ class Generator {
     const words = wordCount(fields.length);
     const fill = `__radicalFill${alias.slice(RESERVED_PREFIX.length)}`;
 
+    const size = fields.length;
+    if (this.#writes) this.#addUnknownFields(record.class);
+
     const encoded = fields.map(
       (field, index) =>
         `    writer.text(${JSON.stringify(field.name)});\n` +
         `    ${RESERVED_PREFIX}_encodeValue<${types[index]}>(writer, this.${field.name});\n`,
     );
+    const encode = this.#writes
+      ? `    const before = writer.length;\n    writer.map(${size});\n${encoded.join("")}` +
+        `    const unknown = this.${UNKNOWN_FIELDS};\n` +
+        `    if (unknown !== null && writer.stores) unknown.insert(writer, before, ${size});\n`
+      : `    writer.map(${size});\n${encoded.join("")}`;
     const decoded = fields.map(
       (field, index) =>
         `if (reader.keyIs(${JSON.stringify(field.name)})) {\n` +
         `        ${this.#assignment(record, field, types[index]!, `${RESERVED_PREFIX}_decodeValue<${types[index]}>(reader)`)}\n` +
         `        ${markSeen(index)}\n      } else `,
     );
+    const otherwise = this.#writes
+      ? `reader.unknown(changetype<usize>(this), offsetof<${record.name}>("${UNKNOWN_FIELDS}"), ${seenUpTo(words)});`
+      : "reader.skip();";
     const filled = fields.map((field, index) => {
       const value =
         field.initializer === null
@@ -127,9 +145,9 @@ class Generator {
     });
     file.member(
       record.name,
-      `  __radicalEncode(writer: ${RESERVED_PREFIX}_Writer): void {\n    writer.map(${fields.length});\n${encoded.join("")}  }\n` +
+      `  __radicalEncode(writer: ${RESERVED_PREFIX}_Writer): void {\n${encode}  }\n` +
         `  __radicalDecode(reader: ${RESERVED_PREFIX}_Reader): void {\n${declareSeen(words)}` +
-        `    for (let pairs = reader.map(); pairs > 0; pairs--) {\n      reader.key();\n      ${decoded.join("")}reader.skip();\n    }\n` +
+        `    for (let pairs = reader.map(); pairs > 0; pairs--) {\n      reader.key();\n      ${decoded.join("")}${otherwise}\n    }\n` +
         `    this.${fill}(${seenWords(words).join(", ")});\n  }\n` +
         `  __radicalInitialize(): void {\n    this.${fill}(${seenWords(words)
           .map(() => "0")
@@ -137,6 +155,16 @@ class Generator {
         `  ${fill}(${seenWords(words)
           .map((word) => `${word}: u64`)
           .join(", ")}): void {\n${filled.join("")}  }\n`,
+    );
+  }
+
+  /** Adds the field for what a record's class does not know. The class and those that it extends have it once. */
+  #addUnknownFields(record: as.Class): void {
+    let owner = record;
+    while (owner.base !== null && !owner.base.prototype.declaration.range.source.isLibrary) owner = owner.base;
+    this.#file(owner.prototype.declaration.range.source.normalizedPath).member(
+      owner.prototype.name,
+      `  ${UNKNOWN_FIELDS}: ${RESERVED_PREFIX}_UnknownFields | null;\n`,
     );
   }
 
@@ -178,7 +206,7 @@ class Generator {
     });
     const call = `${name}(${parameters.map((_, i) => `p${i}`).join(", ")})`;
     let answer = `  ${call};\n`;
-    if (this.#respond) {
+    if (this.#writes) {
       const writer = `  const writer = new ${RESERVED_PREFIX}_Writer();\n`;
       answer =
         handler.resultType === null
@@ -268,6 +296,13 @@ function markSeen(index: number): string {
 
 function isSeen(index: number): string {
   return `(seen${Math.floor(index / WORD_BITS)} & ((1 as u64) << ${index % WORD_BITS}))`;
+}
+
+/** How many fields there are up to the last one seen. */
+function seenUpTo(words: number): string {
+  return seenWords(words)
+    .map((word, index) => `${(index + 1) * WORD_BITS} - (clz(${word}) as i32)`)
+    .reduce((before, count, index) => `seen${index} != 0 ? ${count} : ${before}`);
 }
 
 /** A value that a variable of the type holds until it is set. */

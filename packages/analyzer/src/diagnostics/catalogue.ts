@@ -55,6 +55,7 @@ export const CATALOGUE = {
   symbol: REFUSED,
   template_tag: REFUSED,
   lost_default: REFUSED,
+  thrown_value: REFUSED,
   computed_name: REFUSED,
   const_assertion: REFUSED,
   private_name: REFUSED,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Expression, Local, Type } from "../lower/ir.ts";
 import { LiteralKind, NodeKind, Token, type as } from "../parse/assemblyscript.ts";
 import { SyntaxTrees } from "../parse/syntax-trees.ts";
-import { withoutParentheses } from "../parse/facts.ts";
+import { withoutParentheses } from "../parse/children.ts";
 import { textOf } from "../parse/span.ts";
 import { printExpression, printOperand, type Printer } from "./print-expression.ts";
 

@@ -16,7 +16,8 @@ import {
 import type { Span } from "../diagnostics/diagnostic.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
-import { withoutParentheses, type Facts, type NodeFacts } from "../parse/facts.ts";
+import { withoutParentheses } from "../parse/children.ts";
+import type { Facts, NodeFacts } from "../parse/facts.ts";
 import {
   BOOL,
   nonNullable,
@@ -355,7 +356,7 @@ class FunctionLowering {
         return [{ kind: "return", value: value === null ? null : this.expression(value), span }];
       }
       case NodeKind.Throw:
-        return [{ kind: "throw", message: this.thrown((node as as.ThrowStatement).value), span }];
+        return this.throw(withoutParentheses((node as as.ThrowStatement).value), span);
       case NodeKind.Break:
         return [{ kind: "break", span }];
       case NodeKind.Continue:
@@ -479,11 +480,20 @@ class FunctionLowering {
   }
 
   /** `throw new Error(message)`: AssemblyScript evaluates the first argument and nothing else. */
-  private thrown(node: as.Expression): Expression {
-    const message = node.kind === NodeKind.New ? (node as as.NewExpression).args[0] : undefined;
-    return message === undefined
-      ? { kind: "constant", text: '""', type: STRING, span: spanOf(node) }
-      : this.expression(message);
+  /** See `Thrown` of the compiler. The message is of no use to a set: what matters is what happens before. */
+  private throw(node: as.Expression, span: Span): Statement[] {
+    if (this.factsOf(node).type === undefined) {
+      // An error of the library, of which nothing but the message was compiled.
+      const message = node.kind === NodeKind.New ? (node as as.NewExpression).args[0] : undefined;
+      return [{ kind: "throw", message: message === undefined ? noText(span) : this.expression(message), span }];
+    }
+    const expression = this.expression(node);
+    if (expression.kind === "abort") return [{ kind: "expression", expression, span }];
+    if (expression.type.kind === "string") return [{ kind: "throw", message: expression, span }];
+    return [
+      { kind: "expression", expression, span },
+      { kind: "throw", message: noText(span), span },
+    ];
   }
 
   // ------------------------------------------------------------------------------------------------------- expressions
@@ -1013,6 +1023,8 @@ class FunctionLowering {
         if (isOwnField(property)) return this.fieldPlace(object, this.lowering.field(property, span), span);
         if (isApplication(sourcePath(property)))
           return this.accessorPlace(property, object, isSuperNode(objectNode), span);
+        if (objectNode.kind === NodeKind.This && sourcePath(property) === ERRORS)
+          return this.errorPropertyPlace(property, object, span);
         return this.libraryPropertyPlace(property, object, span);
       }
       return this.accessorPlace(property, null, false, span);
@@ -1110,6 +1122,18 @@ class FunctionLowering {
           { kind: "return", value: written!, span },
         ]);
       },
+    };
+  }
+
+  /** `this.name` and `this.message` of the application's own errors. Nothing that is followed reads them: nothing is written. */
+  private errorPropertyPlace(property: as.Property, object: Expression, span: Span): Place {
+    const type = this.lowering.type(property.type, span);
+    return {
+      type,
+      parts: [],
+      target: null,
+      read: () => this.libraryProperty(object, property.name, type, span),
+      write: (_parts, value) => value,
     };
   }
 
@@ -1685,6 +1709,13 @@ class FunctionLowering {
       span,
     };
   }
+}
+
+/** The library's file of errors. */
+const ERRORS = "~lib/error";
+
+function noText(span: Span): Expression {
+  return { kind: "constant", text: '""', type: STRING, span };
 }
 
 function isSuperNode(node: as.Expression | null): boolean {

@@ -12,7 +12,8 @@ import {
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
-import { withoutParentheses, type Facts, type Unit } from "../parse/facts.ts";
+import { withoutParentheses } from "../parse/children.ts";
+import type { Facts, Unit } from "../parse/facts.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {

@@ -1,4 +1,4 @@
-import { as } from "./assemblyscript.ts";
+import { as, NodeKind } from "./assemblyscript.ts";
 
 /** Whatever nodes the node holds, whichever kind it has, in the order of its fields. */
 export function childrenOf(node: as.Node): as.Node[] {
@@ -8,4 +8,10 @@ export function childrenOf(node: as.Node): as.Node[] {
     else if (Array.isArray(value)) children.push(...value.filter((item) => item instanceof as.Node));
   }
   return children;
+}
+
+export function withoutParentheses(expression: as.Expression): as.Expression {
+  let inner = expression;
+  while (inner.kind === NodeKind.Parenthesized) inner = (inner as as.ParenthesizedExpression).expression;
+  return inner;
 }

@@ -15,6 +15,7 @@ import {
   Runtime,
   Target,
 } from "./assemblyscript.ts";
+import { withoutParentheses } from "./children.ts";
 import { grafted, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
@@ -171,6 +172,20 @@ export class CompiledModule {
   }
 }
 
+/** How the value of a `throw` says its message: see `RadicalCompiler`. */
+export type Thrown =
+  /** An error of the library, made in the `throw`: its first argument. */
+  | "library-error"
+  /** An error: its field `message`. */
+  | "error"
+  /** A text: itself. */
+  | "text"
+  /** A call without a result, such as that of `abort`: it ends by itself. */
+  | "call"
+  | "other";
+
+const ERROR_CLASS = "~lib/error/Error";
+
 export interface CallSite {
   readonly caller: as.Function;
   readonly node: as.Node;
@@ -186,7 +201,9 @@ interface CompilerInternals {
   ): as.ExpressionRef;
   compileFile(file: as.File): void;
   compileFunctionBody(instance: as.Function, statements: as.ExpressionRef[]): boolean;
+  compileThrowStatement(statement: as.ThrowStatement): as.ExpressionRef;
   ensureRuntimeFunction(instance: as.Function): object;
+  makeFieldInitializationInConstructor(created: as.Class, statements: as.ExpressionRef[]): void;
   ensureVarargsStub(original: as.Function): as.Function;
   /** What function values call. */
   readonly functionTable: as.Function[];
@@ -211,6 +228,8 @@ export class RadicalCompiler extends as.Compiler {
   readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
   /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
+  /** What is thrown and is neither an error, a text nor a call without a result. */
+  readonly otherThrows: CallSite[] = [];
 
   constructor(program: as.Program) {
     super(program);
@@ -234,13 +253,15 @@ export class RadicalCompiler extends as.Compiler {
       return original(prototype, call, context);
     };
     this.#initializeFields(internals);
+    this.#throwValues(internals);
     this.#fillInDefaults(internals);
   }
 
   /**
    * A constructor gives the fields their values before anything else. The compiler leaves that out where it sees no use
    * of `this`, and sees none in a `switch`, or under another condition, of a constructor that always throws. Of a derived
-   * class that is its `super()`'s to do.
+   * class that is its `super()`'s to do. Generated fields begin as zero, as the memory of a new object does: constructors
+   * spend nothing on them.
    */
   #initializeFields(internals: CompilerInternals): void {
     const compileFunctionBody = internals.compileFunctionBody.bind(this);
@@ -251,6 +272,77 @@ export class RadicalCompiler extends as.Compiler {
         instance.flow.set(FlowFlags.AccessesThis);
       return compileFunctionBody(instance, statements);
     };
+    const initializeFields = internals.makeFieldInitializationInConstructor.bind(this);
+    internals.makeFieldInitializationInConstructor = (created, statements) => {
+      const { members } = created;
+      const generated = [...(members ?? [])].filter(([, member]) => {
+        const field = (member as as.PropertyPrototype).fieldDeclaration ?? null;
+        return field !== null && isGenerated(field.range.source);
+      });
+      for (const [name] of generated) members!.delete(name);
+      initializeFields(created, statements);
+      for (const [name, member] of generated) members!.set(name, member);
+    };
+  }
+
+  /**
+   * A `throw` ends with the message of what is thrown. The compiler takes the first argument of what is constructed for
+   * the message, and evaluates nothing else: that is right for the errors of the library only.
+   */
+  #throwValues(internals: CompilerInternals): void {
+    const compileThrowStatement = internals.compileThrowStatement.bind(this);
+    internals.compileThrowStatement = (statement) => {
+      const { range } = statement;
+      if (range.source.isLibrary) return compileThrowStatement(statement);
+      const value = withoutParentheses(statement.value);
+      const thrown = this.thrown(value);
+      if (thrown === "library-error") return compileThrowStatement(as.Node.createThrowStatement(value, range));
+      let message: as.Expression | null = null;
+      switch (thrown) {
+        case "error":
+          message = as.Node.createPropertyAccessExpression(
+            value,
+            as.Node.createIdentifierExpression("message", value.range),
+            value.range,
+          );
+          break;
+        case "text":
+          message = value;
+          break;
+        case "call": {
+          const call = this.compileExpression(value, as.Type.void);
+          if (this.currentFlow.is(FlowFlags.Terminates)) return call;
+          return this.module.block(null, [call, throwing(null)]);
+        }
+        case "other":
+          this.otherThrows.push(this.#site(value));
+          break;
+      }
+      return throwing(message);
+
+      /** The compiler gives the first argument to the host. */
+      function throwing(argument: as.Expression | null): as.ExpressionRef {
+        const name = as.Node.createSimpleTypeName("Error", range);
+        const made = as.Node.createNewExpression(name, null, argument === null ? [] : [argument], range);
+        return compileThrowStatement(as.Node.createThrowStatement(made, range));
+      }
+    };
+  }
+
+  /** How the value of a `throw` says its message. */
+  thrown(value: as.Expression): Thrown {
+    const { program, resolver, currentFlow } = this;
+    const reported = program.diagnostics.length;
+    const type = resolver.resolveExpression(value, currentFlow, as.Type.auto, ReportMode.Swallow);
+    program.diagnostics.length = reported;
+    if (type === as.Type.void) return "call";
+    let found = type?.getClass() ?? null;
+    if (found === program.stringInstance) return "text";
+    const isMade = value.kind === NodeKind.New && found?.declaration.range.source.isLibrary === true;
+    while (found !== null && found.internalName !== ERROR_CLASS) found = found.base;
+    if (found !== null) return isMade ? "library-error" : "error";
+    // Compiling it says what is wrong.
+    return type === null ? "error" : "other";
   }
 
   /**

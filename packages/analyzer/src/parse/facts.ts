@@ -6,6 +6,7 @@
  * A node without facts was never compiled: it is dead in that function instance.
  */
 import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
+import { withoutParentheses } from "./children.ts";
 import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
 import { isGenerated } from "./graft.ts";
 
@@ -477,12 +478,6 @@ function isConstant(node: as.Expression | null): boolean {
     default:
       return false;
   }
-}
-
-export function withoutParentheses(expression: as.Expression): as.Expression {
-  let inner = expression;
-  while (inner.kind === NodeKind.Parenthesized) inner = (inner as as.ParenthesizedExpression).expression;
-  return inner;
 }
 
 /** Statements of a file that the compiler declares rather than runs. */

@@ -5,6 +5,7 @@ import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { as } from "./assemblyscript.ts";
 import { isDevelopers, type Crash } from "./compile.ts";
+import { conversionHelp } from "./conversions.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
 /** Where a message goes that has no place in the developer's files. */
@@ -59,8 +60,14 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
     message: known?.message ?? text,
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
     related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
-    help: known?.help,
+    help: known?.help ?? (range === null ? undefined : helpOfConversion(text, range)),
   });
+}
+
+/** Undefined: the message is about something else. */
+function helpOfConversion(text: string, range: as.Range): string | undefined {
+  const [, from, to] = /^conversion from type '(\w+)' to '(\w+)' requires an explicit cast$/.exec(text) ?? [];
+  return from === undefined || to === undefined ? undefined : conversionHelp(range, from, to);
 }
 
 /** The compiler's words in this catalogue's style. */
@@ -165,13 +172,13 @@ const KNOWN: readonly Known[] = [
     pattern: /^cannot invoke an expression whose type lacks a call signature/,
     code: "platform_name",
     message: "this is no function that handlers can call",
-    help: "convert with value as i32 and value.toString(); maps and sets have keys() and values(), which are arrays",
+    help: "convert a number with value as f64, a text with parseFloat(text) or i32.parse(text), and to a text with value.toString(); maps and sets have keys() and values(), which are arrays",
   },
   {
     pattern: /^expression does not compile to a value at runtime$/,
     code: "platform_name",
     message: "this is no function that handlers can call",
-    help: "convert with value as i32 and value.toString(); maps and sets have keys() and values(), which are arrays",
+    help: "convert a number with value as f64, a text with parseFloat(text) or i32.parse(text), and to a text with value.toString(); maps and sets have keys() and values(), which are arrays",
   },
   {
     pattern: /^property '.*' does not exist on type '(crypto|performance|process)'$/,
@@ -216,6 +223,5 @@ const KNOWN: readonly Known[] = [
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
   { pattern: /^object is possibly 'null'$/, help: NULL_HELP },
   { pattern: /\| null' is not assignable to type/, help: NULL_HELP },
-  { pattern: /requires an explicit cast$/, help: "write the conversion: value as i32" },
   { pattern: /has no initializer and is not assigned/, help: 'give the field an initial value: name: string = ""' },
 ];

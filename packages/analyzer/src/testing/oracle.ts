@@ -358,12 +358,16 @@ function arbitraryItems(build: BuildResult, { keys }: Exploration, pools: Pools)
   const tables = build.tables.filter(({ name }) => keys === undefined || Object.hasOwn(keys, name));
   if (tables.length === 0) return fc.constant([]);
   const keysOf = (table: string): readonly string[] => keys?.[table] ?? pools.strings;
+  const itemsOf = (type: ValueType, records: RecordTypes): fc.Arbitrary<Uint8Array> =>
+    arbitraryJson(type, records, pools, 4).map((value) => encodeItem(type, records, value));
   const valueOf = (type: ValueType): fc.Arbitrary<Uint8Array> =>
-    // Some items were written when their records had fewer fields.
+    // Some items were written when their records had fewer fields, some by a build whose records have more.
     fc.oneof(
-      ...[build.records, build.records, build.records, older(build.records, 0), older(build.records, 1)].map(
-        (records) => arbitraryJson(type, records, pools, 4).map((value) => encodeItem(type, records, value)),
+      ...[build.records, build.records].map((records) => itemsOf(type, records)),
+      arbitraryJson(type, build.records, pools, 4).map((value) =>
+        encodeItem(type, newer(build.records), withMore(type, build.records, value)),
       ),
+      ...[older(build.records, 0), older(build.records, 1)].map((records) => itemsOf(type, records)),
     );
   const some = fc.array(
     fc.oneof(
@@ -399,6 +403,34 @@ function older(records: RecordTypes, remainder: number): RecordTypes {
       { ...record, fields: record.fields.filter((_, index) => index % 2 === remainder) },
     ]),
   );
+}
+
+const ADDED = { name: "~added", type: { kind: "string" }, optional: false } as const;
+
+/** Another field before the others. */
+function newer(records: RecordTypes): RecordTypes {
+  return Object.fromEntries(
+    Object.entries(records).map(([name, record]) => [name, { ...record, fields: [ADDED, ...record.fields] }]),
+  );
+}
+
+/** A value of the records that have it. */
+function withMore(type: ValueType, records: RecordTypes, value: unknown): unknown {
+  switch (type.kind) {
+    case "nullable":
+      return value === null ? null : withMore(type.inner, records, value);
+    case "array":
+      return (value as readonly unknown[]).map((element) => withMore(type.element, records, element));
+    case "record": {
+      const record = value as Readonly<Record<string, unknown>>;
+      const fields = records[type.name]!.fields.map((field) => {
+        return [field.name, withMore(field.type, records, record[field.name])] as const;
+      });
+      return Object.fromEntries([[ADDED.name, "added"], ...fields]);
+    }
+    default:
+      return value;
+  }
 }
 
 interface Pools {

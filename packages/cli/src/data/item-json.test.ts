@@ -88,6 +88,15 @@ test("any value comes back byte for byte", () => {
   );
 });
 
+test("a field that only another build has is neither lost nor taken for a mistake: an export comes back untyped", () => {
+  const stored = value((writer) => writer.map(2).text("name").text("Ann").text("mail").array(1).float(1));
+  const line = itemToJson({ table: "users", key: "ann", value: stored });
+  const bytes = `{"table":"users","key":"ann","cbor":"${Buffer.from(stored).toString("base64")}"}`;
+  for (const refused of [line, bytes])
+    expect(() => read(refused, TYPES)).toThrow('unknown field "value.mail"; --untyped writes it with the others');
+  for (const taken of [line, bytes]) expect(read(taken).value).toEqual(stored);
+});
+
 test("with types a value gets those of its table", () => {
   const item = read('{"table":"users","key":"ann","value":{"name":"Ann","score":2,"id":18446744073709551615}}', TYPES);
   expect(item.value).toEqual(

@@ -18,7 +18,7 @@ import {
   type RecordTypes,
   type ValueType,
 } from "@radical/protocol";
-import { problemOfValue } from "./typed-value.ts";
+import { problemOfValue, UNKNOWN_FIELD_HELP } from "./typed-value.ts";
 
 /** What the application's tables hold; null: values are taken as they are written. */
 export type TableTypes = {
@@ -81,7 +81,10 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   if (types === null) return encodeUntyped(json);
   const type = types.tables[table]!;
   const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value: plain(json) });
-  if (encoded.kind === "problem") throw new ItemProblem(`has a wrong value: ${encoded.problem.message}`);
+  if (encoded.kind === "problem") {
+    const { code, message } = encoded.problem;
+    throw new ItemProblem(`has a wrong value: ${message}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
+  }
   // A map with the one name, of which the value is the rest.
   const reader = new CborReader(encoded.bytes);
   reader.map();

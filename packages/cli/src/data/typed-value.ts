@@ -9,6 +9,9 @@ import {
   type ValueType,
 } from "@radical/protocol";
 
+/** What to do about a field that the types lack: builds side by side may have other fields. */
+export const UNKNOWN_FIELD_HELP = "; --untyped writes it with the others, as they are";
+
 /** What is wrong with it; null: nothing. The bytes are a value. */
 export function problemOfValue(bytes: Uint8Array, type: ValueType, records: RecordTypes): string | null {
   return problem(new CborReader(bytes), type, records, "value");
@@ -53,7 +56,7 @@ function problemOfFields(
   for (let left = reader.map(); left > 0; left--) {
     const name = reader.text();
     const field = fields.find((known) => known.name === name);
-    if (field === undefined) return `unknown field "${path}.${name}"`;
+    if (field === undefined) return `unknown field "${path}.${name}"${UNKNOWN_FIELD_HELP}`;
     missing.delete(name);
     const found = problem(reader, field.type, records, `${path}.${name}`);
     if (found !== null) return found;

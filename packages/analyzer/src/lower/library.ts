@@ -167,8 +167,8 @@ for (const kind of ["Float32", "Float64", "Int8", "Int16", "Int32", "Int64", "Ui
 // Objects with a state of their own, which is their content here.
 const ERRORS = "Error RangeError TypeError SyntaxError URIError";
 define("Date", "new", { form: "constructor", result: "copy" });
-define("Date", "fromString", { form: "function", result: "copy" });
-define("Date", "parse UTC", { form: "function" });
+define("Date", "fromString parse", { form: "function", result: "copy" });
+define("Date", "UTC", { form: "function" });
 for (const part of ["FullYear", "Month", "Date", "Hours", "Minutes", "Seconds", "Milliseconds"]) {
   define("Date", `getUTC${part}`, READ);
   define("Date", `setUTC${part}`, { reads: true, writes: true });

@@ -22,6 +22,7 @@ const WIDENING = "slice/widening.ts";
 const KEPT_CODE = "infer/kept-code.ts";
 const LOOPS = "infer/loops.ts";
 const LIBRARY = "lower/library.ts";
+const DERIVE = "slice/derive.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   // Rule 1: accesses
@@ -844,6 +845,18 @@ export const MUTANTS: readonly Mutant[] = [
     file: POINTS_TO,
     find: "this.bind(expression.callee, [object], args);",
     replace: "this.bind(expression.callee, null, args);",
+  },
+  {
+    rule: "functions that the library is given become elements and results",
+    file: POINTS_TO,
+    find: "flatMap((argument) => [...this.of(argument)]);",
+    replace: "flatMap((argument) => [...this.of(argument)].filter((object) => object.functionValue === null));",
+  },
+  {
+    rule: "a function or an object of which nothing is known is refused",
+    file: DERIVE,
+    find: "  refuseUnknownValues(lowered, pointsTo);\n",
+    replace: "",
   },
   {
     rule: "union: aborting is leaving",

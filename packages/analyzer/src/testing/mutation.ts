@@ -84,7 +84,7 @@ const DIRECTED = /\/(rules|minimized)\.ts$/;
 class Enough extends Error {}
 
 export class MutationCheck {
-  private readonly files = { ...fixture("refused"), ...fixture("constructs") };
+  private readonly files = { ...fixture("refused"), ...fixture("dispatch"), ...fixture("constructs") };
   /** Made when they are wanted. */
   private applications: readonly Application[] | null = null;
   private readonly cases = new Map<string, BuildInput>();

@@ -549,6 +549,7 @@ class FunctionWriter {
     const bool = (): string => this.value("bool", depth);
     const node = (): string => this.value("Node", depth);
     const nodes = (): string => this.value("Node[]", depth);
+    const textFunction = (): string => this.value("(text: string) => string", depth);
     const list = (): string => this.value("string[]", depth);
     const numbers = (): string => this.value("i32[]", depth);
     const integer = (use: (name: string) => string): string | null => {
@@ -649,7 +650,7 @@ class FunctionWriter {
           "random-override": () =>
             this.inClass ? null : this.on("Base", (object) => `clip(${object}.work(${text()}, ${int()}))`),
           "function-value": () => this.on("(text: string) => string", (f) => `${f}(${text()})`),
-          "function-argument": () => `clip(twiceOf(${this.value("(text: string) => string", depth)}, ${text()}))`,
+          "function-argument": () => `clip(twiceOf(${textFunction()}, ${text()}))`,
           uuid: () => "uuid()",
           now: () => "now().toString()",
           caller: () => "whoever()",
@@ -827,11 +828,15 @@ class FunctionWriter {
               "(x: string): string => { shared.s = clip(x); return shared.label(); }",
             ]),
           "function-choice": () => `(${bool()} ? plain : ${random.pick(["noting", "changing"])})`,
-          "function-of-list": () => this.on("Fn[]", (list) => `(${list}.length > 0 ? ${list}[0] : plain)`),
+          "function-of-list": () =>
+            this.on("Fn[]", (functions) => `(${functions}.length > 0 ? ${functions}[0] : plain)`),
           "last-function-of-list": () =>
-            this.on("Fn[]", (list) => `(${list}.length > 0 ? ${list}.at(-1) : ${this.base(type)})`),
+            this.on("Fn[]", (functions) => `(${functions}.length > 0 ? ${functions}.at(-1) : ${this.base(type)})`),
           "function-taken": () =>
-            this.on("Fn[]", (list) => `(${list}.length > 0 ? ${list}.${random.pick(["pop()", "shift()"])} : plain)`),
+            this.on(
+              "Fn[]",
+              (functions) => `(${functions}.length > 0 ? ${functions}.${random.pick(["pop()", "shift()"])} : plain)`,
+            ),
           "function-of-map": () =>
             this.on("Map<string, Fn>", (map) => `(${map}.has("a") ? ${map}.get("a") : ${this.base(type)})`),
           "function-of-inner-map": () =>
@@ -849,8 +854,7 @@ class FunctionWriter {
         };
       case "Fn[]":
         return {
-          "function-array": () =>
-            `[${this.value("(text: string) => string", depth)}, ${this.base("(text: string) => string")}]`,
+          "function-array": () => `[${textFunction()}, ${this.base("(text: string) => string")}]`,
           "function-concat": () => `few<Fn>(${this.value(type, depth)}.concat(${this.value(type, depth)}))`,
           "function-slice": () => `${this.value(type, depth)}.slice(0, 2)`,
           "function-filter": () => `${this.value(type, depth)}.filter((f) => f != plain)`,
@@ -858,15 +862,13 @@ class FunctionWriter {
           "functions-of-set": () => `few<Fn>(${this.value("Set<Fn>", depth)}.values())`,
           "functions-mapped": () => `${this.value(type, depth)}.map<Fn>((f) => (f == plain ? noting : f))`,
           "functions-flat": () => `few<Fn>([${this.value(type, depth)}, ${this.value(type, depth)}].flat())`,
-          "functions-kept": () =>
-            `keeping(few<Fn>(${this.value(type, depth)}), ${this.value("(text: string) => string", depth)})`,
+          "functions-kept": () => `keeping(few<Fn>(${this.value(type, depth)}), ${textFunction()})`,
         };
       case "StaticArray<Fn>":
-        return { "static-functions": () => `fixed(${this.value("(text: string) => string", depth)})` };
+        return { "static-functions": () => `fixed(${textFunction()})` };
       case "Map<string, Fn>":
         return {
-          "command-map": () =>
-            `commandOf(${random.pick(['"a"', `clip(${text()})`])}, ${this.value("(text: string) => string", depth)})`,
+          "command-map": () => `commandOf(${random.pick(['"a"', `clip(${text()})`])}, ${textFunction()})`,
           "inner-map": () =>
             this.on("Map<string, Map<string, Fn>>", (map) => `(${map}.has("n") ? ${map}.get("n") : commands)`),
         };
@@ -875,9 +877,9 @@ class FunctionWriter {
           "map-of-maps": () => `new Map<string, Map<string, Fn>>().set("n", ${this.value("Map<string, Fn>", depth)})`,
         };
       case "Set<Fn>":
-        return { "function-set": () => `new Set<Fn>().add(${this.value("(text: string) => string", depth)})` };
+        return { "function-set": () => `new Set<Fn>().add(${textFunction()})` };
       case "Box<Fn>":
-        return { "boxed-function": () => `new Box<Fn>(${this.value("(text: string) => string", depth)})` };
+        return { "boxed-function": () => `new Box<Fn>(${textFunction()})` };
       case "Act":
         return {
           "changing-function": () => this.base(type),
@@ -887,7 +889,8 @@ class FunctionWriter {
               "(node: Node, text: string): void => { node.next = shared; node.x++; T.has(key(text)); }",
               "(node: Node, text: string): void => { node.numbers.push(text.length); }",
             ]),
-          "changing-function-of-list": () => this.on("Act[]", (list) => `(${list}.length > 0 ? ${list}[0] : marking)`),
+          "changing-function-of-list": () =>
+            this.on("Act[]", (functions) => `(${functions}.length > 0 ? ${functions}[0] : marking)`),
         };
       case "Act[]":
         return { "changing-functions": () => `[${this.value("Act", depth)}, ${this.base("Act")}]` };
@@ -1093,8 +1096,8 @@ class FunctionWriter {
       "functions-in-turn": () =>
         this.on(
           "Fn[]",
-          (list) =>
-            `for (let i = 0; i < ${list}.length && i < 3; i++) ${this.table()}.get(wide(${list}[i](${text()})));`,
+          (functions) =>
+            `for (let i = 0; i < ${functions}.length && i < 3; i++) ${this.table()}.get(wide(${functions}[i](${text()})));`,
         ),
       "functions-by-callback": () =>
         `few<Fn>(${this.value("Fn[]")}).${random.pick(["forEach((f) => { C.has(wide(f(word))); });", "some((f) => A.has(wide(f(word))));", "map<string>((f) => f(word)).forEach((x) => { B.get(wide(x)); });"])}`,
@@ -1108,8 +1111,8 @@ class FunctionWriter {
         const name = random.name();
         return this.on(
           "Act[]",
-          (list) =>
-            `const ${name} = ${this.value("Node")};\nfor (let i = 0; i < ${list}.length && i < 3; i++) ${list}[i](${name}, ${text()});\n${this.table()}.get(wide(${name}.s));`,
+          (functions) =>
+            `const ${name} = ${this.value("Node")};\nfor (let i = 0; i < ${functions}.length && i < 3; i++) ${functions}[i](${name}, ${text()});\n${this.table()}.get(wide(${name}.s));`,
         );
       },
       "typed-array-key": () => this.on("Int32Array", (name) => `B.get(wide(${name}[1].toString()));`),
@@ -1122,6 +1125,7 @@ class FunctionWriter {
     const int = (): string => this.value("i32");
     const text = (): string => this.value("string");
     const node = (): string => this.value("Node");
+    const textFunction = (): string => this.value("(text: string) => string");
     return {
       "global-number": () => `count ${random.pick(["=", "+=", "^="])} ${int()};`,
       "global-update": () => "count++;",
@@ -1213,43 +1217,35 @@ class FunctionWriter {
       "function-push": () =>
         this.on(
           "Fn[]",
-          (list) =>
-            `if (${list}.length < 5) ${list}.${random.pick(["push", "unshift"])}(${this.value("(text: string) => string")});`,
+          (functions) =>
+            `if (${functions}.length < 5) ${functions}.${random.pick(["push", "unshift"])}(${textFunction()});`,
         ),
       "function-fill": () =>
-        this.on(
-          "Fn[]",
-          (list) => `${list}.fill(${this.value("(text: string) => string")}${random.pick(["", ", 1"])});`,
-        ),
+        this.on("Fn[]", (functions) => `${functions}.fill(${textFunction()}${random.pick(["", ", 1"])});`),
       "function-element": () =>
-        this.on("Fn[]", (list) => `if (${list}.length > 0) ${list}[0] = ${this.value("(text: string) => string")};`),
-      "function-splice": () => this.on("Fn[]", (list) => `if (${list}.length > 1) ${list}.splice(0, 1)[0](${text()});`),
+        this.on("Fn[]", (functions) => `if (${functions}.length > 0) ${functions}[0] = ${textFunction()};`),
+      "function-splice": () =>
+        this.on("Fn[]", (functions) => `if (${functions}.length > 1) ${functions}.splice(0, 1)[0](${text()});`),
       "static-function-fill": () =>
-        this.on("StaticArray<Fn>", (list) =>
-          random.pick([
-            `${list}.fill(${this.value("(text: string) => string")});`,
-            `${list}[1] = ${this.value("(text: string) => string")};`,
-          ]),
+        this.on("StaticArray<Fn>", (functions) =>
+          random.pick([`${functions}.fill(${textFunction()});`, `${functions}[1] = ${textFunction()};`]),
         ),
       "function-map-set": () =>
         this.on(
           "Map<string, Fn>",
-          (map) =>
-            `if (${map}.size < 4) ${map}.set(${random.pick(['"a"', `clip(${text()})`])}, ${this.value("(text: string) => string")});`,
+          (map) => `if (${map}.size < 4) ${map}.set(${random.pick(['"a"', `clip(${text()})`])}, ${textFunction()});`,
         ),
       "inner-map-set": () =>
         this.on(
           "Map<string, Map<string, Fn>>",
           (map) =>
-            `if (${map}.has("n")) ${random.pick([`${map}.get("n").set("a", ${this.value("(text: string) => string")})`, `${map}.set("n", ${this.value("Map<string, Fn>")})`])};`,
+            `if (${map}.has("n")) ${random.pick([`${map}.get("n").set("a", ${textFunction()})`, `${map}.set("n", ${this.value("Map<string, Fn>")})`])};`,
         ),
-      "function-set-add": () =>
-        this.on("Set<Fn>", (set) => `if (${set}.size < 4) ${set}.add(${this.value("(text: string) => string")});`),
-      "function-box-change": () =>
-        this.on("Box<Fn>", (box) => `${box}.value = ${this.value("(text: string) => string")};`),
-      "function-field": () => `Holder.chosen = ${this.value("(text: string) => string")};`,
+      "function-set-add": () => this.on("Set<Fn>", (set) => `if (${set}.size < 4) ${set}.add(${textFunction()});`),
+      "function-box-change": () => this.on("Box<Fn>", (box) => `${box}.value = ${textFunction()};`),
+      "function-field": () => `Holder.chosen = ${textFunction()};`,
       "changing-function-push": () =>
-        this.on("Act[]", (list) => `if (${list}.length < 4) ${list}.push(${this.value("Act")});`),
+        this.on("Act[]", (functions) => `if (${functions}.length < 4) ${functions}.push(${this.value("Act")});`),
       "changing-function-call": () => this.on("Act", (act) => `${act}(${node()}, ${text()});`),
       "interface-change": () => this.on("Sound", (name) => `${name}.level = ${int()};`),
       "interface-cast": () =>

@@ -16,6 +16,7 @@ export interface Mutant {
 
 const RELEVANCE = "infer/relevance.ts";
 const POINTS_TO = "infer/points-to.ts";
+const DEFINITIONS = "infer/definitions.ts";
 const RESIDUAL = "slice/residual.ts";
 const UNIONS = "slice/unions.ts";
 const WIDENING = "slice/widening.ts";
@@ -364,9 +365,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "members call operators of the application",
-    file: RELEVANCE,
-    find: "const callees = [...callbacks, ...expression.calls];",
-    replace: "const callees = [...callbacks];",
+    file: DEFINITIONS,
+    find: "return [...pointsTo.callbacksOf(expression), ...expression.calls];",
+    replace: "return pointsTo.callbacksOf(expression);",
   },
   {
     rule: "operators that members call are given the elements",

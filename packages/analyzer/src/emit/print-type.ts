@@ -14,7 +14,9 @@ export function printType(type: Type, className: (declaration: ClassDeclaration)
       return className(type.declaration);
     case "library": {
       const [element] = type.arguments;
-      if (type.name === "Array" && element !== undefined) {
+      // The compiler can't parse `((…) | null)[]` of functions.
+      const isNullableFunction = element?.kind === "nullable" && element.inner.kind === "function";
+      if (type.name === "Array" && element !== undefined && !isNullableFunction) {
         return element.kind === "nullable" || element.kind === "function"
           ? `(${print(element)})[]`
           : `${print(element)}[]`;

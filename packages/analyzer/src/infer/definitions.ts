@@ -29,12 +29,7 @@ export function calleesOf(expression: Expression, pointsTo: PointsTo): readonly 
     case "indirect-call":
       return pointsTo.functionsOf(expression.callee);
     case "library":
-      return [
-        ...(expression.member.callback === null
-          ? []
-          : expression.arguments.flatMap((argument) => pointsTo.functionsOf(argument))),
-        ...expression.calls,
-      ];
+      return [...pointsTo.callbacksOf(expression), ...expression.calls];
     default:
       return [];
   }

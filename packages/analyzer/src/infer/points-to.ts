@@ -30,6 +30,8 @@ export class PointsTo {
   /** Objects by creating site, then by part of the created structure. */
   private readonly sites = new Map<object, Map<string | ClassDeclaration, AbstractObject>>();
   private readonly tables = new Map<string, TableLocation>();
+  /** What decoding may run for keys that items lack. */
+  readonly decodedInitializers = new Set<Expression>();
   private changed = false;
   private readonly visited = new Set<FunctionDeclaration>();
 
@@ -55,10 +57,20 @@ export class PointsTo {
     return this.values.get(expression) ?? NONE;
   }
 
+  /** All expressions that no object, function or table is known for; also those that have none, as numbers. */
+  referringToNothing(): Expression[] {
+    return [...this.values].flatMap(([expression, objects]) => (objects.size === 0 ? [expression] : []));
+  }
+
   /** Notes that a copy of an expression refers to the same objects. */
   copied(original: Expression, copy: Expression): void {
     const objects = this.values.get(original);
     if (objects !== undefined) this.values.set(copy, objects);
+  }
+
+  /** The functions that a member of the library may call: its callback is the first argument. */
+  callbacksOf({ member, arguments: args }: LibraryCall): FunctionDeclaration[] {
+    return member.callback === null || args[0] === undefined ? [] : this.functionsOf(args[0]);
   }
 
   /** The functions that an expression may refer to. */
@@ -120,7 +132,10 @@ export class PointsTo {
           const { targets } = object.cell(field);
           if (!known) this.include(targets, this.decoded(site, field.type, `${declaration.name}.${field.name}`));
           // What the field holds if the item has no such key.
-          if (field.initializer !== null) this.include(targets, this.evaluate(field.initializer));
+          if (field.initializer !== null) {
+            this.decodedInitializers.add(field.initializer);
+            this.include(targets, this.evaluate(field.initializer));
+          }
         }
       }
       return [object];
@@ -288,9 +303,10 @@ export class PointsTo {
     const { member, receiver } = expression;
     const containers = receiver === null ? NONE : this.of(receiver);
     const elements = new Set([...containers].flatMap((container) => [...container.content.targets]));
-    const values = expression.arguments.flatMap((argument) =>
-      [...this.of(argument)].filter((object) => object.functionValue === null),
-    );
+    // A callback is called, and becomes no element.
+    const values = expression.arguments
+      .slice(member.callback === null ? 0 : 1)
+      .flatMap((argument) => [...this.of(argument)]);
     if (member.name === "length=") for (const container of containers) this.pierce(container);
     if (member.storesArguments) for (const container of containers) this.include(container.content.targets, values);
     // `typed.set(source)` copies numbers only; nothing to include.
@@ -302,7 +318,7 @@ export class PointsTo {
         plain: NONE,
         receiver: containers,
       };
-      for (const callee of expression.arguments.flatMap((argument) => this.functionsOf(argument))) {
+      for (const callee of this.callbacksOf(expression)) {
         const args = member.callback.map((parameter) =>
           parameter === "accumulator" ? [...given.accumulator, ...this.variable(callee)] : given[parameter],
         );

@@ -29,6 +29,7 @@ import {
   type SwitchStatement,
   type Type,
 } from "../lower/ir.ts";
+import { calleesOf } from "./definitions.ts";
 import type { AbstractObject, Cell, Location, SharedLocation } from "./heap.ts";
 import { isShared, LocationSet, Numbering } from "./location-set.ts";
 import { endsByTrapOnly } from "./loops.ts";
@@ -823,9 +824,7 @@ class Analysis implements Relevance {
     const { member, receiver } = expression;
     const contents = receiver === null ? [] : [...this.pointsTo.of(receiver)].map((container) => container.content);
     const writes = member.writes && contents.some((content) => state.live.has(content));
-    const callbacks =
-      member.callback === null ? [] : expression.arguments.flatMap((argument) => this.pointsTo.functionsOf(argument));
-    const callees = [...callbacks, ...expression.calls];
+    const callees = calleesOf(expression, this.pointsTo);
     const callbackMatters = this.enterCallees(callees, false, state);
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);

@@ -32,6 +32,7 @@ const SPELLED_OUT: Readonly<Record<(typeof APPLICATIONS)[number]["name"], readon
     "dependentDefaults",
     "switchesWithEffects",
   ],
+  dispatch: ["commandMap", "hooked", "factories"],
   start: ["moduleStatements", "readAtStart"],
 };
 

@@ -8,6 +8,7 @@ import { emitProgram } from "../emit/emit-program.ts";
 import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
+import { refuseUnknownValues } from "../infer/unknown-values.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
@@ -46,6 +47,7 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
 function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain }: Subject): Derived {
   verifyProgram(lowered, "lowered");
   const pointsTo = new PointsTo(lowered);
+  refuseUnknownValues(lowered, pointsTo);
   const keys = new KeyPatterns(lowered, pointsTo.reached, sources);
   const { plain, transformed } = sliceProgram(lowered, pointsTo, { refused: handler.refused, explain });
   verifySlice(lowered, plain.residual, plain.relevance);

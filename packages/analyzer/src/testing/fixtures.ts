@@ -42,6 +42,7 @@ export const APPLICATIONS = [
     strings: ["a", "b", "y", "two"],
     integers: [0, 1, 2, 3, 4, 5, 6, 7],
   },
+  { name: "dispatch", strings: ["a", "b", "y", "two"], integers: [0, 1, 2, 3, 4] },
   {
     name: "start",
     strings: ["a", "b", "configuration"],

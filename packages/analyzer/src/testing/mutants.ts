@@ -16,12 +16,14 @@ export interface Mutant {
 
 const RELEVANCE = "infer/relevance.ts";
 const POINTS_TO = "infer/points-to.ts";
+const DEFINITIONS = "infer/definitions.ts";
 const RESIDUAL = "slice/residual.ts";
 const UNIONS = "slice/unions.ts";
 const WIDENING = "slice/widening.ts";
 const KEPT_CODE = "infer/kept-code.ts";
 const LOOPS = "infer/loops.ts";
 const LIBRARY = "lower/library.ts";
+const DERIVE = "slice/derive.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   // Rule 1: accesses
@@ -363,9 +365,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "members call operators of the application",
-    file: RELEVANCE,
-    find: "const callees = [...callbacks, ...expression.calls];",
-    replace: "const callees = [...callbacks];",
+    file: DEFINITIONS,
+    find: "return [...pointsTo.callbacksOf(expression), ...expression.calls];",
+    replace: "return pointsTo.callbacksOf(expression);",
   },
   {
     rule: "operators that members call are given the elements",
@@ -844,6 +846,18 @@ export const MUTANTS: readonly Mutant[] = [
     file: POINTS_TO,
     find: "this.bind(expression.callee, [object], args);",
     replace: "this.bind(expression.callee, null, args);",
+  },
+  {
+    rule: "functions that the library is given become elements and results",
+    file: POINTS_TO,
+    find: "flatMap((argument) => [...this.of(argument)]);",
+    replace: "flatMap((argument) => [...this.of(argument)].filter((object) => object.functionValue === null));",
+  },
+  {
+    rule: "a function or an object of which nothing is known is refused",
+    file: DERIVE,
+    find: "  refuseUnknownValues(lowered, pointsTo);\n",
+    replace: "",
   },
   {
     rule: "union: aborting is leaving",

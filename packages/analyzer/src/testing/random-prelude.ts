@@ -38,7 +38,11 @@ class Node {
   attach(other: Node): Node { this.next = other; return this; }
   chain(depth: i32): i32 { const next = this.next; return depth > 0 && next != null ? next.chain(depth - 1) + this.x : this.x; }
 }
+type Fn = (text: string) => string;
+type Act = (node: Node, text: string) => void;
 class Holder {
+  static chosen: Fn = plain;
+  own: Fn = noting;
   node: Node = shared;
   nodes: Node[] = [];
   names: Map<string, Node> = new Map<string, Node>();
@@ -101,6 +105,10 @@ let shared: Node = new Node(5, "g");
 let register: Node[] = [shared];
 const texts: string[] = ["a", "b"];
 const limits: i32[] = [1, 2, 3];
+const fns: Fn[] = [plain];
+const commands = new Map<string, Fn>().set("a", plain);
+const nested = new Map<string, Map<string, Fn>>().set("n", commands);
+const acts: Act[] = [tallying];
 function key(text: string): string { return "k" + (text.length > 0 ? text.charAt(text.length - 1) : "0"); }
 function wide(text: string): string { return "k" + clip(text); }
 function near(n: i32): string { return "k" + (n & 1).toString(); }
@@ -120,6 +128,12 @@ function plain(text: string): string { return "f" + text; }
 function noting(text: string): string { T.has(key(text)); return text + "g"; }
 function changing(text: string): string { word = clip(text); count += 2; return text; }
 function twiceOf(f: (text: string) => string, text: string): string { return f(f(text)); }
+function marking(node: Node, text: string): void { node.mark = clip(text); }
+function renaming(node: Node, text: string): void { node.s = clip(text + "r"); node.x = text.length; }
+function tallying(node: Node, text: string): void { count++; }
+function keeping(list: Fn[], f: Fn): Fn[] { if (list.length < 5) list.push(f); return list; }
+function commandOf(name: string, f: Fn): Map<string, Fn> { const all = new Map<string, Fn>(); all.set(name, f); return all; }
+function fixed(f: Fn): StaticArray<Fn> { const all = new StaticArray<Fn>(2); all[0] = plain; all[1] = f; return all; }
 function increment(n: i32): i32 { return n + 1; }
 function counting(n: i32): i32 { return n + count++; }
 function counted(n: i32, at: i32, all: i32[]): i32 { return n + count++ + at; }

@@ -51,7 +51,15 @@ type TypeName =
   | "Set<string>"
   | "Table<Item>"
   | "(text: string) => string"
-  | "(n: i32) => i32";
+  | "(n: i32) => i32"
+  | "Fn[]"
+  | "StaticArray<Fn>"
+  | "Map<string, Fn>"
+  | "Map<string, Map<string, Fn>>"
+  | "Set<Fn>"
+  | "Box<Fn>"
+  | "Act"
+  | "Act[]";
 
 /** Values that no type test can tell apart: no comparison, no null. */
 const VARIABLE_TYPES: readonly TypeName[] = [
@@ -81,6 +89,30 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "Table<Item>",
   "(text: string) => string",
   "(n: i32) => i32",
+  "Fn[]",
+  "StaticArray<Fn>",
+  "Map<string, Fn>",
+  "Map<string, Map<string, Fn>>",
+  "Set<Fn>",
+  "Box<Fn>",
+  "Act",
+  "Act[]",
+];
+
+/** Stores functions before the handlers run. */
+const MODULE_STATEMENTS: readonly string[] = [
+  "fns.push(noting);",
+  "fns.unshift(changing);",
+  "fns.fill(noting, 0, 1);",
+  "fns[0] = changing;",
+  "fns.push(select<Fn>(noting, changing, count > 2));",
+  "fns.push((text: string): string => { A.has(key(text)); return text + word; });",
+  'commands.set("b", noting);',
+  'commands.set("a", changing).set("k", (text: string): string => clip(text + "k"));',
+  'nested.get("n").set("a", noting);',
+  "acts.push(marking);",
+  "acts.unshift((node: Node, text: string): void => { node.s = clip(text); });",
+  "Holder.chosen = noting;",
 ];
 
 /** Of every handler. */
@@ -134,6 +166,8 @@ export function randomProgram(seed: number, { marked = false }: { readonly marke
     if (!recursive) helpers.push(helper);
   }
   text.push(...classes(context));
+  const stores = random.pick([0, 0, 1, 3]);
+  for (let index = 0; index < stores; index++) text.push(random.pick(MODULE_STATEMENTS));
   const handlers = new Map<string, "sliced" | "recorded" | "given">();
   for (const name of ["first", "second", "third"]) {
     const plan = name === "third" ? random.pick(["sliced", "sliced", "recorded", "given"] as const) : "sliced";
@@ -420,7 +454,7 @@ class FunctionWriter {
     const call = random.chance(0.07) ? this.call(type, depth) : null;
     if (call !== null) return call;
     if (known.length > 0 && random.chance(depth > 2 ? 0.9 : 0.4)) return random.pick(known);
-    const isFunction = type.includes("=>");
+    const isFunction = type.includes("=>") || type === "Act";
     if (random.chance(0.04) && type !== "bool" && !type.includes("null") && !isFunction) {
       const choice = `choose<${type}>(${this.value(type, depth + 1)}, ${this.base(type)}, ${this.value("i32", depth + 1)})`;
       return this.expression("generic-choice", type, choice);
@@ -489,6 +523,22 @@ class FunctionWriter {
         return random.pick(["plain", "noting", "changing"]);
       case "(n: i32) => i32":
         return random.pick(["increment", "counting"]);
+      case "Fn[]":
+        return random.pick(["fns", "[plain]", "[noting]", "keeping([], changing)"]);
+      case "StaticArray<Fn>":
+        return random.pick(["fixed(plain)", "fixed(noting)"]);
+      case "Map<string, Fn>":
+        return random.pick(["commands", 'new Map<string, Fn>().set("a", plain)', 'commandOf("a", changing)']);
+      case "Map<string, Map<string, Fn>>":
+        return random.pick(["nested", 'new Map<string, Map<string, Fn>>().set("n", commandOf("a", noting))']);
+      case "Set<Fn>":
+        return random.pick(["new Set<Fn>().add(plain)", "new Set<Fn>().add(noting)"]);
+      case "Box<Fn>":
+        return random.pick(["new Box<Fn>(plain)", "new Box<Fn>(changing)"]);
+      case "Act":
+        return random.pick(["marking", "renaming", "tallying"]);
+      case "Act[]":
+        return random.pick(["acts", "[renaming]", "[marking, tallying]"]);
     }
   }
 
@@ -499,6 +549,7 @@ class FunctionWriter {
     const bool = (): string => this.value("bool", depth);
     const node = (): string => this.value("Node", depth);
     const nodes = (): string => this.value("Node[]", depth);
+    const textFunction = (): string => this.value("(text: string) => string", depth);
     const list = (): string => this.value("string[]", depth);
     const numbers = (): string => this.value("i32[]", depth);
     const integer = (use: (name: string) => string): string | null => {
@@ -599,7 +650,7 @@ class FunctionWriter {
           "random-override": () =>
             this.inClass ? null : this.on("Base", (object) => `clip(${object}.work(${text()}, ${int()}))`),
           "function-value": () => this.on("(text: string) => string", (f) => `${f}(${text()})`),
-          "function-argument": () => `clip(twiceOf(${this.value("(text: string) => string", depth)}, ${text()}))`,
+          "function-argument": () => `clip(twiceOf(${textFunction()}, ${text()}))`,
           uuid: () => "uuid()",
           now: () => "now().toString()",
           caller: () => "whoever()",
@@ -777,7 +828,72 @@ class FunctionWriter {
               "(x: string): string => { shared.s = clip(x); return shared.label(); }",
             ]),
           "function-choice": () => `(${bool()} ? plain : ${random.pick(["noting", "changing"])})`,
+          "function-of-list": () =>
+            this.on("Fn[]", (functions) => `(${functions}.length > 0 ? ${functions}[0] : plain)`),
+          "last-function-of-list": () =>
+            this.on("Fn[]", (functions) => `(${functions}.length > 0 ? ${functions}.at(-1) : ${this.base(type)})`),
+          "function-taken": () =>
+            this.on(
+              "Fn[]",
+              (functions) => `(${functions}.length > 0 ? ${functions}.${random.pick(["pop()", "shift()"])} : plain)`,
+            ),
+          "function-of-map": () =>
+            this.on("Map<string, Fn>", (map) => `(${map}.has("a") ? ${map}.get("a") : ${this.base(type)})`),
+          "function-of-inner-map": () =>
+            this.on(
+              "Map<string, Map<string, Fn>>",
+              (map) => `(${map}.has("n") && ${map}.get("n").has("a") ? ${map}.get("n").get("a") : ${this.base(type)})`,
+            ),
+          "function-of-static-array": () => `${this.value("StaticArray<Fn>", depth)}[${random.pick(["0", "1"])}]`,
+          "function-of-box": () => `${this.value("Box<Fn>", depth)}.${random.pick(["get()", "value"])}`,
+          "function-swapped": () => `${this.value("Box<Fn>", depth)}.swap(${this.value(type, depth)})`,
+          "function-of-field": () => random.pick(["Holder.chosen", "new Holder().own"]),
+          "function-selected": () => `select<Fn>(${this.value(type, depth)}, ${this.base(type)}, ${bool()})`,
+          "function-reduced": () =>
+            `${this.value("Fn[]", depth)}.reduce<Fn>((p, f) => (count > 3 ? p : f), ${this.base(type)})`,
         };
+      case "Fn[]":
+        return {
+          "function-array": () => `[${textFunction()}, ${this.base("(text: string) => string")}]`,
+          "function-concat": () => `few<Fn>(${this.value(type, depth)}.concat(${this.value(type, depth)}))`,
+          "function-slice": () => `${this.value(type, depth)}.slice(0, 2)`,
+          "function-filter": () => `${this.value(type, depth)}.filter((f) => f != plain)`,
+          "functions-of-map": () => `few<Fn>(${this.value("Map<string, Fn>", depth)}.values())`,
+          "functions-of-set": () => `few<Fn>(${this.value("Set<Fn>", depth)}.values())`,
+          "functions-mapped": () => `${this.value(type, depth)}.map<Fn>((f) => (f == plain ? noting : f))`,
+          "functions-flat": () => `few<Fn>([${this.value(type, depth)}, ${this.value(type, depth)}].flat())`,
+          "functions-kept": () => `keeping(few<Fn>(${this.value(type, depth)}), ${textFunction()})`,
+        };
+      case "StaticArray<Fn>":
+        return { "static-functions": () => `fixed(${textFunction()})` };
+      case "Map<string, Fn>":
+        return {
+          "command-map": () => `commandOf(${random.pick(['"a"', `clip(${text()})`])}, ${textFunction()})`,
+          "inner-map": () =>
+            this.on("Map<string, Map<string, Fn>>", (map) => `(${map}.has("n") ? ${map}.get("n") : commands)`),
+        };
+      case "Map<string, Map<string, Fn>>":
+        return {
+          "map-of-maps": () => `new Map<string, Map<string, Fn>>().set("n", ${this.value("Map<string, Fn>", depth)})`,
+        };
+      case "Set<Fn>":
+        return { "function-set": () => `new Set<Fn>().add(${textFunction()})` };
+      case "Box<Fn>":
+        return { "boxed-function": () => `new Box<Fn>(${textFunction()})` };
+      case "Act":
+        return {
+          "changing-function": () => this.base(type),
+          "changing-lambda": () =>
+            random.pick([
+              "(node: Node, text: string): void => { node.s = clip(text + node.s); }",
+              "(node: Node, text: string): void => { node.next = shared; node.x++; T.has(key(text)); }",
+              "(node: Node, text: string): void => { node.numbers.push(text.length); }",
+            ]),
+          "changing-function-of-list": () =>
+            this.on("Act[]", (functions) => `(${functions}.length > 0 ? ${functions}[0] : marking)`),
+        };
+      case "Act[]":
+        return { "changing-functions": () => `[${this.value("Act", depth)}, ${this.base("Act")}]` };
       case "(n: i32) => i32":
         return {
           "number-function": () => this.base(type),
@@ -977,6 +1093,28 @@ class FunctionWriter {
         this.on("Map<string, i32>", (name) => `if (${name}.has("a")) A.get(wide(${name}.get("a").toString()));`),
       "callback-access": () =>
         this.on("string[]", (name) => `few<string>(${name}).forEach((x) => { C.has(key(x)); });`),
+      "functions-in-turn": () =>
+        this.on(
+          "Fn[]",
+          (functions) =>
+            `for (let i = 0; i < ${functions}.length && i < 3; i++) ${this.table()}.get(wide(${functions}[i](${text()})));`,
+        ),
+      "functions-by-callback": () =>
+        `few<Fn>(${this.value("Fn[]")}).${random.pick(["forEach((f) => { C.has(wide(f(word))); });", "some((f) => A.has(wide(f(word))));", "map<string>((f) => f(word)).forEach((x) => { B.get(wide(x)); });"])}`,
+      "function-in-key": () => `${this.table()}.get(wide(${this.value("Box<Fn>")}.get()(${text()})));`,
+      command: () =>
+        this.on(
+          "Map<string, Fn>",
+          (map) => `if (${map}.has("a")) ${this.table()}.has(wide(${map}.get("a")(${text()})));`,
+        ),
+      "changing-functions-in-turn": () => {
+        const name = random.name();
+        return this.on(
+          "Act[]",
+          (functions) =>
+            `const ${name} = ${this.value("Node")};\nfor (let i = 0; i < ${functions}.length && i < 3; i++) ${functions}[i](${name}, ${text()});\n${this.table()}.get(wide(${name}.s));`,
+        );
+      },
       "typed-array-key": () => this.on("Int32Array", (name) => `B.get(wide(${name}[1].toString()));`),
       "side-effect-method": () => `${this.value("Shape")}.side();`,
     };
@@ -987,6 +1125,7 @@ class FunctionWriter {
     const int = (): string => this.value("i32");
     const text = (): string => this.value("string");
     const node = (): string => this.value("Node");
+    const textFunction = (): string => this.value("(text: string) => string");
     return {
       "global-number": () => `count ${random.pick(["=", "+=", "^="])} ${int()};`,
       "global-update": () => "count++;",
@@ -1075,6 +1214,39 @@ class FunctionWriter {
         ),
       "set-add": () => this.on("Set<string>", (name) => `if (${name}.size < 5) ${name}.add(clip(${text()}));`),
       "set-clear": () => this.on("Set<string>", (name) => `${name}.clear();`),
+      "function-push": () =>
+        this.on(
+          "Fn[]",
+          (functions) =>
+            `if (${functions}.length < 5) ${functions}.${random.pick(["push", "unshift"])}(${textFunction()});`,
+        ),
+      "function-fill": () =>
+        this.on("Fn[]", (functions) => `${functions}.fill(${textFunction()}${random.pick(["", ", 1"])});`),
+      "function-element": () =>
+        this.on("Fn[]", (functions) => `if (${functions}.length > 0) ${functions}[0] = ${textFunction()};`),
+      "function-splice": () =>
+        this.on("Fn[]", (functions) => `if (${functions}.length > 1) ${functions}.splice(0, 1)[0](${text()});`),
+      "static-function-fill": () =>
+        this.on("StaticArray<Fn>", (functions) =>
+          random.pick([`${functions}.fill(${textFunction()});`, `${functions}[1] = ${textFunction()};`]),
+        ),
+      "function-map-set": () =>
+        this.on(
+          "Map<string, Fn>",
+          (map) => `if (${map}.size < 4) ${map}.set(${random.pick(['"a"', `clip(${text()})`])}, ${textFunction()});`,
+        ),
+      "inner-map-set": () =>
+        this.on(
+          "Map<string, Map<string, Fn>>",
+          (map) =>
+            `if (${map}.has("n")) ${random.pick([`${map}.get("n").set("a", ${textFunction()})`, `${map}.set("n", ${this.value("Map<string, Fn>")})`])};`,
+        ),
+      "function-set-add": () => this.on("Set<Fn>", (set) => `if (${set}.size < 4) ${set}.add(${textFunction()});`),
+      "function-box-change": () => this.on("Box<Fn>", (box) => `${box}.value = ${textFunction()};`),
+      "function-field": () => `Holder.chosen = ${textFunction()};`,
+      "changing-function-push": () =>
+        this.on("Act[]", (functions) => `if (${functions}.length < 4) ${functions}.push(${this.value("Act")});`),
+      "changing-function-call": () => this.on("Act", (act) => `${act}(${node()}, ${text()});`),
       "interface-change": () => this.on("Sound", (name) => `${name}.level = ${int()};`),
       "interface-cast": () =>
         this.on("Sound", (name) => `if (${name} instanceof LoudSound) (${name} as LoudSound).louder(${int()});`),

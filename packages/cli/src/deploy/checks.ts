@@ -1,10 +1,10 @@
 /** What is looked at before anything is planned: whatever would fail later for a reason that is known by then. */
-import { readdir, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { stat } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { RadicalError } from "@radical/protocol";
-import { type AppBuild, buildApp, countDiagnostics, framesOf } from "../build/build-app.ts";
+import { type AppBuild, buildApp, countDiagnostics, framesOf, leftOutLines } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
+import { IGNORE_FILE, type StaticFile } from "../build/static-files.ts";
 import { CommandError, EXIT_FALLBACK } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { counted } from "../terminal/terminal.ts";
@@ -15,8 +15,6 @@ const FREE_BUNDLE_BYTES = 3 * 1024 * 1024;
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 const MAX_FILES = 100_000;
 const FREE_FILES = 20_000;
-/** wrangler leaves out what it names. */
-const IGNORE_FILE = ".assetsignore";
 
 export interface CheckedBuild {
   readonly app: AppBuild;
@@ -48,11 +46,12 @@ export async function checkedBuild(project: Project, isStrict: boolean, colours:
     }
     await checkDeterminism(app);
     const bundleBytes = checkedSize(app);
-    const files = app.assets === null ? 0 : await checkedFiles(app.assets.folder);
-    const hints = [
+    const files = app.assets === null ? 0 : await checkedFiles(app.assets.files);
+    const paid = [
       ...(bundleBytes > FREE_BUNDLE_BYTES ? [`the Worker has ${megabytes(bundleBytes)} compressed`] : []),
       ...(files > FREE_FILES ? [`there are ${files} static files`] : []),
     ].map((what) => `${what}: Cloudflare takes that with the paid plan only`);
+    const hints = [...paid, ...leftOutLines(app.leftOutFiles)];
     return { app, handlers: report.handlers.length, bundleBytes, hints };
   } finally {
     await compiler.close();
@@ -83,20 +82,19 @@ function checkedSize({ worker, content, manifest }: AppBuild): number {
 }
 
 /** How many static files there are. Throws a CommandError if Cloudflare would not take them. */
-export async function checkedFiles(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  if (paths.includes(join(folder, IGNORE_FILE))) return 0;
+export async function checkedFiles(files: readonly StaticFile[]): Promise<number> {
+  // wrangler leaves out what it names.
+  if (files.some(({ name }) => name === IGNORE_FILE)) return 0;
   const large: string[] = [];
-  for (const path of paths) {
+  for (const { name, path } of files) {
     const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) large.push(`${relative(folder, path)} (${megabytes(size)})`);
+    if (size > MAX_FILE_BYTES) large.push(`${name} (${megabytes(size)})`);
   }
-  if (large.length === 0 && paths.length <= MAX_FILES) return paths.length;
+  if (large.length === 0 && files.length <= MAX_FILES) return files.length;
   throw new CommandError(
     "static_files_too_large",
     large.length === 0
-      ? `there are ${paths.length} static files; Cloudflare takes ${MAX_FILES}`
+      ? `there are ${files.length} static files; Cloudflare takes ${MAX_FILES}`
       : `static files may have ${megabytes(MAX_FILE_BYTES)} each at Cloudflare: ${large.join(", ")}`,
     `serve them from elsewhere, R2 for example, or leave them out: a file ${IGNORE_FILE} in their folder names what is not uploaded`,
   );

@@ -1,5 +1,5 @@
 /** The events of `radical dev` as lines for people. */
-import { fallbackWords } from "../build/build-app.ts";
+import { fallbackWords, leftOutLines } from "../build/build-app.ts";
 import { describeDistance } from "../config/config.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
@@ -23,6 +23,10 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "build_failed": {
       return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
+    case "static_files_left_out":
+      return leftOutLines(event.files)
+        .map((line) => `${style("yellow", "!")} ${line}`)
+        .join("\n");
     case "serving":
       return style("dim", `serving it ${event.ms} ms after the change was seen`);
     case "failed":

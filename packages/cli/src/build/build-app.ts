@@ -1,7 +1,7 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
 import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
@@ -131,7 +131,7 @@ function foldersOf({ assets: { folder } }: ResolvedConfig, found: StaticFiles | 
 
 /** One line for each file that is left out. */
 export function leftOutLines(leftOut: readonly LeftOutFile[]): readonly string[] {
-  return leftOut.map(({ name, reason }) => `the static file ${name} is left out: ${reason}`);
+  return leftOut.map(({ name, reason }) => `the static file ${terminalText(name)} is left out: ${reason}`);
 }
 
 /** An entry may still be written, or be wrong: its folder is looked at in any case. */

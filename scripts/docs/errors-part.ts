@@ -85,7 +85,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "See the log of the location. A repeat with the same key tells what happened.",
   },
   primary_unreachable: {
-    cause: "The primary did not answer in time.",
+    cause: "The primary did not answer in time, or its server stopped meanwhile.",
     remedy: "Repeat with the same `Idempotency-Key`: whether it happened is not known, and it happens once.",
   },
   primary_busy: {

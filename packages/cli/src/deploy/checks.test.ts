@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { findStaticFiles } from "../build/static-files.ts";
-import { checkedFiles } from "./checks.ts";
+import { randomBytes } from "node:crypto";
+import type { AppBuild } from "../build/build-app.ts";
+import { checkedFiles, checkedSize } from "./checks.ts";
 
 let folder: string;
 afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -25,4 +27,14 @@ test("a static file that Cloudflare would refuse ends it before anything is chan
   });
   await writeFile(join(folder, ".assetsignore"), "videos/\n");
   await check();
+});
+
+test("a Worker may have what Cloudflare takes, however badly it can be compressed, and no more", () => {
+  const wasm = new Uint8Array(63 * 1024 * 1024);
+  // More than the old limit of compressed bytes.
+  wasm.set(randomBytes(12 * 1024 * 1024));
+  const build = { worker: "", content: { wasm, rwWasm: new Uint8Array(0) }, manifest: {} } as unknown as AppBuild;
+  expect(checkedSize(build)).toBe(wasm.length + 2);
+  const larger = { ...build, worker: " ".repeat(1024 * 1024) };
+  expect(() => checkedSize(larger)).toThrow("the Worker has 64.0 MB; Cloudflare takes 64.0 MB");
 });

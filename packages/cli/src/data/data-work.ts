@@ -92,7 +92,8 @@ function valueOf(line: string): string {
 async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Promise<T>): Promise<T | undefined> {
   const place = placeOf(await loadProject(options.project), options);
   if (!hasData(place)) return undefined;
-  const { note } = createTerminal();
+  const terminal = createTerminal();
+  const note = (words: string): void => terminal.note(words);
   const read = async (): Promise<T> => {
     const reader = await openItems(place.storage);
     try {

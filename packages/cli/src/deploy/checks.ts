@@ -45,9 +45,8 @@ export async function checkedBuild(project: Project, isStrict: boolean, colours:
     await checkDeterminism(app);
     const bundleBytes = checkedSize(app);
     const files = app.assets === null ? 0 : await checkedFiles(app.assets.files);
-    const paid = [...(files > FREE_FILES ? [`there are ${files} static files`] : [])].map(
-      (what) => `${what}: Cloudflare takes that with the paid plan only`,
-    );
+    const paid =
+      files > FREE_FILES ? [`there are ${files} static files: Cloudflare takes that with the paid plan only`] : [];
     const hints = [...paid, ...leftOutLines(app.leftOutFiles)];
     return { app, handlers: report.handlers.length, bundleBytes, hints };
   } finally {

@@ -30,5 +30,5 @@ test("a page is of this origin only if it was loaded from the very host and port
   expect(isOfAnotherOrigin(undefined, "localhost:8787")).toBe(false);
   expect(isOfAnotherOrigin("http://localhost:8787", "localhost:8787")).toBe(false);
   for (const origin of ["null", "http://localhost:3000", "https://localhost:8787", "http://evil.example:8787"])
-    expect(isOfAnotherOrigin(origin, "localhost:8787"), origin).toBe(true);
+    expect({ origin, isOther: isOfAnotherOrigin(origin, "localhost:8787") }).toEqual({ origin, isOther: true });
 });

@@ -362,7 +362,8 @@ async function startAll(
   };
   const edge = await startServing();
   onStop(() => edge.close());
-  const { url, serve } = await openFront();
+  const opened = await openFront();
+  const { url } = opened;
   signal?.throwIfAborted();
   await record.update();
 
@@ -405,7 +406,7 @@ async function startAll(
   };
   if (options.watch === true && watcher === null) watch();
 
-  serve({ url: edge.url, token: entryToken });
+  opened.serve({ url: edge.url, token: entryToken });
   served = { url, locations: locations.map(({ name }) => name) };
   await tellRunning();
   onEvent({ event: "ready", url, locations, handlers: Object.keys(current.manifest.handlers) });

@@ -92,7 +92,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   primary_unreachable: {
     cause:
-      "The primary did not answer in time, or did not take the location's request: its signature, its form or its time. The location's log says which.",
+      "The primary did not answer in time, its server stopped meanwhile, or it did not take the location's request: its signature, its form or its time. The location's log says which.",
     remedy: "Repeat with the same `Idempotency-Key`: whether it happened is not known, and it happens once.",
   },
   primary_busy: {

@@ -240,10 +240,9 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
   ],
   cloudflare: [
     {
-      what: "a Worker with its modules, compressed",
+      what: "a Worker with its modules, not compressed",
       from: `${CLI}/deploy/checks.ts#MAX_BUNDLE_BYTES`,
       unit: "bytes",
-      of: "(3 MiB without the paid plan)",
       atLimit: "`worker_too_large`",
     },
     {

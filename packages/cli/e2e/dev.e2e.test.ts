@@ -550,6 +550,22 @@ describe("while it runs: faults and data", () => {
     const refused = await data("import", join(counters.folder, "bad.ndjson"));
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
+    const poison = "\u001b]0;pwn\u0007\n\u009b31m\u202e";
+    expect(await data("put", "counters", poison, '{"count":3}')).toMatchObject({ code: 0 });
+    const shown = [
+      await data("list", "counters"),
+      await data("list", "counters", "--json"),
+      await data("export"),
+      await data("get", "counters", poison),
+      await data("get", "counters", `${poison}2`),
+      await data("get", "counters", `${poison}2`, "--json"),
+      await data(`get${poison}`),
+      await data("get", "counters", poison, `--un${poison}`),
+      await data("delete", "counters", poison),
+    ].flatMap(({ stdout, stderr }) => [stdout, stderr]);
+    expect(shown.join("")).toContain("\\u001b]0;pwn\\u0007");
+    // Nothing but lines.
+    for (const text of shown) expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
     const deletion = await data("delete", "counters", "two");
     expect(deletion).toMatchObject({ code: 0, stderr: expect.stringContaining("✓ counters/two deleted") as unknown });
     const again = await data("delete", "counters", "two");

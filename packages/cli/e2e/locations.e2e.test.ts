@@ -121,8 +121,6 @@ async function start(name: string, app: AppBuild): Promise<void> {
   const link = await faults.link({ name, roundTripMs: 0 }, () => server.address());
   const edge = await startEdge(
     {
-      host: "127.0.0.1",
-      port: 0,
       locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },

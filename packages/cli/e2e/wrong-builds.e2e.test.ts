@@ -116,8 +116,6 @@ beforeAll(async () => {
   const { wasm, rwWasm } = lying.content;
   edge = await startEdge(
     {
-      host: "127.0.0.1",
-      port: 0,
       locations: names.map((name, index) => ({
         name,
         primaries: [links[index]!.address],

@@ -17,6 +17,7 @@ import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
+import { laidOut } from "./terminal/terminal.ts";
 
 const HELP = `
 Exit codes:
@@ -67,5 +68,12 @@ export function createProgram(): Command {
       command.exitOverride().showHelpAfterError(`(radical ${command.name()} --help shows how it is used)`),
     );
   }
+  escapeErrors(program);
   return program;
+}
+
+/** What commander says of wrong usage repeats what was typed. */
+function escapeErrors(command: Command): void {
+  command.configureOutput({ writeErr: (text) => process.stderr.write(laidOut(text, false)) });
+  command.commands.forEach(escapeErrors);
 }

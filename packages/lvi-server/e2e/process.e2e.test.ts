@@ -488,14 +488,17 @@ describe("the process", () => {
 
   test("wrong options: exit code 2 and the wrong value; help and version: 0", async () => {
     const wrong = await runToEnd(spawnServer(["--followup-timeout-ms", "soon"]));
-    expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining('"soon"')]);
+    expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining(String.raw`\"soon\"`)]);
     const unknown = await runToEnd(spawnServer(["--nothing"]));
     expect([unknown.code, unknown.errors]).toEqual([2, expect.stringContaining("--nothing")]);
     expect(wrong.errors).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
     const twin = await runToEnd(spawnServer([], { RADICAL_LEASE_MS: "soon" }));
-    expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining('RADICAL_LEASE_MS "soon"')]);
+    expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining(String.raw`RADICAL_LEASE_MS \"soon\"`)]);
     const keyless = await runToEnd(spawnServer([], { RADICAL_KEYS: "" }));
     expect([keyless.code, keyless.errors]).toEqual([2, expect.stringContaining("RADICAL_KEYS")]);
+    // The log's own line comes first.
+    for (const { errors } of [wrong, unknown, twin, keyless])
+      expect(JSON.parse(errors.split("\n")[0]!)).toMatchObject({ level: "error", event: "not_started" });
     const help = await runToEnd(spawnServer(["--help"]));
     expect([help.code, help.out]).toEqual([0, expect.stringContaining("Examples:")]);
     for (const name of SETTING_NAMES) {

@@ -104,40 +104,53 @@ function takeovers(storageOf: () => StorageUnderTest): void {
 
   const args = (): string[] => [...storage.args, "--workers", "1", "--lease-ms", String(LEASE_MS)];
 
-  test.each(["killed", "stopped past its lease"] as const)("the leader is %s under load", async (how) => {
-    const leader = await startProcess(args());
-    spawned.push(leader.child);
-    const ended = once(leader.child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-    const standby = spawnServer([...args(), "--log-level", "info"]);
-    spawned.push(standby);
-    const logged = logOf(standby);
-    const port = (await logged("http_listening"))["port"] as number;
-    expect(await logged("waiting_for_lease")).toMatchObject({ epoch: leader.epoch, termMs: LEASE_MS });
+  test.each(["killed", "stopped past its lease", "told to stop"] as const)(
+    "the leader is %s under load",
+    async (how) => {
+      // Told to stop, it lets nothing under way end.
+      const leader = await startProcess([...args(), "--log-level", "info", "--drain-ms", "0"]);
+      spawned.push(leader.child);
+      let log = "";
+      leader.child.stderr!.on("data", (bytes) => (log += bytes));
+      const ended = once(leader.child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+      const standby = spawnServer([...args(), "--log-level", "info"]);
+      spawned.push(standby);
+      const logged = logOf(standby);
+      const port = (await logged("http_listening"))["port"] as number;
+      expect(await logged("waiting_for_lease")).toMatchObject({ epoch: leader.epoch, termMs: LEASE_MS });
 
-    const module = await testModule();
-    const clients = new Clients([leader.url, `http://127.0.0.1:${port}`].map((url) => new TestClient(url, module)));
-    await clients.register();
-    await clients.answered(ANSWERS);
+      const module = await testModule();
+      const clients = new Clients([leader.url, `http://127.0.0.1:${port}`].map((url) => new TestClient(url, module)));
+      await clients.register();
+      await clients.answered(ANSWERS);
 
-    if (how === "killed") process.kill(leader.child.pid!, "SIGKILL");
-    else await storage.stop(leader);
-    const { epoch, looks } = await logged("lease_acquired");
-    expect(epoch).toBe(leader.epoch + 1);
-    expect(looks).toBeGreaterThan(0);
-    expect(looks).toBeLessThanOrEqual(MOST_LOOKS);
-    await clients.answered(ANSWERS);
-    if (how === "stopped past its lease") leader.child.kill("SIGCONT");
-    // It was not told that it has been replaced: it finds out. So does one that the machine has stopped before it was killed.
-    const [code, signal] = await ended;
-    expect([1, "SIGKILL"]).toContain(code ?? signal);
-    if (how === "stopped past its lease") expect(code).toBe(1);
-    await clients.answered(ANSWERS);
+      if (how === "killed") process.kill(leader.child.pid!, "SIGKILL");
+      else if (how === "told to stop") leader.child.kill("SIGTERM");
+      else await storage.stop(leader);
+      const { epoch, looks } = await logged("lease_acquired");
+      expect(epoch).toBe(leader.epoch + 1);
+      if (how !== "told to stop") expect(looks).toBeGreaterThan(0);
+      expect(looks).toBeLessThanOrEqual(MOST_LOOKS);
+      await clients.answered(ANSWERS);
+      if (how === "stopped past its lease") leader.child.kill("SIGCONT");
+      // It was not told that it has been replaced: it finds out. So does one that the machine has stopped before it was killed.
+      const [code, signal] = await ended;
+      expect([how === "told to stop" ? 0 : 1, "SIGKILL"]).toContain(code ?? signal);
+      if (how === "stopped past its lease") expect(code).toBe(1);
+      await clients.answered(ANSWERS);
 
-    const told = await clients.stop();
-    expect(clients.longestPauseMs).toBeLessThanOrEqual(LONGEST_PAUSE_MS);
-    for (const [counter, increments] of told)
-      expect([counter, await storage.stored(counter)]).toEqual([counter, increments]);
-  });
+      // Nothing of it is a fault: what was under way is asked of the next server.
+      expect(log.split("\n").filter((line) => line.includes('"level":"error"'))).toEqual([]);
+      if (how === "stopped past its lease") expect(log).toContain('"event":"taken_over"');
+      if (how === "told to stop") expect(log).toContain('"event":"stopped"');
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(metrics.match(/^radical_alarms_total\{.*\} [1-9].*$/gm)).toBeNull();
+      const told = await clients.stop();
+      expect(clients.longestPauseMs).toBeLessThanOrEqual(LONGEST_PAUSE_MS);
+      for (const [counter, increments] of told)
+        expect([counter, await storage.stored(counter)]).toEqual([counter, increments]);
+    },
+  );
 }
 
 /** Waits for lines of a server's log, by event; each of them once. */

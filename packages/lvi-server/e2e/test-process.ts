@@ -24,7 +24,7 @@ export function spawnServer(args: readonly string[], environment: NodeJS.Process
 
 /** Resolves when the server says that it listens; rejects with what it wrote if it ends before. */
 export async function startProcess(args: readonly string[]): Promise<ServerProcess> {
-  const child = spawnServer([...args, "--log-level", "error"]);
+  const child = spawnServer(["--log-level", "error", ...args]);
   let errors = "";
   child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));
   const [line] = await Promise.race([

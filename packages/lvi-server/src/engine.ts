@@ -2,14 +2,15 @@
  * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
  * of them back as events. It decides nothing.
  */
-import type {
-  Followup,
-  FollowupResult,
-  ListedModule,
-  LviReply,
-  LviRequest,
-  ModuleHash,
-  SetLeft,
+import {
+  type Followup,
+  type FollowupResult,
+  type ListedModule,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  RadicalError,
+  type SetLeft,
 } from "@radical/protocol";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId, StoreResult } from "./core/events.ts";
@@ -32,9 +33,11 @@ export interface EngineOptions {
   readonly now: () => Now;
   /** How often what was kept long enough is collected. */
   readonly collectIntervalMs: number;
-  /** This server may serve no more, or found itself broken: nothing it holds in memory is to be trusted. */
-  readonly onHalt: (reason: string) => void;
+  readonly onHalt: OnHalt;
 }
+
+/** This server may serve no more: another one has taken over, or it found itself broken. Nothing it holds in memory is to be trusted. */
+export type OnHalt = (reason: string, cause: "taken-over" | "broken") => void;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set([
@@ -52,6 +55,13 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "lease_run_out",
   "lease_regained",
 ]);
+
+interface Halted {
+  /** What requests under way are told: whether they had an effect, only storage knows. */
+  readonly underWay: Error;
+  /** What later ones are told: nobody looked at them. */
+  readonly later: Error;
+}
 
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
@@ -82,7 +92,7 @@ export class Engine {
   #callers = 0;
   /** The storage operation whose success is being handled. */
   #durable: OperationId | null = null;
-  #halted: Error | null = null;
+  #halted: Halted | null = null;
   readonly #drained: (() => void)[] = [];
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
   #sampleTaker: SampleTaker | null = null;
@@ -113,14 +123,14 @@ export class Engine {
   }
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
-    if (this.#halted !== null) return asker.failed(this.#halted);
+    if (this.#halted !== null) return asker.failed(this.#halted.later);
     const caller = this.#wait(this.#times === null ? asker : this.#timed(this.#times, request, asker));
     if (request.units !== null) this.updates.read(request.location, request.units);
     this.#step({ kind: "lvi-request", caller, request });
   }
 
   followup(followup: Followup, asker: Asker<FollowupResult>): void {
-    if (this.#halted !== null) return asker.failed(this.#halted);
+    if (this.#halted !== null) return asker.failed(this.#halted.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "followup", caller, followup });
   }
@@ -130,7 +140,7 @@ export class Engine {
   }
 
   async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    await this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content));
+    await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     this.#step({ kind: "module-registered", module: module.hash, plans: module.plans });
   }
 
@@ -151,7 +161,9 @@ export class Engine {
 
   /** By the last use, the last one first. */
   async listModules(): Promise<readonly ListedModule[]> {
-    const stored = new Map((await this.#options.storage.modules()).map((module) => [module.hash, module]));
+    const stored = new Map(
+      (await this.#asking(() => this.#options.storage.modules())).map((module) => [module.hash, module]),
+    );
     const { modules, moduleLoads } = this.#options.core;
     const known = new Map(modules.map(({ module, usedAtMs }) => [module, usedAtMs]));
     const listed = [...new Set([...known.keys(), ...moduleLoads.keys()])].map((module): ListedModule => {
@@ -165,7 +177,22 @@ export class Engine {
   }
 
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
-    return this.#options.storage.moduleContent(hash);
+    return this.#asking(() => this.#options.storage.moduleContent(hash));
+  }
+
+  /** Storage that is closed, or another server's, is no fault of this one. */
+  async #asking<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#halted !== null) throw this.#halted.later;
+    try {
+      return await ask();
+    } catch (error) {
+      throw this.#isHalted()?.underWay ?? error;
+    }
+  }
+
+  /** As a call: it may have happened since it was last looked at. */
+  #isHalted(): Halted | null {
+    return this.#halted;
   }
 
   /** Samples executions from now on, in place of whom samples were taken by before. Returns how to stop. */
@@ -212,8 +239,9 @@ export class Engine {
     });
   }
 
+  /** Who still waits is told to ask the next server. */
   close(): void {
-    this.#halt("the server was closed");
+    this.#halt(endedBecause(STOPPED));
   }
 
   #wait(asker: Asker<never>): CallerId {
@@ -232,7 +260,8 @@ export class Engine {
       // A broken invariant: what is durable is right, what is in memory may not be.
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#options.log.error("invariant_broken", { reason });
-      this.#giveUp(reason);
+      const broken = new Error(reason);
+      this.#giveUp({ underWay: broken, later: broken }, reason, "broken");
     }
   }
 
@@ -294,7 +323,7 @@ export class Engine {
         for (const event of effect.events) this.#step(event);
         return;
       case "halt":
-        return this.#giveUp(effect.reason);
+        return this.#giveUp(endedBecause(effect.reason), effect.reason, "taken-over");
     }
   }
 
@@ -366,20 +395,30 @@ export class Engine {
     this.#timer = { atMs, timeout };
   }
 
-  #giveUp(reason: string): void {
-    this.#halt(reason);
-    this.#options.onHalt(reason);
+  #giveUp(halted: Halted, reason: string, cause: "taken-over" | "broken"): void {
+    this.#halt(halted);
+    this.#options.onHalt(reason, cause);
   }
 
-  #halt(reason: string): void {
+  #halt(halted: Halted): void {
     if (this.#halted !== null) return;
-    this.#halted = new Error(reason);
+    this.#halted = halted;
     clearInterval(this.#collector);
     if (this.#timer !== null) clearTimeout(this.#timer.timeout);
-    this.#endSampling(reason);
+    this.#endSampling(halted.later.message);
     this.updates.close();
-    for (const { failed } of this.#waiters.values()) failed(this.#halted);
+    for (const { failed } of this.#waiters.values()) failed(halted.underWay);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
   }
+}
+
+const STOPPED = "this server has stopped";
+const NEXT = "Ask the next server, or this one later, under the same execution id.";
+
+function endedBecause(reason: string): Halted {
+  return {
+    underWay: new RadicalError("primary_unreachable", reason, NEXT),
+    later: new RadicalError("not_serving", reason, NEXT),
+  };
 }

@@ -1,4 +1,5 @@
 /** Structured logs: one JSON object a line, and the last lines of them. */
+import { terminalText } from "@radical/protocol";
 import { LogRing } from "./log-ring.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -23,7 +24,9 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const at = (name: Writing) => {
     if (!writes(name)) return () => {};
     return (event: string, fields: Fields = {}) => {
-      const line = `${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`;
+      // People read it as it is: units and messages of others stand in it.
+      const json = JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields });
+      const line = `${terminalText(json)}\n`;
       write(line);
       recent.add(name, line);
     };

@@ -3,9 +3,10 @@
  * `radical-lvi-server`: the process. Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
  *
  * Standard output gets one line of JSON when the server serves, `{"event":"listening","port":…}`; logs go to standard
- * error.
+ * error. Why the process could not start, or ended, is a line of that log too; at a terminal it is plain words.
  */
 import { readFileSync, watchFile } from "node:fs";
+import { terminalText } from "@radical/protocol";
 import { Command, CommanderError, Option } from "commander";
 import { KeyRing, parseKeys } from "./http/keys.ts";
 import { createLog, type Log } from "./log.ts";
@@ -67,7 +68,19 @@ Examples:
 Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
 `,
   )
-  .exitOverride();
+  .exitOverride()
+  .configureOutput({
+    outputError: (words, write) => {
+      if (process.stderr.isTTY) write(words);
+      else tell("not_started", words.trim());
+    },
+  });
+
+process.on("uncaughtException", (error, origin) => {
+  tell(origin === "unhandledRejection" ? "unhandled_rejection" : "uncaught_exception", stackOf(error));
+  // What is durable is right: a fresh process recovers from it.
+  process.exit(1);
+});
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
 try {
@@ -114,7 +127,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     server.close(drainMs).then(
       () => process.exit(0),
       (error: unknown) => {
-        fail(error);
+        fail(error, "not_stopped");
         process.exit();
       },
     );
@@ -146,9 +159,10 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
       workersPercent: options.locationWorkersPercent,
     },
     log,
-    onHalt: (reason) => {
+    onHalt: (reason, cause) => {
       // What is durable is right: a fresh process recovers from it.
-      log.error("halted", { reason });
+      if (cause === "broken") log.error("halted", { reason });
+      else log.warn("taken_over", { reason });
       process.exit(1);
     },
   });
@@ -174,15 +188,24 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   watchFile(file, { interval: KEYS_INTERVAL_MS, persistent: false }, () => reread("file changed"));
 }
 
-function fail(error: unknown): void {
+function fail(error: unknown, event: "not_started" | "not_stopped" = "not_started"): void {
   const wrongOption =
     error instanceof ConfigurationError ||
     (error instanceof StorageError && error.effect === "none") ||
     isAddressError(error);
-  const message =
-    error instanceof Error ? (wrongOption ? error.message : (error.stack ?? error.message)) : String(error);
-  process.stderr.write(`radical-lvi-server: ${message}\n`);
+  tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error));
   process.exitCode = wrongOption ? 2 : 1;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Why the process ends. Whatever the level of the log: nothing else tells of it, and alarms look for it there. */
+function tell(event: string, reason: string): void {
+  if (process.stderr.isTTY)
+    process.stderr.write(`radical-lvi-server: ${reason.split("\n").map(terminalText).join("\n")}\n`);
+  else createLog("error", (line) => process.stderr.write(line)).error(event, { reason });
 }
 
 /** The address can't be listened on: taken, or not ours. */

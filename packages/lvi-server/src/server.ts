@@ -10,7 +10,7 @@ import type { Lease } from "./core/lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import type { StoredItem } from "./core/version-table.ts";
-import { Engine } from "./engine.ts";
+import { Engine, type OnHalt } from "./engine.ts";
 import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
 import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports.ts";
@@ -51,8 +51,7 @@ export interface ServerOptions {
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
-  /** The server must not go on: another one has taken over its storage, or it found itself broken. */
-  readonly onHalt: (reason: string) => void;
+  readonly onHalt: OnHalt;
 }
 
 export interface RunningServer {
@@ -206,8 +205,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       failpoint("stop.draining");
       await drained;
       failpoint("stop.drained");
-      await stopListening();
+      // Before the connections go: who still waits is told to ask the next server.
       engine.close();
+      await stopListening();
       await executor.close();
       await release();
       log.info("stopped", { epoch });

@@ -17,6 +17,7 @@ export * from "./module-content.ts";
 export * from "./outcome.ts";
 export * from "./radical-error.ts";
 export * from "./signature.ts";
+export * from "./terminal-text.ts";
 export * from "./trace-context.ts";
 export * from "./updates.ts";
 export * from "./value-type.ts";

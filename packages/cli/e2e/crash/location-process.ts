@@ -16,8 +16,6 @@ async function serve(): Promise<void> {
   const manifest = JSON.parse(await readFile(path(WORKER_FILES.manifest), "utf8")) as Manifest;
   const edge = await startEdge(
     {
-      host: "127.0.0.1",
-      port: 0,
       locations: input.locations.map((name) => ({ name, primaries: input.primaries, nearStorageOnly: false })),
       vars: {},
       key: input.key,

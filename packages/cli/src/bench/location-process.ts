@@ -23,8 +23,6 @@ async function serve({ location, buildFolder, cacheFolder, key, systems }: Locat
     const primaries: Primaries = isRadical ? [primary] : store === "" ? [] : [addressOf(store)];
     const edge = await startEdge(
       {
-        host: "127.0.0.1",
-        port: 0,
         locations: [{ name: location, primaries, nearStorageOnly: false }],
         vars: { BENCH_STORE: store, BENCH_READING: reading },
         key,

@@ -14,7 +14,7 @@ test("each cache is bound as a wrangler configuration says it", () => {
 });
 
 test("and the static files that are served", () => {
-  const assets = { folder: "/app/public", notFound: "404-page", workerFirst: ["/api/*", "/login"], names: [] } as const;
+  const assets = { folder: "/app/public", notFound: "404-page", workerFirst: ["/api/*", "/login"], files: [] } as const;
   expect(bindingsOf({ kind: "memory", memoryBytes: 0 }, assets, "/app/dist")).toEqual({
     assets: { directory: "../public", not_found_handling: "404-page", run_worker_first: ["/api/*", "/login"] },
   });

@@ -1,8 +1,7 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import { readdir } from "node:fs/promises";
-import { join, posix, relative, sep } from "node:path";
+import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { ABI_VERSION, type HandlerPlan, type Manifest, type ModuleContent } from "@radical/protocol";
+import { ABI_VERSION, type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
@@ -13,6 +12,7 @@ import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 import { generateOpenApi } from "./openapi.ts";
+import { findStaticFiles, type LeftOutFile, type StaticFile, type StaticFiles } from "./static-files.ts";
 import { generateWorkerTypes } from "./worker-types.ts";
 
 export interface AppBuild {
@@ -22,6 +22,8 @@ export interface AppBuild {
   readonly worker: string;
   /** Null: there is no folder with static files. */
   readonly assets: Assets | null;
+  /** What lies in that folder and is neither served nor deployed. */
+  readonly leftOutFiles: readonly LeftOutFile[];
   /** Null: there is no entry of the application's own, and the bundle is the same for all such applications. */
   readonly workerTypes: string | null;
   /** `handlers.d.ts`. */
@@ -34,13 +36,12 @@ export interface AppBuild {
 
 /** Static files, served where no path of the handlers is meant. */
 export interface Assets {
-  /** Absolute. */
+  /** Absolute: the application's own folder, or one that stands for it. */
   readonly folder: string;
   readonly notFound: NotFound;
   /** Paths that files never answer. */
   readonly workerFirst: readonly string[];
-  /** The names of the files and of the folders that there are, relative to the folder. */
-  readonly names: readonly string[];
+  readonly files: readonly StaticFile[];
 }
 
 export interface BuildOutcome {
@@ -86,8 +87,8 @@ export async function buildApp(
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
-  const assets = await assetsOf(root, config);
-  const assetFolders = foldersOf(config, assets);
+  const staticFiles = await findStaticFiles(join(root, config.assets.folder));
+  const assetFolders = foldersOf(config, staticFiles);
   if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders), assetFolders };
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
@@ -98,7 +99,8 @@ export async function buildApp(
     manifest,
     content,
     worker: entry?.worker ?? (await bundleAppWorker()),
-    assets,
+    assets: staticFiles === null ? null : assetsOf(root, config, staticFiles),
+    leftOutFiles: staticFiles?.leftOut ?? [],
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
     client: generateClient(manifest),
@@ -115,22 +117,21 @@ export async function sourceFolders(
   const { folders } = await discoverSources(root, config.handlers);
   return {
     folders: withFolderOf(config.worker, [...folders, ...entryFolders]),
-    assetFolders: foldersOf(config, await assetsOf(root, config)),
+    assetFolders: foldersOf(config, await findStaticFiles(join(root, config.assets.folder))),
   };
 }
 
-async function assetsOf(root: string, { assets }: ResolvedConfig): Promise<Assets | null> {
-  const folder = join(root, assets.folder);
-  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => null);
-  if (found === null) return null;
-  // A folder ends with a slash.
-  const names = found.map((one) => relative(folder, join(one.parentPath, one.name)) + (one.isDirectory() ? sep : ""));
-  return { ...assets, folder, workerFirst: ["/api/*", ...assets.workerFirst], names: names.toSorted() };
+function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles): Assets {
+  return { ...assets, folder: join(root, assets.folder), workerFirst: ["/api/*", ...assets.workerFirst], files };
 }
 
-function foldersOf({ assets: { folder } }: ResolvedConfig, assets: Assets | null): readonly string[] {
-  const below = (assets?.names ?? []).filter((name) => name.endsWith(sep));
-  return [folder, ...below.map((name) => posix.join(folder, name.slice(0, -1).replaceAll(sep, "/")))];
+function foldersOf({ assets: { folder } }: ResolvedConfig, found: StaticFiles | null): readonly string[] {
+  return [folder, ...(found?.folders ?? []).map((name) => posix.join(folder, name))];
+}
+
+/** One line for each file that is left out. */
+export function leftOutLines(leftOut: readonly LeftOutFile[]): readonly string[] {
+  return leftOut.map(({ name, reason }) => `the static file ${terminalText(name)} is left out: ${reason}`);
 }
 
 /** An entry may still be written, or be wrong: its folder is looked at in any case. */

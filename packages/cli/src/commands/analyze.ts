@@ -89,8 +89,7 @@ function jsonOf({ app, report }: BuildOutcome, handlers: readonly HandlerReport[
 function emit(handlers: readonly HandlerReport[], report: Compilation): void {
   for (const handler of handlers) {
     if (handler.rwSource !== null) print(handler.rwSource.trimEnd());
-    else if (handler.plan.kind === "recorded")
-      process.stderr.write(`${report.frames.get(handler.plan.reason) ?? ""}\n`);
+    else if (handler.plan.kind === "recorded") createTerminal().note(report.frames.get(handler.plan.reason) ?? "");
   }
   showErrors(report);
 }
@@ -209,7 +208,7 @@ function showExplanations({ explanations, plan }: HandlerReport, { frames }: Com
 }
 
 function showErrors(report: Compilation): void {
-  for (const frame of framesOf(report, "error")) process.stderr.write(`${frame}\n\n`);
+  for (const frame of framesOf(report, "error")) createTerminal().note(`${frame}\n`);
 }
 
 function placeOf({ file, line }: Span): string {

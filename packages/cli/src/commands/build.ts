@@ -1,6 +1,13 @@
 /** `radical build`: the files of a deployment, in the output folder. */
 import { Command } from "commander";
-import { type BuildOutcome, buildApp, countDiagnostics, fallbackWords, framesOf } from "../build/build-app.ts";
+import {
+  type BuildOutcome,
+  buildApp,
+  countDiagnostics,
+  fallbackWords,
+  framesOf,
+  leftOutLines,
+} from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
@@ -78,6 +85,7 @@ function show({ app, report }: BuildOutcome, files: readonly WrittenFile[], ms: 
     terminal.note(`${terminal.style("red", "✗")} ${counted(errors, "error")}, nothing written`);
     return;
   }
+  for (const line of leftOutLines(app.leftOutFiles)) terminal.note(`${terminal.style("yellow", "!")} ${line}`);
   const width = Math.max(...files.map(({ path }) => path.length));
   for (const { path, bytes } of files) print(`${path.padEnd(width)}  ${(bytes / 1024).toFixed(1).padStart(7)} KB`);
   terminal.note(

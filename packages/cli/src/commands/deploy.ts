@@ -98,7 +98,7 @@ function show(event: DeployEvent, { application, environment }: Target, terminal
       const words = [
         counted(build.handlers, "handler"),
         `module ${build.app.manifest.module.slice(0, 12)}`,
-        `${(build.bundleBytes / 1024).toFixed(0)} KB compressed`,
+        `${(build.bundleBytes / 1024).toFixed(0)} KB`,
         `Cloudflare account ${account.name ?? account.id}`,
       ];
       terminal.note(

@@ -18,6 +18,8 @@ import {
   type StorageAddress,
   StorageError,
 } from "@radical/lvi-server";
+import { terminalText } from "@radical/protocol";
+import { createTerminal } from "../terminal/terminal.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
 import { readRunning } from "../dev/running-dev.ts";
@@ -139,7 +141,7 @@ async function startOwn(storage: Storage): Promise<{ readonly server: RunningSer
       // Nobody is there who would send the followups of what it adopts.
       core: { followupTimeoutMs: 1 },
       onHalt: (reason) => {
-        process.stderr.write(`the LVI server has ended: ${reason}\n`);
+        createTerminal().note(`the LVI server has ended: ${terminalText(reason)}`);
         process.exit(1);
       },
     });

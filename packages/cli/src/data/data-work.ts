@@ -4,7 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
-import { splitUnit, type UnitId, unitId } from "@radical/protocol";
+import { splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
 import { framesOf } from "../build/build-app.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";
@@ -60,13 +60,15 @@ export async function list(table: string | null, options: DataOptions): Promise<
       counts.set(place.table, (counts.get(place.table) ?? 0) + 1);
       if (table === null) continue;
       const line = itemToJson({ ...place, value });
-      print(json ? line : `${place.key}  ${valueOf(line)}`);
+      print(json ? line : `${terminalText(place.key)}  ${valueOf(line)}`);
     }
   });
   if (table !== null) return;
-  const width = Math.max(0, ...[...counts.keys()].map(({ length }) => length));
+  const width = Math.max(0, ...[...counts.keys()].map((name) => terminalText(name).length));
   for (const [name, items] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    print(json ? JSON.stringify({ table: name, items }) : `${name.padEnd(width)}  ${counted(items, "item")}`);
+    print(
+      json ? JSON.stringify({ table: name, items }) : `${terminalText(name).padEnd(width)}  ${counted(items, "item")}`,
+    );
 }
 
 export async function exportItems(tables: readonly string[], options: DataOptions): Promise<void> {
@@ -90,7 +92,8 @@ function valueOf(line: string): string {
 async function reading<T>(options: DataOptions, work: (reader: ItemReader) => Promise<T>): Promise<T | undefined> {
   const place = placeOf(await loadProject(options.project), options);
   if (!hasData(place)) return undefined;
-  const note = (words: string): void => void process.stderr.write(`${words}\n`);
+  const terminal = createTerminal();
+  const note = (words: string): void => terminal.note(words);
   const read = async (): Promise<T> => {
     const reader = await openItems(place.storage);
     try {

@@ -1,9 +1,9 @@
 /**
- * The HTTP control of `radical dev`, on loopback only: what the state is, and faults to switch. The router hands it what
- * begins with `/__radical/` on the one port, so that one address is enough.
+ * The HTTP control of `radical dev`, on loopback only: what the state is, and faults to switch. The front server answers by it
+ * what begins with `/__radical/` on the one port, so that one address is enough.
  *
- * Pages of the web can send requests to this machine too. They can't send JSON as such without asking first, and
- * nobody answers that; and they can't read without the name of this machine.
+ * Pages of the web can send requests to this machine too. A request is refused if its page is of another origin, or if it
+ * was sent to a name that is not this machine's.
  */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { LineStream, type LogRing } from "@radical/lvi-server";
@@ -12,7 +12,7 @@ import { CommandError, messageOf } from "../command-error.ts";
 import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "./internal-requests.ts";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "./faults.ts";
-import { isLoopbackName } from "./loopback.ts";
+import { isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";
@@ -42,39 +42,32 @@ export interface ControlOptions {
   readonly log: LogRing;
 }
 
+const HOST = "127.0.0.1";
 const MAX_BODY_BYTES = 64 * 1024;
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export async function startControlServer(options: ControlOptions): Promise<ControlServer> {
-  const server = createServer((request, response) => void respond(options, request, response));
-  const port = await listen(server, "127.0.0.1", 0);
-  return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) };
+  const server = createServer((request, response) => answerControl(options, request, response));
+  const port = await listen(server, HOST, 0);
+  return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
-/**
- * Answers on the port of the application as long as it has never been built: every request gets the errors. Throws what
- * the system says if it can't listen.
- */
-export async function startErrorServer(host: string, port: number, options: ControlOptions): Promise<ControlServer> {
-  const server = createServer((request, response) => {
-    const url = request.url ?? "";
-    if (url.startsWith("/__radical/")) void respond(options, request, response);
-    else send(response, buildErrorAnswer(options.build()));
-  });
-  const taken = await listen(server, host, port);
-  return { url: `http://${host}:${taken}`, close: () => closeServer(server) };
+/** Answers a request whose path begins with `/__radical/`. */
+export function answerControl(options: ControlOptions, request: IncomingMessage, response: ServerResponse): void {
+  void respond(options, request, response);
 }
 
 async function respond(options: ControlOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   let answer: Answer;
   try {
-    if (request.url === LOCATIONS_LOG_PATH && isLocal(request)) return follow(options.log, response);
-    answer = await answerTo(options, request);
+    const refusal = refusalOf(request);
+    if (refusal === null && request.url === LOCATIONS_LOG_PATH) return follow(options.log, response);
+    answer = refusal ?? (await answerTo(options, request));
   } catch (error) {
     const { code, message, hint } =
       error instanceof CommandError
@@ -85,7 +78,7 @@ async function respond(options: ControlOptions, request: IncomingMessage, respon
   send(response, answer);
 }
 
-function send(response: ServerResponse, { status, body, headers }: Answer): void {
+export function send(response: ServerResponse, { status, body, headers }: Answer): void {
   response
     .writeHead(status, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", ...headers })
     .end(body);
@@ -97,13 +90,22 @@ function follow(log: LogRing, response: ServerResponse): void {
   if (stop === null) stream.end();
 }
 
-/** By the name that it was asked by: a page of the web that has its name point here gets nothing. */
-function isLocal({ headers }: IncomingMessage): boolean {
-  return isLoopbackName(new URL(`http://${headers.host ?? ""}`).hostname);
+/** Null: the request comes from this machine, and from no page of others. */
+function refusalOf({ headers: { host = "", origin } }: IncomingMessage): Answer | null {
+  if (!isMeantFor(HOST, host))
+    return {
+      status: 403,
+      body: errorBody("not_local", "only this machine controls radical dev", "Ask for localhost."),
+    };
+  if (!isOfAnotherOrigin(origin, host)) return null;
+  const message = `pages of ${origin} don't control radical dev`;
+  return {
+    status: 403,
+    body: errorBody("not_local", message, "Do it from a terminal, or from a page of the same origin."),
+  };
 }
 
 async function answerTo({ build, control }: ControlOptions, request: IncomingMessage): Promise<Answer> {
-  if (!isLocal(request)) return { status: 403, body: errorBody("not_local", "not for others", "use localhost") };
   const notFound = {
     status: 404,
     body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}`),
@@ -135,10 +137,14 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
   }
 }
 
-/** What any request gets when there is no build to serve. */
-function buildErrorAnswer(state: BuildState): Answer {
+/** What any request gets when there is no build that serves. */
+export function buildErrorAnswer(state: BuildState): Answer {
+  if (state.kind !== "failed") {
+    const body = errorBody("starting", "radical dev has not started yet", "Send the request again.");
+    return { status: 503, body, headers: { "retry-after": "1" } };
+  }
   const words = noticeOf(state);
-  const { diagnostics, frames } = state.kind === "failed" ? state : { diagnostics: [], frames: [] };
+  const { diagnostics, frames } = state;
   const error = {
     code: "build_failed",
     message: `the application does not build: ${words}`,
@@ -171,17 +177,18 @@ async function jsonOf(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-async function listen(server: Server, host: string, port: number): Promise<number> {
+/** The port. Throws what the system says. */
+export async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the control server listens on no port");
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
   return address.port;
 }
 
-function closeServer(server: Server): Promise<void> {
+export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -2,6 +2,7 @@
 import type { Diagnostic } from "@radical/analyzer";
 import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
+import type { LeftOutFile } from "../build/static-files.ts";
 import type { Location } from "../config/config.ts";
 import type { Faults } from "./faults.ts";
 
@@ -39,6 +40,8 @@ export type DevEvent =
       /** The diagnostics as text with code frames. */
       readonly frames: readonly string[];
     }
+  /** Files in the static folder that are not served, without those that the build before left out too. */
+  | { readonly event: "static_files_left_out"; readonly files: readonly LeftOutFile[] }
   /** The build that was made last serves from now on. */
   | { readonly event: "serving"; readonly module: string; readonly ms: number }
   | { readonly event: "failed"; readonly code: string; readonly message: string; readonly hint: string }

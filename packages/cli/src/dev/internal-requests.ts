@@ -5,13 +5,13 @@ export const DEV_TOKEN_HEADER = "x-radical-dev-token";
 /** At a location: takes another module, a CBOR array of its manifest as JSON, f and f^rw. */
 export const MODULE_PATH = "/__radical/module";
 
-/** At the router: takes what the header below is to say from now on, as text; empty for no header. */
-export const NOTICE_PATH = "/__radical/notice";
+/** At the router: shows that the request has come through the front server, or from `radical dev`. No location sees it. */
+export const ENTRY_TOKEN_HEADER = "x-radical-entry-token";
 
 /** On every answer while the sources have errors, and an earlier build serves. */
 export const BUILD_ERROR_HEADER = "x-radical-build-error";
 
-/** The OpenAPI document, which the router also gives under its usual name if the application has nothing there. */
+/** The OpenAPI document, which has its usual name too if the application has nothing there. */
 export const OPENAPI_PATH = "/__radical/openapi.json";
 
 /** What begins so is answered by `radical dev`, not by a location. */

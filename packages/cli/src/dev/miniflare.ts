@@ -10,9 +10,8 @@ import type { Assets } from "../build/build-app.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
-import { DEV_TOKEN_HEADER, MODULE_PATH, NOTICE_PATH } from "./internal-requests.ts";
+import { DEV_TOKEN_HEADER, ENTRY_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
 import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
-import { isLoopbackName } from "./loopback.ts";
 
 /** Within what the pinned workerd supports. */
 export const COMPATIBILITY_DATE = "2026-11-01";
@@ -42,23 +41,23 @@ export interface EdgeLocation {
 }
 
 export interface EdgeOptions {
-  readonly host: string;
-  /** 0 takes a free one, once: it stays the same over reloads. */
-  readonly port: number;
   readonly locations: readonly EdgeLocation[];
+  /** Requests are served only with it, in the header `ENTRY_TOKEN_HEADER`. Default: without. */
+  readonly entryToken?: string;
   readonly key: DeploymentKey;
   /** Of the application, for its own Worker. */
   readonly vars: Readonly<Record<string, string>>;
   readonly routerWorker: string;
   /** Where Durable Objects and KV keep the caches. */
   readonly cacheFolder: string;
-  /** Of the control server, if there is one. */
-  readonly controlUrl?: string;
+  /** Default false; whether `wipeCaches` is called. */
+  readonly isWipeable?: boolean;
   /** Called with each line that a Worker logs. */
   readonly onLog: (level: string, message: string) => void;
 }
 
 export interface Edge {
+  /** On loopback; it stays the same over reloads. */
   readonly url: string;
   /**
    * Serves another build from now on. What is under way goes on with its build; unless the Worker itself has changed: then
@@ -66,8 +65,6 @@ export interface Edge {
    * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
-  /** What every answer is to say of the build; empty: nothing. */
-  setNotice(notice: string): Promise<void>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;
   close(): Promise<void>;
@@ -76,14 +73,14 @@ export interface Edge {
 /** Throws a CommandError for a Worker that can't be started. */
 export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promise<Edge> {
   const token = randomUUID();
-  let [current, notice] = [files, ""];
+  let current = files;
   // It is large: commands that start nothing do without it.
   const { Log, LogLevel, Miniflare } = await import("miniflare");
   const optionsFor = (port: number): MiniflareOptions => ({
     ...miniflareOptions(options, port, token, current),
     log: new Log(LogLevel.NONE),
   });
-  const miniflare = withoutSignalHandlers(() => new Miniflare(optionsFor(options.port)));
+  const miniflare = withoutSignalHandlers(() => new Miniflare(optionsFor(0)));
   let url: URL;
   try {
     url = await miniflare.ready;
@@ -93,14 +90,15 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     throw notStarted(error);
   }
   const tell = (path: string, location: string, body: Uint8Array<ArrayBuffer> | string): Promise<Response> =>
-    fetch(new URL(path, loopbackUrl(url)), {
+    fetch(new URL(path, url), {
       method: "POST",
       body,
-      headers: { [DEV_TOKEN_HEADER]: token, [LOCATION_HEADER]: location },
+      headers: {
+        [DEV_TOKEN_HEADER]: token,
+        [LOCATION_HEADER]: location,
+        [ENTRY_TOKEN_HEADER]: options.entryToken ?? "",
+      },
     });
-  const tellNotice = async (): Promise<void> => {
-    await tell(NOTICE_PATH, "", notice);
-  };
   /** Whether all of these locations have taken the current module; what their isolates had in memory is gone. */
   const replaceModules = async (locations: readonly string[]): Promise<boolean> => {
     if (current.isReplaceable !== true) return false;
@@ -120,7 +118,6 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   const restart = async (): Promise<void> => {
     await miniflare.setOptions(optionsFor(Number(url.port)));
     await miniflare.ready;
-    if (notice !== "") await tellNotice();
   };
 
   return {
@@ -138,13 +135,8 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
         throw notStarted(error);
       }
     },
-    setNotice: async (next) => {
-      if (next === notice) return;
-      notice = next;
-      await tellNotice();
-    },
     wipeCaches: async (locations) => {
-      for (const location of locations) await wipeCache(miniflare, location, current);
+      for (const location of locations) await wipeCache(miniflare, location, options, current);
       if (!(await replaceModules(locations))) await restart();
     },
     close: () => miniflare.dispose(),
@@ -166,22 +158,28 @@ function notStarted(error: unknown): unknown {
   );
 }
 
-async function wipeCache(miniflare: Miniflare, location: string, { cache, manifest }: WorkerFiles): Promise<void> {
+async function wipeCache(
+  miniflare: Miniflare,
+  location: string,
+  options: EdgeOptions,
+  { cache, manifest }: WorkerFiles,
+): Promise<void> {
+  const worker = workerName(options, location);
   switch (cache) {
     case "memory":
       return;
     case "durable-object":
-      return wipeObjects(miniflare, workerName(location));
+      return wipeObjects(miniflare, worker);
     case "kv":
-      return wipeKeys(miniflare, location, (JSON.parse(manifest) as Manifest).application);
+      return wipeKeys(miniflare, worker, `${(JSON.parse(manifest) as Manifest).application}/${location}/`);
   }
 }
 
 /** Deletes the location's keys: all locations share a namespace. */
-async function wipeKeys(miniflare: Miniflare, location: string, application: string): Promise<void> {
-  const namespace = await miniflare.getKVNamespace("RADICAL_CACHE_KV", workerName(location));
+async function wipeKeys(miniflare: Miniflare, worker: string, prefix: string): Promise<void> {
+  const namespace = await miniflare.getKVNamespace("RADICAL_CACHE_KV", worker);
   for (let cursor: string | undefined = ""; cursor !== undefined;) {
-    const found: KeyList = await namespace.list({ prefix: `${application}/${location}/`, cursor });
+    const found: KeyList = await namespace.list({ prefix, cursor });
     for (const { name } of found.keys) await namespace.delete(name);
     cursor = found.cursor;
   }
@@ -207,11 +205,6 @@ async function wipeObjects(miniflare: Miniflare, worker: string): Promise<void> 
 }
 
 const CACHE_CLASS = "RadicalCache";
-
-/** Where this machine reaches a port that may be open to others. */
-function loopbackUrl(url: URL): string {
-  return isLoopbackName(url.hostname) ? url.origin : `http://127.0.0.1:${url.port}`;
-}
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -249,20 +242,24 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       },
       env: {
         LOCATIONS: { type: "json", value: options.locations.map(({ name }) => name) } as const,
-        DEV_TOKEN: text(token),
-        CONTROL_URL: text(isLoopbackName(options.host) ? (options.controlUrl ?? "") : ""),
+        ENTRY_TOKEN: text(options.entryToken ?? ""),
         ...Object.fromEntries(
-          options.locations.map(({ name }) => [bindingOf(name), { type: "worker", worker: workerName(name) } as const]),
+          options.locations.map(({ name }) => [
+            bindingOf(name),
+            { type: "worker", worker: workerName(options, name) } as const,
+          ]),
         ),
       },
     },
   };
   const workers = options.locations.map((location) => ({
     config: {
-      name: workerName(location.name),
+      name: workerName(options, location.name),
       compatibilityDate: COMPATIBILITY_DATE,
       manifest: { mainModule: "worker.js", modules },
-      exports: { RadicalCache: { type: "durable-object", storage: "sqlite" } as const },
+      exports: {
+        [CACHE_CLASS]: { type: "durable-object", storage: "sqlite", unsafeUniqueKey: cacheKey(location.name) } as const,
+      },
       ...assetsOption(files.assets),
       env: {
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
@@ -272,18 +269,20 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
         RADICAL_LOCATION: text(location.name),
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
         RADICAL_DEV_TOKEN: text(token),
-        ...cacheBinding(files.cache, workerName(location.name)),
+        ...cacheBinding(files.cache, workerName(options, location.name)),
       },
     },
     ...(files.isReplaceable === true ? { dev: { unsafeEvalBinding: "RADICAL_DEV_EVAL" } } : {}),
   }));
   return {
-    host: options.host,
+    host: "127.0.0.1",
     port,
     cf: false,
+    // It would tell other programs of the Workers, and open a port for them.
+    enableDevRegistry: false,
     telemetry: { enabled: false },
     // For `wipeCaches`.
-    unsafeInspectDurableObjects: options.controlUrl !== undefined,
+    unsafeInspectDurableObjects: options.isWipeable === true,
     handleStructuredLogs: ({ level, message }) => options.onLog(level, message),
     resourcePersistencePath: options.cacheFolder,
     workers: [router, ...workers],
@@ -305,7 +304,7 @@ function cacheBinding(cache: CacheKind, worker: string) {
     case "memory":
       return {};
     case "durable-object":
-      return { RADICAL_CACHE: { type: "durable-object", worker, exportName: "RadicalCache" } as const };
+      return { RADICAL_CACHE: { type: "durable-object", worker, exportName: CACHE_CLASS } as const };
     case "kv":
       return { RADICAL_CACHE_KV: { type: "kv", id: "radical-cache" } as const };
   }
@@ -327,8 +326,17 @@ function wayTo({ host, port }: Address): { type: "external"; address: string; ht
   return { type: "external", address: `${host}:${port}`, http: {} };
 }
 
-function workerName(location: string): string {
-  return `location-${location}`;
+/**
+ * Miniflare lets a header of the request name the Worker that serves it, past the router. Who doesn't know the token does not
+ * know the name.
+ */
+function workerName({ entryToken }: EdgeOptions, location: string): string {
+  return entryToken === undefined ? `location-${location}` : `location-${location}-${entryToken}`;
+}
+
+/** Under which a location's cache objects are kept on disk, whatever its Worker is called. */
+function cacheKey(location: string): string {
+  return `location-${location}-${CACHE_CLASS}`;
 }
 
 /** miniflare wants bytes that own their whole buffer. */

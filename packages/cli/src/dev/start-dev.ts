@@ -2,6 +2,7 @@
  * A whole deployment on one machine: the LVI server with its storage as a process of its own, one delayed link to it
  * for each location, and workerd with a Worker and its cache for each location behind one port.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -22,16 +23,18 @@ import {
 import { EntryError } from "../build/bundle-entry.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { type AnalysisReport, type Compiler, startCompiler } from "../build/compile.ts";
+import { linkStaticFiles } from "../build/static-files.ts";
 import { writeWorkerTypes } from "../build/write-build.ts";
 import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
 import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
 import type { BuildState } from "./build-state.ts";
-import { type Control, noticeOf, startControlServer, startErrorServer } from "./control-server.ts";
+import { type Control, startControlServer } from "./control-server.ts";
 import { type Address, type LinkFaults, startDelayProxy } from "./delay-proxy.ts";
 import { KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { FaultSwitches } from "./faults.ts";
+import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
@@ -159,7 +162,7 @@ async function startAll(
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
   if (options.reset === true) onEvent({ event: "reset", deleted: await reset(project.root, stateFolder) });
   // Only now: what an earlier run left behind may have held the port.
-  let port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
+  const port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
 
@@ -230,11 +233,19 @@ async function startAll(
 
   const log = new LogRing();
   const controlOptions = { build: () => state, control: () => control, log };
+  let front: FrontServer | null = null;
+  /** Listens from now on: until there is a build that serves, every request is answered with the state of the build. */
+  const openFront = async (): Promise<FrontServer> => {
+    if (front !== null) return front;
+    const opened = await startFrontServer({ ...controlOptions, host, port });
+    onStop(() => opened.close());
+    return (front = opened);
+  };
   /** The next build without errors. Until then every request is answered with them. */
   const nextBuild = async (): Promise<AppBuild> => {
     signal?.throwIfAborted();
     const { promise: next, resolve, reject } = Promise.withResolvers<AppBuild>();
-    // Whatever comes of it is awaited behind the error server's start.
+    // Whatever comes of it is awaited behind the front server's start.
     next.catch(() => undefined);
     rebuild = async (changed) => {
       const outcome = await build(changed);
@@ -242,14 +253,12 @@ async function startAll(
       return outcome;
     };
     signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    const errors = await startErrorServer(host, port, controlOptions);
-    port = Number(new URL(errors.url).port);
-    onEvent({ event: "waiting_for_build", url: errors.url });
+    const { url } = await openFront();
+    onEvent({ event: "waiting_for_build", url });
     try {
       return await next;
     } finally {
       rebuild = build;
-      await errors.close();
     }
   };
   const firstBuild = async (): Promise<Pick<BuildOutcome, "app">> => {
@@ -317,15 +326,15 @@ async function startAll(
   );
 
   const ownVars = await devVars(project.root);
-  const edgeOptions = (): EdgeOptions => ({
-    host,
-    port,
+  const entryToken = randomUUID();
+  const edgeOptions: EdgeOptions = {
     locations: edgeLocations,
+    entryToken,
     key,
     vars: { ...ownVars, ...options.vars },
     routerWorker,
     cacheFolder: join(stateFolder, "cache"),
-    controlUrl: controlServer.url,
+    isWipeable: true,
     onLog: (level, message) => {
       const event = eventOfWorkerLog(level, message);
       log.add(
@@ -334,12 +343,12 @@ async function startAll(
       );
       onEvent(event);
     },
-  });
+  };
   /** A Worker of the application's own may have errors that show only now. */
   const startServing = async (): Promise<Edge> => {
     for (;;) {
       try {
-        return await startEdge(edgeOptions(), await workerFiles(current, options.testHooks));
+        return await startEdge(edgeOptions, await workerFiles(current, options.testHooks, stateFolder));
       } catch (error) {
         if (options.watch !== true || !(error instanceof CommandError)) throw error;
         app = null;
@@ -353,6 +362,8 @@ async function startAll(
   };
   const edge = await startServing();
   onStop(() => edge.close());
+  const opened = await openFront();
+  const { url } = opened;
   signal?.throwIfAborted();
   await record.update();
 
@@ -381,7 +392,7 @@ async function startAll(
       const outcome = await build(changed);
       if (outcome.app !== null && !isServed(outcome.app, current)) {
         await registerModule(server.address(), key, outcome.app);
-        await edge.reload(await workerFiles(outcome.app, options.testHooks));
+        await edge.reload(await workerFiles(outcome.app, options.testHooks, stateFolder));
         app = current = outcome.app;
         const { module } = current.manifest;
         onEvent({ event: "serving", module, ms: Math.round(performance.now() - startedAtMs) });
@@ -391,17 +402,16 @@ async function startAll(
     } catch (error) {
       state = stateOfFailure(error, serving());
       throw error;
-    } finally {
-      await edge.setNotice(noticeOf(state));
     }
   };
   if (options.watch === true && watcher === null) watch();
 
-  served = { url: edge.url, locations: locations.map(({ name }) => name) };
+  opened.serve({ url: edge.url, token: entryToken });
+  served = { url, locations: locations.map(({ name }) => name) };
   await tellRunning();
-  onEvent({ event: "ready", url: edge.url, locations, handlers: Object.keys(current.manifest.handlers) });
+  onEvent({ event: "ready", url, locations, handlers: Object.keys(current.manifest.handlers) });
   return {
-    url: edge.url,
+    url,
     locations,
     manifest: () => current.manifest,
     lviServer: server,
@@ -474,6 +484,8 @@ async function buildAndTell(
       frames,
     });
   } else {
+    const leftOut = told.untoldFiles(app.leftOutFiles);
+    if (leftOut.length > 0) onEvent({ event: "static_files_left_out", files: leftOut });
     onEvent({
       event: "built",
       module: app.manifest.module,
@@ -486,8 +498,10 @@ async function buildAndTell(
   return outcome;
 }
 
-async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Promise<WorkerFiles> {
+async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined, stateFolder: string): Promise<WorkerFiles> {
   const manifest: Manifest = testHooks === undefined ? app.manifest : { ...app.manifest, testHooks };
+  const assets = app.assets === null ? null : { ...app.assets, folder: join(stateFolder, "static") };
+  if (assets !== null) await linkStaticFiles(assets.files, assets.folder);
   const isOwn = app.worker !== (await bundleAppWorker());
   return {
     worker: isOwn ? app.worker : await bundleDevWorker(),
@@ -496,7 +510,7 @@ async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined): Pro
     manifest: JSON.stringify(manifest),
     isReplaceable: true,
     cache: manifest.cache.kind,
-    assets: app.assets,
+    assets,
   };
 }
 

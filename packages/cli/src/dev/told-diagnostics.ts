@@ -1,9 +1,11 @@
-/** Warnings that `radical dev` has shown: it does not repeat them on each build, unless they were gone in between. */
+/** What `radical dev` has warned of: it does not repeat that on each build, unless it was gone in between. */
 import type { Diagnostic } from "@radical/analyzer";
 import type { AnalysisReport } from "../build/compile.ts";
+import type { LeftOutFile } from "../build/static-files.ts";
 
 export class ToldDiagnostics {
   #told: ReadonlySet<string> = new Set();
+  #toldFiles: ReadonlySet<string> = new Set();
 
   /** The diagnostics of a build as text, without the warnings that the last build had too. Errors are told always. */
   untold({ diagnostics, frames }: Pick<AnalysisReport, "diagnostics" | "frames">): readonly string[] {
@@ -18,6 +20,14 @@ export class ToldDiagnostics {
     return all
       .filter(({ key }, index) => diagnostics[index]!.severity === "error" || !told.has(key))
       .map(({ frame }) => frame);
+  }
+
+  /** Without those that the last build left out too. */
+  untoldFiles(leftOut: readonly LeftOutFile[]): readonly LeftOutFile[] {
+    const told = this.#toldFiles;
+    const keyed = leftOut.map((file) => ({ file, key: `${file.name}\0${file.reason}` }));
+    this.#toldFiles = new Set(keyed.map(({ key }) => key));
+    return keyed.filter(({ key }) => !told.has(key)).map(({ file }) => file);
   }
 }
 

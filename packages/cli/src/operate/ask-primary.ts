@@ -1,4 +1,5 @@
 /** Administrative requests to the LVI server, and answers that go on. */
+import { terminalText } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
 import { signedRequest } from "../dev/signed-request.ts";
 import { NODE_HEADER } from "../deploy/edge/relay-node.ts";
@@ -55,7 +56,7 @@ export async function askPrimary(
   }
   if (response.ok) return response;
   const { code = "", message = "" } = errorOf((await response.text()).slice(0, 2_000));
-  const words = `the LVI server at ${url} answered ${response.status} ${message}`.trimEnd();
+  const words = `the LVI server at ${url} answered ${response.status} ${terminalText(message)}`.trimEnd();
   if (code === "unauthorized")
     throw new PrimaryError(
       "primary_refused_key",

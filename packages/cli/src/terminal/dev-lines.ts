@@ -1,10 +1,11 @@
 /** The events of `radical dev` as lines for people. */
-import { fallbackWords } from "../build/build-app.ts";
+import { terminalText } from "@radical/protocol";
+import { fallbackWords, leftOutLines } from "../build/build-app.ts";
 import { describeDistance } from "../config/config.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "../dev/faults.ts";
-import { type Terminal, counted } from "./terminal.ts";
+import { type Terminal, counted, indentedText } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {
@@ -13,7 +14,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "request":
       return requestLine(event, terminal);
     case "building":
-      return event.changed.length === 0 ? null : style("dim", `changed: ${event.changed.join(", ")}`);
+      return event.changed.length === 0 ? null : style("dim", `changed: ${terminalText(event.changed.join(", "))}`);
     case "analyzed": {
       const plans = Object.entries(event.plans);
       return `${above(event.frames)}${style("dim", `analyzed ${counted(plans.length, "handler")} in ${event.ms} ms${fallbackWords(plans)}`)}`;
@@ -23,15 +24,19 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "build_failed": {
       return `${event.frames.join("\n\n")}\n\n${style("red", "✗")} ${counted(event.errors, "error")}${event.serving ? "; the last good build goes on serving" : ""}`;
     }
+    case "static_files_left_out":
+      return leftOutLines(event.files)
+        .map((line) => `${style("yellow", "!")} ${line}`)
+        .join("\n");
     case "serving":
       return style("dim", `serving it ${event.ms} ms after the change was seen`);
     case "failed":
-      return `${style("red", "✗")} ${event.message}\n  ${event.hint}`;
+      return `${style("red", "✗")} ${indentedText(event.message)}\n  ${event.hint}`;
     case "server_started":
       return event.restarted ? `${style("green", "✓")} LVI server started again (process ${event.pid})` : null;
     case "server_died": {
       const how = event.signal ?? `code ${event.code}`;
-      const words = event.stderr.trim() === "" ? "" : `\n${style("dim", event.stderr.trim())}`;
+      const words = event.stderr.trim() === "" ? "" : `\n${style("dim", indentedText(event.stderr.trim()))}`;
       return `${style("red", "✗")} LVI server ended with ${how}: starting it again${words}`;
     }
     case "server_log": {
@@ -41,7 +46,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       if (name === "refused" && text(fields["detail"]).startsWith("in_doubt:")) return null;
       if (name === "set_left") return setLeftLine(fields, terminal);
       const details = Object.entries(fields).map(([field, value]) => ` ${field}=${text(value)}`);
-      return `${style("yellow", "!")} LVI server: ${text(name)}${details.join("")}`;
+      return `${style("yellow", "!")} LVI server: ${terminalText(`${text(name)}${details.join("")}`)}`;
     }
     case "reaped":
       return style("dim", `ended processes that an earlier run had left: ${event.pids.join(", ")}`);
@@ -71,9 +76,9 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       ].join("\n");
     }
     case "worker_log":
-      return event.message;
+      return indentedText(event.message);
     default:
-      return `${style("yellow", "!")} ${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`;
+      return `${style("yellow", "!")} ${terminalText(`${event.location}${event.handler === null ? "" : ` ${event.handler}`}: ${event.event}: ${event.message}`)}`;
   }
 }
 
@@ -112,9 +117,10 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
     const ms = line.ms[phase];
     return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;
   });
-  const status = line.status < 400 ? String(line.status) : style("red", `${line.status} ${line.code ?? ""}`);
-  const reason = line.reason === null || line.reason === "valid" ? "" : `  ${style("dim", line.reason)}`;
-  return `${(line.handler ?? "-").padEnd(14)} ${line.location.padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
+  const status =
+    line.status < 400 ? String(line.status) : style("red", terminalText(`${line.status} ${line.code ?? ""}`));
+  const reason = line.reason === null || line.reason === "valid" ? "" : `  ${style("dim", terminalText(line.reason))}`;
+  return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
 }
 
 function text(value: unknown): string {

@@ -3,6 +3,7 @@
  * and the spinner appear on a terminal only, and never with NO_COLOR or --json.
  */
 import { styleText } from "node:util";
+import { terminalText } from "@radical/protocol";
 
 /** Styles of the terminal as node:util names them. */
 export type Style = "red" | "green" | "yellow" | "cyan" | "dim" | "bold";
@@ -42,7 +43,7 @@ export function createTerminal(options: TerminalOptions = {}): Terminal {
   const style = (name: Style, text: string): string =>
     colours ? styleText(name, text, { validateStream: false }) : text;
   const note = (text: string): void => {
-    if (options.quiet !== true) stream.write(`${text}\n`);
+    if (options.quiet !== true) stream.write(`${laidOut(text, colours)}\n`);
   };
 
   return {
@@ -78,6 +79,32 @@ export function createTerminal(options: TerminalOptions = {}): Terminal {
       }
     },
   };
+}
+
+/** What a program lays out itself: lines, tabs, and styles, as far as it uses them. */
+const LINES = /(\r?\n|\t)/;
+// oxlint-disable-next-line no-control-regex -- it begins every style
+const LINES_AND_STYLES = /(\r?\n|\t|\u001b\[[0-9;]*m)/;
+
+/**
+ * Lines as they are to be written, with escapes in place of all other control characters. Text of others that stands in a line goes
+ * through `terminalText` before, so that it makes no lines of its own.
+ */
+export function laidOut(text: string, colours: boolean): string {
+  return text
+    .split(colours ? LINES_AND_STYLES : LINES)
+    .map((part, at) => (at % 2 === 0 ? terminalText(part) : part.replace("\r", "")))
+    .join("");
+}
+
+/** Several lines of others, one below the other: all but the first are indented, so that none passes for one of ours. */
+export function indentedText(text: string): string {
+  return text.split(/\r?\n/).map(terminalText).join("\n  ");
+}
+
+/** On standard output. */
+export function writeLine(text: string): void {
+  process.stdout.write(`${laidOut(text, coloursWanted(process.stdout, process.env))}\n`);
 }
 
 /** https://no-color.org: any non-empty NO_COLOR; FORCE_COLOR wins over a stream that is no terminal. */

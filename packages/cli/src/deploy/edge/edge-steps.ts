@@ -23,7 +23,7 @@ import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "
 import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
 import type { UserConfig, WranglerConfig } from "./user-config.ts";
-import { deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
+import { deployedAssets, deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
 import {
   type BoundName,
   type VersionDetail,
@@ -105,7 +105,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         entry: context.project.config.worker,
         cache: app.manifest.cache,
         cacheNamespaceId: namespaceId,
-        assets: app.assets,
+        assets: deployedAssets(folder, app),
         primary: primary.way(),
         keyId,
         vars: record === null ? {} : { [RECORD_VARIABLE]: JSON.stringify(record) },

@@ -3,9 +3,10 @@
  * project finds them: so plain `wrangler deploy` uploads the same.
  */
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import type { AppBuild } from "../../build/build-app.ts";
+import type { AppBuild, Assets } from "../../build/build-app.ts";
+import { linkStaticFiles, type StaticFile } from "../../build/static-files.ts";
 import type { Target } from "../target.ts";
 import { type WranglerConfig } from "./user-config.ts";
 import { WORKER_FILE } from "./wrangler-config.ts";
@@ -15,6 +16,11 @@ const CONFIG_FILE = "wrangler.json";
 /** Absolute. */
 export function deployFolder(project: string, { environment }: Target): string {
   return join(project, ".radical", "deploy", environment);
+}
+
+/** The static files as wrangler finds them: their links lie beside the Worker's files. */
+export function deployedAssets(folder: string, { assets }: AppBuild): Assets | null {
+  return assets === null ? null : { ...assets, folder: join(folder, "static") };
 }
 
 /** Path of the configuration. */
@@ -28,6 +34,8 @@ export async function writeWorkerFiles(folder: string, app: AppBuild, config: Wr
     [CONFIG_FILE]: `${JSON.stringify(config, null, 2)}\n`,
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  const assets = deployedAssets(folder, app);
+  if (assets !== null) await linkStaticFiles(assets.files, assets.folder);
   return join(folder, CONFIG_FILE);
 }
 
@@ -45,18 +53,16 @@ export async function digestOf(
   config: WranglerConfig,
   others: readonly (string | null)[],
 ): Promise<string> {
-  const assets = app.assets === null ? [] : await fileDigests(app.assets.folder);
+  const assets = app.assets === null ? [] : await fileDigests(app.assets.files);
   return sha256(
     JSON.stringify([sha256(app.worker), app.manifest.module, JSON.stringify(app.manifest), config, assets, others]),
   );
 }
 
-async function fileDigests(folder: string): Promise<readonly (readonly [path: string, digest: string])[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  return Promise.all(
-    paths.toSorted().map(async (path) => [relative(folder, path), sha256(await readFile(path))] as const),
-  );
+async function fileDigests(
+  files: readonly StaticFile[],
+): Promise<readonly (readonly [name: string, digest: string])[]> {
+  return Promise.all(files.map(async ({ name, path }) => [name, sha256(await readFile(path))] as const));
 }
 
 export function sha256(data: string | Uint8Array): string {

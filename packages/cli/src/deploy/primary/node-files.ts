@@ -331,17 +331,25 @@ export function hostingFiles(): FileTexts {
   return { [`${SERVER_UNIT}.service`]: serverUnit(), Dockerfile: dockerfile() };
 }
 
+/** Of the image's user. */
+const STATE_FOLDER = "/var/lib/radical";
+
 /** For the folder that the artefact is unpacked into. */
 function dockerfile(): string {
   return `# The LVI server of Radical. Keys come in RADICAL_KEYS or as a file (RADICAL_KEYS_FILE); see docs/operations.md.
 FROM node:24-slim
-WORKDIR /opt/radical
-COPY package.json ./
-COPY dist ./dist
+COPY package.json /opt/radical/
+COPY dist /opt/radical/dist
+# The database of the default storage, sqlite:radical.sqlite, lies here: give the volume a name to keep it.
+RUN install -d -o node -g node -m 0700 ${STATE_FOLDER}
+WORKDIR ${STATE_FOLDER}
+VOLUME ${STATE_FOLDER}
 ENV NODE_ENV=production RADICAL_HOST=0.0.0.0 RADICAL_PORT=${SERVER_PORT}
 USER node
 EXPOSE ${SERVER_PORT}
+# The server handles it itself and starts no processes: it needs no init before it.
 STOPSIGNAL SIGTERM
-CMD ["node", "dist/main.js"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.RADICAL_PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "/opt/radical/dist/main.js"]
 `;
 }

@@ -1,5 +1,5 @@
 /** The locations of a deployment, as far as this machine reaches them: each makes a round trip to its primary. */
-import { HEALTH_PATH, type Health, type ModuleList } from "@radical/protocol";
+import { HEALTH_PATH, type Health, type ModuleList, terminalText } from "@radical/protocol";
 import { messageOf } from "../../command-error.ts";
 import { LOCATION_HEADER } from "../../dev/location-choice.ts";
 import type { Finding, Problem } from "./finding.ts";
@@ -97,11 +97,14 @@ async function lookAt({ url, location }: Site): Promise<Look> {
   const answer = answerOf(text);
   if (response.ok && answer?.status === "ok") return { health: answer as Health };
   if (answer?.error === undefined) {
-    const message = `what is at ${url} is no location: status ${response.status} ${text.slice(0, 200)}`;
+    const message = `what is at ${url} is no location: status ${response.status} ${terminalText(text.slice(0, 200))}`;
     return { problem: { message, hint: "name the deployment's origin with --url" }, isModule: false };
   }
   const { code, message, hint } = answer.error;
-  return { problem: { message: `the location ${name}: ${message}`, hint }, isModule: code === "unknown_module" };
+  return {
+    problem: { message: `the location ${name}: ${terminalText(message)}`, hint },
+    isModule: code === "unknown_module",
+  };
 }
 
 interface Answer {

@@ -1,5 +1,12 @@
 /** The LVI servers of a deployment: reached, with the key, one leading and the others standing by. */
-import { MODULE_LIST_PATH, type ModuleList, REPLAY_WINDOW_MS, type ServerStatus, STATUS_PATH } from "@radical/protocol";
+import {
+  MODULE_LIST_PATH,
+  type ModuleList,
+  REPLAY_WINDOW_MS,
+  type ServerStatus,
+  STATUS_PATH,
+  terminalText,
+} from "@radical/protocol";
 import { messageOf } from "../../command-error.ts";
 import { counted } from "../../terminal/terminal.ts";
 import { signedRequest } from "../../dev/signed-request.ts";
@@ -134,7 +141,7 @@ function refusalOf(status: number, text: string, server: string, keyId: string, 
       hint: "see that the machine runs, and the streams of its server and its tunnel in the log group of the deployment",
     };
   return {
-    message: `${server} gives no status, but ${status} ${text.slice(0, 200)}`,
+    message: `${server} gives no status, but ${status} ${terminalText(text.slice(0, 200))}`,
     hint: "name the LVI server, or what stands in front of it",
   };
 }

@@ -1,4 +1,5 @@
 /** A line of either half of a deployment, as `radical tail` shows it. */
+import { terminalText } from "@radical/protocol";
 import type { DevEvent } from "../../dev/dev-events.ts";
 import { devLine } from "../../terminal/dev-lines.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
@@ -91,14 +92,17 @@ export function filterOf({ handlers, errors }: Filter): (line: TailLine) => bool
 /** The half first, then what it says. */
 export function showLine({ half, server, level, line }: TailLine, terminal: Terminal): string {
   const mark = terminal.style(half === "edge" ? "cyan" : "yellow", half.padEnd(7));
-  if (half === "edge") return `${mark}  ${devLine(line as unknown as DevEvent, terminal) ?? JSON.stringify(line)}`;
+  if (half === "edge")
+    return `${mark}  ${devLine(line as unknown as DevEvent, terminal) ?? terminalText(JSON.stringify(line))}`;
   const { time, level: _, event, ...fields } = line;
   const details = Object.entries(fields).map(
     ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
+  const words = (parts: readonly (string | null)[]): readonly string[] =>
+    parts.filter((part) => part !== null).map(terminalText);
   const shownLevel =
     level === "error" ? terminal.style("red", level) : level === "warn" ? terminal.style("yellow", level) : level;
-  return `${mark}  ${[server, textOf(time), shownLevel, textOf(event)].filter((word) => word !== null).join(" ")}${details.join("")}`;
+  return `${mark}  ${[...words([server, textOf(time)]), shownLevel, ...words([textOf(event)])].join(" ")}${terminalText(details.join(""))}`;
 }
 
 function levelOf(text: string): Level {

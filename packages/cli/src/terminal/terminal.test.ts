@@ -1,0 +1,69 @@
+import { PassThrough } from "node:stream";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DevEvent } from "../dev/dev-events.ts";
+import { edgeLine, primaryLine, showLine } from "../operate/tail/tail-line.ts";
+import { devLine } from "./dev-lines.ts";
+import { createTerminal, laidOut } from "./terminal.ts";
+
+const POISON = "k\u001b]0;pwn\u0007\u001b[31mred\u009b32m\r\nfake ✓ line\u202e\u2066\u2028";
+/** But the ends of lines, and tabs. */
+const CONTROLS = /(?![\n\t])\p{Cc}|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u;
+
+const plain = createTerminal({ quiet: true, environment: { NO_COLOR: "1" } });
+
+const warning = { level: "warn", event: "speculation_stopped", location: "VA", handler: "get", message: POISON };
+const request = {
+  event: "request",
+  location: POISON,
+  handler: POISON,
+  path: null,
+  status: 500,
+  code: POISON,
+  reason: POISON,
+  ms: {},
+};
+const serverLine = { level: "error", event: POISON, detail: POISON };
+
+test.each<readonly [string, string | null]>([
+  ["a location's warning", devLine(warning as unknown as DevEvent, plain)],
+  ["a request", devLine(request as unknown as DevEvent, plain)],
+  ["a line of the LVI server", devLine({ event: "server_log", line: serverLine }, plain)],
+  ["a changed file", devLine({ event: "building", changed: [POISON] }, plain)],
+  ["a line of the edge", showLine(edgeLine("warn", JSON.stringify(warning), null), plain)],
+  ["a line of the primary", showLine(primaryLine(JSON.stringify(serverLine), POISON), plain)],
+])("%s is one line without control characters, whatever a client has chosen", (_, shown) => {
+  expect(shown).toContain("\\u001b]0;pwn\\u0007");
+  expect(shown).not.toMatch(CONTROLS);
+  expect(shown).not.toContain("\n");
+});
+
+test("what a Worker logs in several lines is indented: no line of it passes for another", () => {
+  for (const shown of [
+    devLine({ event: "worker_log", level: "log", message: POISON }, plain),
+    devLine({ event: "server_died", code: 1, signal: null, stderr: POISON }, plain),
+  ]) {
+    expect(shown).not.toMatch(CONTROLS);
+    expect(shown).not.toMatch(/^fake/m);
+  }
+});
+
+test("nothing that a command writes has a control character but its own lines, tabs and styles", () => {
+  const text = fc.string({
+    unit: fc.oneof(fc.string({ unit: "binary", minLength: 1, maxLength: 1 }), fc.constantFrom(...POISON.split(""))),
+  });
+  fc.assert(
+    fc.property(text, (given) => {
+      expect(laidOut(given, false)).not.toMatch(CONTROLS);
+      // oxlint-disable-next-line no-control-regex -- the styles that it leaves
+      expect(laidOut(given, true).replaceAll(/\u001b\[[0-9;]*m/g, "")).not.toMatch(CONTROLS);
+    }),
+  );
+  const stream = new PassThrough();
+  const terminal = createTerminal({
+    stream: stream as unknown as NodeJS.WriteStream,
+    environment: { FORCE_COLOR: "1" },
+  });
+  terminal.note(`${terminal.style("red", "✗")} a\tb\r\nc \u001b]0;x\u0007`);
+  expect(String(stream.read())).toBe("\u001b[31m✗\u001b[39m a\tb\nc \\u001b]0;x\\u0007\n");
+});

@@ -330,7 +330,7 @@ async function settled(): Promise<void> {
     await read("count", { name: "a" }, "here");
     const pending = query(
       (database) =>
-        database.prepare("SELECT count(*) AS n FROM intents WHERE state = 'pending'").get() as { n: number },
+        database.prepare("SELECT count(*) AS n FROM pending_intents").get() as { n: number },
     );
     if (pending.n === 0) return;
   }

@@ -428,7 +428,7 @@ describe("who may speak", () => {
     const followup = encodeFollowup(incrementFollowup(writing.executionId, valid.commitId!, "replayed", ABSENT));
     expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("applied");
     expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("completed_before");
-    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ cause: "stored" });
+    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ code: "answer_not_kept" });
     expect(await client.read("replayed")).toBe(1);
 
     // One that left no trace would read what is there by now: its answer was given, so it gets none.

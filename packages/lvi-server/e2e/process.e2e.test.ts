@@ -150,7 +150,7 @@ function killed(storageOf: () => StorageUnderTest): void {
   test("kill -9 between reply and followup: the new server takes the followup", async () => {
     const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
-    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
     const commit = commitOf(await first.client.lvi(request));
     await first.server.kill("SIGKILL");
     expect(await storage.stored("a")).toBe(null);

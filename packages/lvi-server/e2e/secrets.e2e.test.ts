@@ -72,7 +72,8 @@ function keepsNoSecrets(open: () => { readonly args: readonly string[]; readonly
         passwords.push(password);
         return `${how}:${password}`;
       };
-      const tokens = (): readonly string[] => passwords.map((password) => `t0ken-of-${password.split("").reverse().join("")}`);
+      const tokens = (): readonly string[] =>
+        passwords.map((password) => `t0ken-of-${password.split("").toReversed().join("")}`);
 
       // The usual path: valid, and the followup of its location.
       const usual = client.requestOf("signIn", secretOf("usual"), incrementUnits("usual", ABSENT));

@@ -75,7 +75,7 @@ test("a file that somebody keeps locked is waited for, and then named with what 
   const file = path.join(folder, "data.sqlite");
   const holder = new DatabaseSync(file);
   holder.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-  const child = spawnServer(sqliteStorage(file).args as string[]);
+  const child = spawnServer(sqliteStorage(file).args);
   children.push(child);
   let errors = "";
   child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));

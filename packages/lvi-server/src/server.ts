@@ -92,7 +92,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.updates.listeners),
   });
   const storage = observedStorage(
-    storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage),
+    storageWithFailpoints(
+      typeof options.storage === "string"
+        ? new SqliteStorage(options.storage, options.keys.callHashes)
+        : options.storage,
+    ),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
   const { keys, heartbeatMs } = options;

@@ -24,7 +24,10 @@ export function dynamoDb(endpoint: string): StorageChoice {
     options: () => ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "10000"],
     environment: CREDENTIALS,
     endLease: async () => {
-      const storage = await openStorage({ kind: "dynamodb", prefix, endpoint }, { retentionMs: 0, hasher: new KeyRing(new Map([["crash", randomBytes(32)]])).callHashes });
+      const storage = await openStorage(
+        { kind: "dynamodb", prefix, endpoint },
+        { retentionMs: 0, hasher: new KeyRing(new Map([["crash", randomBytes(32)]])).callHashes },
+      );
       try {
         await storage.renewLease((await storage.readLease()).epoch, 0);
       } finally {

@@ -120,12 +120,15 @@ function redactionOf({ redact: names, whole, env, primary }: RecordCommandOption
     return checkRedaction(names);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
-    throw new CommandError("usage", `--redact: ${error.message}`, "see radical record --help", { exitCode: EXIT_USAGE });
+    throw new CommandError("usage", `--redact: ${error.message}`, "see radical record --help", {
+      exitCode: EXIT_USAGE,
+    });
   }
 }
 
 function warningOf(redact: RedactionQuestion): string {
-  if (redact === "all") return "texts are replaced by pseudonyms and numbers by 0, as far as no key has them; --whole records all";
+  if (redact === "all")
+    return "texts are replaced by pseudonyms and numbers by 0, as far as no key has them; --whole records all";
   const words = "records hold what users have sent and what tables have; keep them as you keep that";
   return `${words}${redact.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`;
 }
@@ -143,12 +146,9 @@ async function recordedPrimary(
   );
 }
 
-function tell(
-  { recorded, leftOut, differing, unredacted }: Recording,
-  output: string,
-  terminal: Terminal,
-): void {
-  for (const name of unredacted) terminal.note(`${terminal.style("yellow", "!")} nothing was found for --redact ${name}`);
+function tell({ recorded, leftOut, differing, unredacted }: Recording, output: string, terminal: Terminal): void {
+  for (const name of unredacted)
+    terminal.note(`${terminal.style("yellow", "!")} nothing was found for --redact ${name}`);
   if (leftOut > 0)
     terminal.note(terminal.style("dim", `${counted(leftOut, "sampled execution")} could not be recorded`));
   if (differing.length > 0) {

@@ -119,11 +119,7 @@ function tooOld(): PrimaryError {
   );
 }
 
-function recordOf(
-  sample: Sample,
-  module: HandlerModule,
-  isRedacted: boolean,
-): Recorded | "left-out" | "differing" {
+function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): Recorded | "left-out" | "differing" {
   const { execution, path, location, handler, timeMs } = sample;
   const inputs = {
     handler,

@@ -141,7 +141,12 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({ every, handlers, values, redact: names }: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({
+  every,
+  handlers,
+  values,
+  redact: names,
+}: Readonly<Record<string, unknown>>): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is no number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");

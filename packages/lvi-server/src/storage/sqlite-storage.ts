@@ -20,7 +20,14 @@ import {
 } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher } from "../core/call-hash.ts";
-import { type Completion, type DoneIntent, doneIntentOf, type Intent, type IntentRecord, type IntentUnit } from "../core/intent.ts";
+import {
+  type Completion,
+  type DoneIntent,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  type IntentUnit,
+} from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Lease } from "../core/lease.ts";
 import { failpoint } from "../failpoints.ts";
@@ -193,7 +200,9 @@ export class SqliteStorage implements Storage {
       this.#database.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT");
       const found = this.#number("schema") ?? SCHEMA_VERSION;
       if (found > SCHEMA_VERSION || found < 1)
-        throw new Error(`its schema has version ${found}, not ${SCHEMA_VERSION}. A server of a newer version has made it: start that version`);
+        throw new Error(
+          `its schema has version ${found}, not ${SCHEMA_VERSION}. A server of a newer version has made it: start that version`,
+        );
       if (found < SCHEMA_VERSION) {
         this.#checkUnused(found);
         for (let from = found; UPGRADES[from] !== undefined; from++) this.#database.exec(UPGRADES[from]!);
@@ -515,7 +524,8 @@ export class SqliteStorage implements Storage {
 
   /** False: there is one under its execution id. */
   #insertPending(intent: Intent): boolean {
-    const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } = intent;
+    const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } =
+      intent;
     const inserted = this.#run(
       `INSERT INTO pending_intents (execution_id, commit_id, module, handler, args, time_ms, seed, caller, location, units,
                                     retained, created_at_ms)

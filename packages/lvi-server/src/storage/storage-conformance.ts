@@ -303,7 +303,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     ];
     for (const [index, outcome] of outcomes.entries()) {
       await storage.complete(epoch, "new", { ...completionOf(intentOf(index + 1), []), outcome });
-      expect(await storage.lookUp(epoch, executionId(index + 1))).toMatchObject({ done: { outcome: { value: outcome } } });
+      expect(await storage.lookUp(epoch, executionId(index + 1))).toMatchObject({
+        done: { outcome: { value: outcome } },
+      });
     }
   });
 
@@ -416,9 +418,14 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
         });
       }
     };
-    expect(completions.map((completion) => doneIntentOf(completion).outcome !== null)).toEqual(
-      [false, false, true, true, true, true],
-    );
+    expect(completions.map((completion) => doneIntentOf(completion).outcome !== null)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
     await expectKept(storage, epoch, []);
     expect(await storage.collect(due(0, 1_000))).toEqual({ intents: 0, outcomes: 0 });
     expect(await storage.collect(due(0, 2_000))).toEqual({ intents: 0, outcomes: 1 });
@@ -436,7 +443,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("outcomes that were kept briefly go in batches, also large ones, and of what was applied in parts", async (storage) => {
     const { epoch } = await takeOver(storage);
     const outcome: Outcome = { kind: "result", value: new Uint8Array(900_000).fill(8) };
-    const writes = Array.from({ length: 120 }, (_, index) => ({ unit: unitId("t", `many ${index}`), value: encode("1") }));
+    const writes = Array.from({ length: 120 }, (_, index) => ({
+      unit: unitId("t", `many ${index}`),
+      value: encode("1"),
+    }));
     for (const number of [1, 2, 3]) {
       const completion = completionOf(intentOf(number), number === 1 ? writes : [], number, "briefly");
       await storage.complete(epoch, "new", { ...completion, outcome });
@@ -447,8 +457,18 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.collect(due(0, 10, 2))).toEqual({ intents: 0, outcomes: 2 });
     expect(await storage.collect(due(0, 10, 2))).toEqual({ intents: 0, outcomes: 1 });
     for (const number of [1, 2, 3])
-      expect(await storage.lookUp(epoch, executionId(number))).toMatchObject({ state: "done", done: { outcome: null } });
-    expect((await loadAll(storage, writes.map(({ unit }) => unit))).size).toEqual(120);
+      expect(await storage.lookUp(epoch, executionId(number))).toMatchObject({
+        state: "done",
+        done: { outcome: null },
+      });
+    expect(
+      (
+        await loadAll(
+          storage,
+          writes.map(({ unit }) => unit),
+        )
+      ).size,
+    ).toEqual(120);
   });
 
   for (const expects of ["pending", "new"] as const) {

@@ -38,7 +38,7 @@ import { countParts, Parts } from "./parts.ts";
 import {
   doneOf,
   doneRecord,
-  finished,
+  finishedRecord,
   intentOf,
   isBrief,
   keyOf,
@@ -418,7 +418,7 @@ export class DynamoStorage implements Storage {
     if (applied.includes("fenced")) return null;
     failpoint("dynamo.all-applied");
 
-    const done = finished(record);
+    const done = finishedRecord(record);
     const failed = await this.#dynamo.put({
       TableName: this.#tables.intents,
       Item: done,

@@ -55,7 +55,7 @@ export function keyOf(id: ExecutionId): Item {
   return { shard: { S: shardOf(id) }, execution_id: { S: id } };
 }
 
-export function doneStatus(doneAtMs: number): string {
+function doneStatus(doneAtMs: number): string {
   return DONE + new Date(doneAtMs).toISOString();
 }
 
@@ -75,8 +75,7 @@ export function positionOf(item: Item): Position {
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function pendingRecord(epoch: number, intent: Intent): Stored {
-  const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } =
-    intent;
+  const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } = intent;
   const unitsText = JSON.stringify(units);
   const common: Item = {
     ...keyOf(executionId),
@@ -161,7 +160,7 @@ export function doneRecord(epoch: number, completion: Completion, writeParts: nu
 }
 
 /** What makes the record done whose writes are all applied. */
-export function finished(record: Item): Item {
+export function finishedRecord(record: Item): Item {
   const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
   const doneAtMs = number(record, "done_at_ms");
   const open = toldAttribute(record[KEEPS]?.S, doneAtMs);

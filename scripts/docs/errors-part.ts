@@ -73,6 +73,17 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The key was used with another handler, with other arguments, or by another caller.",
     remedy: "Take a new key for each thing that shall happen once.",
   },
+  idempotency_key_unverified: {
+    cause:
+      "The key was used before, and the primary no longer has the key of the deployment by which it could compare the requests.",
+    remedy:
+      "See what the request should have changed. To send it anew, use a new key ([Rotate keys](how-to/rotate-keys.md)).",
+  },
+  answer_not_kept: {
+    cause:
+      "The request was carried out before, and its answer is not kept any more ([Retention](operations.md#retention)).",
+    remedy: "Do not repeat it. Read what it has changed with another request.",
+  },
   handler_trapped: {
     cause: "The handler failed; the message says how ([Traps](#traps)).",
     remedy: "Mend the handler: the same arguments on the same data fail again.",

@@ -142,6 +142,12 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "then the key is free: [Retention](operations.md#retention)",
     },
     {
+      what: "answers kept under an id that a location chose",
+      from: `${SERVER}/core/finished-executions.ts#REPEAT_WINDOW_MS`,
+      unit: "seconds",
+      atLimit: "then a repeat is refused: [`answer_not_kept`](operations.md#retention)",
+    },
+    {
       what: "runs of a handler in record mode, when items are missing",
       from: `${RUNTIME}/core/execution.ts#DEFAULT_BOUNDS.recordRuns`,
       unit: "count",

@@ -75,7 +75,7 @@ export const ASSUMPTIONS: readonly string[] = [
   "*Machines*: at least two, of the type that is cheapest at 60 % use, behind a load balancer, with addresses and disks.",
   "A millisecond of processor is the same everywhere, and a request to storage takes 5 ms.",
   "Near its data, an application reads each item with a strongly consistent read (1 unit for 4 KB), and writes each one in a transaction (2 units for 1 KB). A consistent snapshot of several items would be 2 units for each read; that is not counted.",
-  "Radical's primary reads what it has not in memory (1 unit for 4 KB); an execution that writes takes 5 units for the intent, and 2 units for 1 KB of each item.",
+  "Radical's primary reads what it has not in memory (1 unit for 4 KB); an execution that writes takes 5 units for the intent, and 2 units for 1 KB of each item. One that the primary runs itself takes about 3 units more to keep its outcome for 15 minutes, and 1 to read; that is not counted.",
   "Provisioned capacity of DynamoDB is used to 70 %.",
 ];
 

@@ -329,8 +329,7 @@ async function settled(): Promise<void> {
     // A read waits for what was told; what nobody wants is completed by its timer.
     await read("count", { name: "a" }, "here");
     const pending = query(
-      (database) =>
-        database.prepare("SELECT count(*) AS n FROM intents WHERE state = 'pending'").get() as { n: number },
+      (database) => database.prepare("SELECT count(*) AS n FROM pending_intents").get() as { n: number },
     );
     if (pending.n === 0) return;
   }

@@ -85,8 +85,9 @@ async function call(handler: string, args: unknown, location = "near"): Promise<
 async function recordWhile(
   args: readonly string[],
   makeCalls: () => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<{ code: number | null; stderr: string }> {
-  const child = spawnRadical(["record", ...args], { cwd: project.folder });
+  const child = spawnRadical(["record", ...args], { cwd: project.folder, env });
   let [stderr, stdout] = ["", ""];
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -481,6 +482,31 @@ describe("radical record and radical replay", () => {
     expect(text).toContain('"author":"xxxxxxxxxx"');
     const replayed = await radical(["replay", "redacted.jsonl", "--json"], { cwd: project.folder });
     expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([0, { records: 2, differing: [] }]);
+  });
+
+  test("of a server that is named all is redacted before it leaves, and what is left replays", async () => {
+    const { lviServer } = JSON.parse(await readFile(join(project.folder, ".radical/running.json"), "utf8")) as {
+      lviServer: string;
+    };
+    const key = JSON.parse(await readFile(join(project.folder, ".radical/key.json"), "utf8")) as {
+      id: string;
+      secret: string;
+    };
+    const args = ["--count", "2", "--output", "named.jsonl", "--handler", "sign", "--handler", "show"];
+    const { code, stderr } = await recordWhile(
+      [...args, "--primary", lviServer],
+      async () => {
+        const id = await call("sign", { author: "Persephone", text: "hello" });
+        await call("show", { id });
+      },
+      { RADICAL_KEYS: `${key.id}:${key.secret}` },
+    );
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/pseudonyms[^]*2 executions recorded/)]);
+    const text = await readFile(join(project.folder, "named.jsonl"), "utf8");
+    expect(text).not.toMatch(/Persephone|hello/);
+    expect((await recordsOf("named.jsonl")).map(({ redacted }) => redacted)).toEqual([["*"], ["*"]]);
+    expect((await radical(["replay", "named.jsonl"], { cwd: project.folder })).code).toBe(0);
+    expect((await radical(["record", "--whole", "--redact", "@caller"], { cwd: project.folder })).code).toBe(2);
   });
 
   test("files that hold no records, and servers that can't be asked, are refused", async () => {

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { valueToJson } from "@radical/protocol";
 
-export interface StoredIntent {
-  readonly handler: string;
-  readonly state: "pending" | "done";
+export interface StoredIntents {
+  /** Their handlers. */
+  readonly pending: readonly string[];
+  /** How many. */
+  readonly done: number;
 }
 
 /** The stored item as JSON; undefined if there is none. */
@@ -36,13 +38,14 @@ export function readItems(stateFolder: string): readonly StoredItem[] {
   );
 }
 
-export function readIntents(stateFolder: string, handler: string): readonly StoredIntent[] {
-  return withDatabase(stateFolder, (database) => {
-    const rows = database
-      .prepare("SELECT handler, state FROM intents WHERE handler = ? ORDER BY commit_id")
-      .all(handler);
-    return rows.map((row) => ({ handler: String(row["handler"]), state: row["state"] as StoredIntent["state"] }));
-  });
+export function readIntents(stateFolder: string): StoredIntents {
+  return withDatabase(stateFolder, (database) => ({
+    pending: database
+      .prepare("SELECT handler FROM pending_intents ORDER BY commit_id")
+      .all()
+      .map((row) => String(row["handler"])),
+    done: Number(database.prepare("SELECT count(*) AS count FROM done_intents").get()!["count"]),
+  }));
 }
 
 function withDatabase<T>(stateFolder: string, read: (database: DatabaseSync) => T): T {

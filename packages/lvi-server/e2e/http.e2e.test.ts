@@ -310,7 +310,7 @@ describe("administration", () => {
 
   test("samples: as executions end; another sampling ends the one before", async () => {
     await client.lvi(client.requestOf("increment", "sampled", null));
-    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"], values: true });
+    const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"], values: true, redact: [] });
     const next = async (): Promise<unknown> => {
       const line = await lines.next();
       return line === "alive" ? lines.next() : line;
@@ -333,8 +333,9 @@ describe("administration", () => {
       versions: [["counters/sampled", expect.any(String) as string]],
       values: [["counters/sampled", "AQ=="]],
       ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
+      redacted: [],
     });
-    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false });
+    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false, redact: "all" });
     expect(await next()).toEqual({ kind: "ended", reason: "another sampling has begun" });
     others.end();
   });
@@ -363,9 +364,12 @@ describe("administration", () => {
     for (const [path, question] of [
       [LOG_PATH, { lines: -1, follow: true, level: "info" }],
       [LOG_PATH, { lines: 1, follow: true, level: "loud" }],
-      [SAMPLES_PATH, { every: 0, handlers: [], values: true }],
-      [SAMPLES_PATH, { every: 1, handlers: [1], values: true }],
-      [SAMPLES_PATH, { every: 1, handlers: [] }],
+      [SAMPLES_PATH, { every: 0, handlers: [], values: true, redact: "all" }],
+      [SAMPLES_PATH, { every: 1, handlers: [1], values: true, redact: "all" }],
+      [SAMPLES_PATH, { every: 1, handlers: [], redact: "all" }],
+      // A command that does not know that the server redacts.
+      [SAMPLES_PATH, { every: 1, handlers: [], values: true }],
+      [SAMPLES_PATH, { every: 1, handlers: [], values: true, redact: ["users"] }],
       [SAMPLES_PATH, []],
       [UPDATES_PATH, { location: "test" }],
       [UPDATES_PATH, { location: "", listener: "isolate" }],
@@ -424,7 +428,7 @@ describe("who may speak", () => {
     const followup = encodeFollowup(incrementFollowup(writing.executionId, valid.commitId!, "replayed", ABSENT));
     expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("applied");
     expect(decodeFollowupReply(await send(FOLLOWUP_PATH, followup))).toBe("completed_before");
-    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ cause: "stored" });
+    expect(decodeLviReply(await send(LVI_PATH, encodeLviRequest(writing)))).toMatchObject({ code: "answer_not_kept" });
     expect(await client.read("replayed")).toBe(1);
 
     // One that left no trace would read what is there by now: its answer was given, so it gets none.

@@ -150,7 +150,7 @@ function killed(storageOf: () => StorageUnderTest): void {
   test("kill -9 between reply and followup: the new server takes the followup", async () => {
     const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
-    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
     const commit = commitOf(await first.client.lvi(request));
     await first.server.kill("SIGKILL");
     expect(await storage.stored("a")).toBe(null);
@@ -431,17 +431,15 @@ describe("the process", () => {
     database.exec(`
       UPDATE modules SET used_at_ms = ${old};
       WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
-      INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, location, units,
-                           created_at_ms, done_at_ms, outcome, writes_hash)
-      SELECT printf('%032x', n), 'done', commit_id, module, handler, args, time_ms, seed, location, units,
-             ${old}, ${old}, outcome, writes_hash
-      FROM intents, numbers;
+      INSERT INTO done_intents
+      SELECT printf('%032x', n), commit_id, module, location, call_key, call_hash, writes_hash, ${old}
+      FROM done_intents, numbers;
     `);
     const rows = (table: string): unknown => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()!["count"];
-    expect([rows("intents"), rows("modules")]).toEqual([2_501, 1]);
+    expect([rows("done_intents"), rows("modules")]).toEqual([2_501, 1]);
 
     const second = await start(sqlite);
-    await expect.poll(() => [rows("intents"), rows("modules")], { timeout: 100_000 }).toEqual([1, 1]);
+    await expect.poll(() => [rows("done_intents"), rows("modules")], { timeout: 100_000 }).toEqual([1, 1]);
     database.close();
     expect(await second.client.read("a")).toBe(1);
   });

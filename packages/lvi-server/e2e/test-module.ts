@@ -77,6 +77,17 @@ export function readBulkNearStorage(): void {
   for (let i = 0; i < count; i++) get("bulk", i.toString());
   result(0, 0);
 }
+/** \`name:password\`; the result is a token, of which nothing is in the items. */
+function name(): string { return argument().split(":")[0]; }
+function signInAs(name: string): void {
+  const token = String.UTF8.encode("t0ken-of-" + argument().split(":")[1].split("").reverse().join(""));
+  const bytes = new ArrayBuffer(1);
+  store<u8>(changetype<usize>(bytes), counter(name) + 1);
+  put("counters", name, changetype<usize>(bytes), 1);
+  result(changetype<usize>(token), token.byteLength);
+}
+export function signIn(): void { signInAs(name()); }
+export function signInNearStorage(): void { signInAs(name()); }
 export function refuse(): void { counter(argument()); abort_(409, "taken", "it is taken"); }
 export function trap(): void { counter(argument()); assert(false, "it had to be"); }
 export function spin(): void { counter(argument()); for (;;) {} }
@@ -117,6 +128,7 @@ export function read(): void { touch("counters", argument()); }
 export function incrementLinked(): void { updates(linked(argument())); }
 export function link(): void { will_write("links", argument().split(">")[0]); }
 export function incrementUndeclared(): void { updates(argument()); }
+export function signIn(): void { updates(argument().split(":")[0]); }
 export function refuse(): void { touch("counters", argument()); }
 export function trap(): void { touch("counters", argument()); }
 export function spin(): void { touch("counters", argument()); }

@@ -213,16 +213,16 @@ export class Engine {
     taker?.end(reason);
   }
 
-  async #collect({ doneBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): Promise<void> {
+  async #collect({ doneBeforeMs, toldBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): Promise<void> {
     const { storage, epoch, log } = this.#options;
     for (const { module, usedAtMs } of used) await storage.useModule(module, usedAtMs);
     for (const { module, usedAtMs } of unused) {
       if (await this.#changeModule(module, () => storage.removeModule(epoch, module, usedAtMs)))
         log.info("module_removed", { module, usedAtMs });
     }
-    const count = await storage.collect(doneBeforeMs, limit);
-    log.debug("intents_collected", { count });
-    if (count >= limit) this.#step({ kind: "collect" });
+    const { intents, outcomes } = await storage.collect({ doneBeforeMs, toldBeforeMs, limit });
+    log.debug("intents_collected", { count: intents, outcomes });
+    if (intents >= limit || outcomes >= limit) this.#step({ kind: "collect" });
   }
 
   /** Refuses new executions; resolves when all callers have their answers, or after the time. */

@@ -26,8 +26,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
         ? between("storage.completion-unsent", "storage.completed", complete)
         : between("storage.execution-unsent", "storage.execution-stored", complete);
     },
-    collect: (doneBeforeMs, limit) =>
-      between("storage.collection-unsent", "storage.collected", () => storage.collect(doneBeforeMs, limit)),
+    collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
     useModule: (hash, usedAtMs) => storage.useModule(hash, usedAtMs),

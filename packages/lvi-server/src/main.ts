@@ -141,7 +141,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
       .on("error", () => stop("parent ended"));
 
   server = await startServer({
-    storage: await openStorage(options.storage, { retentionMs }),
+    storage: await openStorage(options.storage, { retentionMs, hasher: keys.callHashes }),
     keys,
     port,
     host,
@@ -151,7 +151,7 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     collectIntervalMs: options.collectIntervalMs,
-    core: { followupTimeoutMs, retentionMs, moduleRetentionMs },
+    core: { followupTimeoutMs, retentionMs, outcomeRetentionMs: options.outcomeRetentionMs, moduleRetentionMs },
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,

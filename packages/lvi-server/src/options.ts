@@ -120,8 +120,14 @@ export const SETTINGS = {
   retentionMs: setting(
     "--retention-ms <ms>",
     "86400000",
-    "how long outcomes are kept for repeated requests",
+    "how long it is known that a request was carried out, and its outcome kept if the client chose the key",
     wholeNumber(900_000, 31_536_000_000),
+  ),
+  outcomeRetentionMs: setting(
+    "--outcome-retention-ms <ms>",
+    "900000",
+    "how long other outcomes are kept; a location repeats a request for ten minutes at most, and is refused after this time",
+    wholeNumber(0, 31_536_000_000),
   ),
   moduleRetentionMs: setting(
     "--module-retention-ms <ms>",
@@ -131,7 +137,7 @@ export const SETTINGS = {
   ),
   collectIntervalMs: setting(
     "--collect-interval-ms <ms>",
-    "600000",
+    "60000",
     "how often what was kept long enough is collected",
     wholeNumber(100, 86_400_000),
   ),

@@ -67,7 +67,7 @@ export interface RunningServer {
 /** Less than the time in which a location answers its client, so that the client is told. */
 const DEFAULT_EXECUTION_LIMIT_MS = 10_000;
 const DEFAULT_CROWDED_LIMIT_MS = 500;
-const DEFAULT_COLLECT_INTERVAL_MS = 600_000;
+const DEFAULT_COLLECT_INTERVAL_MS = 60_000;
 /** So that a handler in an endless loop leaves one for the others. */
 const MIN_WORKERS = 2;
 const DEFAULT_DRAIN_MS = 5_000;
@@ -91,7 +91,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.updates.listeners),
   });
   const storage = observedStorage(
-    storageWithFailpoints(typeof options.storage === "string" ? new SqliteStorage(options.storage) : options.storage),
+    storageWithFailpoints(
+      typeof options.storage === "string"
+        ? new SqliteStorage(options.storage, options.keys.callHashes)
+        : options.storage,
+    ),
     (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
   );
   const { keys, heartbeatMs } = options;
@@ -162,6 +166,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
       recovered,
       coreNow(),
+      keys.callHashes,
     );
     pool = new WorkerPool({
       workers,

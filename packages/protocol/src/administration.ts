@@ -3,6 +3,7 @@
  * locations. Answers that go on are lines of JSON; an empty line only says that the connection is alive.
  */
 import type { CommitId, ModuleHash } from "./ids.ts";
+import type { RedactionQuestion } from "./redaction.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
 export const STATUS_PATH = "/v1/status";
@@ -85,6 +86,8 @@ export interface SampleQuestion {
   readonly handlers: readonly string[];
   /** Whether what they read is wanted; else only its versions, which are known of every execution. */
   readonly values: boolean;
+  /** What the server makes unreadable before it tells of an execution; an empty list: nothing. */
+  readonly redact: RedactionQuestion;
 }
 
 /** How an execution came to its end. */
@@ -117,11 +120,13 @@ export type SampleLine =
       readonly versions: readonly (readonly [unit: string, commit: CommitId | null])[];
       /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. Null: not wanted. */
       readonly values: readonly (readonly [unit: string, value: string | null])[] | null;
-      /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows. */
+      /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows, or something is redacted. */
       readonly ended: {
         readonly outcome: string;
         readonly writes: readonly (readonly [string, string | null])[];
       } | null;
+      /** The names of the question that something was redacted for, `*` for all. A server that does not redact does not say. */
+      readonly redacted?: readonly string[];
     }
   /** Executions that were to be sampled and could not be: what they read is not at the primary, or nobody took the lines. */
   | { readonly kind: "left-out"; readonly count: number }

@@ -16,6 +16,7 @@ export { PROTOCOL_VERSION } from "./messages/fields.ts";
 export * from "./module-content.ts";
 export * from "./outcome.ts";
 export * from "./radical-error.ts";
+export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets } from "./redaction.ts";
 export * from "./signature.ts";
 export * from "./terminal-text.ts";
 export * from "./trace-context.ts";

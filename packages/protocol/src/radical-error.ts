@@ -35,6 +35,8 @@ export const ERROR_KINDS = {
   malformed_message: { status: 400, effect: "none", retry: "never" },
   module_mismatch: { status: 400, effect: "none", retry: "never" },
   idempotency_key_reused: { status: 422, effect: "none", retry: "never" },
+  idempotency_key_unverified: { status: 409, effect: "unknown", retry: "never" },
+  answer_not_kept: { status: 410, effect: "applied", retry: "never" },
   handler_trapped: { status: 500, effect: "none", retry: "never" },
   wrote_on_get: { status: 500, effect: "none", retry: "never" },
   execution_failed: { status: 500, effect: "none", retry: "never" },

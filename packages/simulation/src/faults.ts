@@ -67,6 +67,7 @@ export const FAULTS = [
   "clock of a server set",
   "clock of a server runs at another rate",
   "done intents collected",
+  "outcomes collected",
   "module without use removed",
   // Locations.
   "location killed",

@@ -226,6 +226,8 @@ export class ModelLocation implements Location {
         return this.#end(running, reply.outcome);
       case "refused":
         if (reply.code === "unknown_module" || reply.code === "wrote_on_get") return this.#end(running, null);
+        // It has not told the answer to anybody.
+        if (reply.code === "answer_not_kept") throw new Error(`${executionId} is told that its answer is not kept`);
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
           if (running.sending === sending) this.#send(running);
         });

@@ -1,5 +1,7 @@
 /** Primary storage in the simulation: what the port of the LVI server promises, in memory that survives its servers. */
 import {
+  type Collected,
+  type CollectionDue,
   type CompleteResult,
   type Completion,
   doneIntentOf,
@@ -7,6 +9,7 @@ import {
   type IntentRecord,
   type Lease,
   type StoreResult,
+  withoutOutcome,
 } from "@radical/lvi-server";
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
@@ -104,15 +107,20 @@ export class ModelStorage {
     return { kind: "applied" };
   }
 
-  collect(doneBeforeMs: number, limit: number): number {
-    let count = 0;
+  collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Collected {
+    let [intents, outcomes] = [0, 0];
     for (const [id, record] of this.intents) {
-      if (record.state !== "done" || record.done.doneAtMs >= doneBeforeMs) continue;
-      if (count === limit) break;
-      this.intents.delete(id);
-      count++;
+      if (record.state !== "done") continue;
+      const { done } = record;
+      if (done.doneAtMs < doneBeforeMs && intents < limit) {
+        this.intents.delete(id);
+        intents++;
+      } else if (done.doneAtMs < toldBeforeMs && done.outcome?.keeps === "briefly" && outcomes < limit) {
+        this.intents.set(id, { state: "done", done: withoutOutcome(done) });
+        outcomes++;
+      }
     }
-    return count;
+    return { intents, outcomes };
   }
 
   useModule(module: ModuleHash, usedAtMs: number): void {

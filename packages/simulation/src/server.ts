@@ -3,6 +3,7 @@
  * is slow, fails, loses answers, and survives the crashes of the server. It decides nothing but when it dies.
  */
 import {
+  type CallHasher,
   type Candidate,
   type CandidateEffect,
   type CandidateEvent,
@@ -21,7 +22,14 @@ import {
   type Recovered,
   Updates,
 } from "@radical/lvi-server";
-import type { ExecutionId, FollowupResult, LviReply, ModuleHash, UnitId } from "@radical/protocol";
+import {
+  contentHash,
+  type ExecutionId,
+  type FollowupResult,
+  type LviReply,
+  type ModuleHash,
+  type UnitId,
+} from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -31,9 +39,15 @@ import type { ToLocation, ToPrimary } from "./network.ts";
 import { effortOf, MODULES, PLANS, primaryHost, RUN_LIMIT_MS } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 
+/** Nobody reads the storage of the simulation to find out what was called. */
+const HASHER: CallHasher = {
+  hash: (bytes) => ({ key: "simulation", hash: contentHash(bytes) }),
+  hashWith: (key, bytes) => ({ key, hash: contentHash(bytes) }),
+};
+
 /** The protocol core, or a wrong variant of it. */
 export interface CoreClasses {
-  readonly LviCore: new (options: CoreOptions, recovered: Recovered, now: Now) => LviCore;
+  readonly LviCore: new (options: CoreOptions, recovered: Recovered, now: Now, hasher: CallHasher) => LviCore;
   readonly Candidate: new (termMs: number) => Candidate;
 }
 
@@ -213,7 +227,7 @@ export class Server {
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
-      life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now);
+      life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       this.#beHeard(life.updates);
       this.#wake();
     };
@@ -460,9 +474,10 @@ export class Server {
         for (const { module, usedAtMs } of effect.used) storage.useModule(module, usedAtMs);
         for (const { module, usedAtMs } of effect.unused)
           if (storage.removeModule(epoch, module, usedAtMs)) counts.add("module without use removed");
-        const count = storage.collect(effect.doneBeforeMs, effect.limit);
-        if (count > 0) counts.add("done intents collected");
-        if (count >= effect.limit) this.#step({ kind: "collect" });
+        const { intents, outcomes } = storage.collect(effect);
+        if (intents > 0) counts.add("done intents collected");
+        if (outcomes > 0) counts.add("outcomes collected");
+        if (intents >= effect.limit || outcomes >= effect.limit) this.#step({ kind: "collect" });
         return;
       }
       case "sampled":

@@ -203,7 +203,7 @@ const STORIES: readonly Story[] = [
   {
     title: "Duplicate",
     words:
-      "The network delivers a request twice. The second copy comes when the execution is done, and is answered with its outcome; nobody hears it.",
+      "The network delivers a request twice. The second copy comes when the execution is done. It is told that the answer is not kept, and nobody hears it.",
     copies: { "lvi-request": [0, 300] },
     play: (stage) => stage.ask(0, "update", A).run(500),
   },

@@ -112,6 +112,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
       answeredIds: random.pick([8, 60, 1_000_000, 1_000_000]),
       replayWindowMs: random.pick([2_000, 300_000]),
       retentionMs: 60_000,
+      // Longer than a model's location goes on repeating a request.
+      outcomeRetentionMs: 40_000,
       moduleRetentionMs: 40_000,
       collectBatch: 5,
       // Now and then a location may have little at a time.

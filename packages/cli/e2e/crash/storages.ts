@@ -1,7 +1,7 @@
 /** The storages that crash tests run on. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { openStorage } from "@radical/lvi-server";
+import { KeyRing, openStorage } from "@radical/lvi-server";
 import { CREDENTIALS } from "@radical/lvi-server/e2e/dynamodb-local";
 import type { StorageChoice } from "./deployment.ts";
 
@@ -24,7 +24,10 @@ export function dynamoDb(endpoint: string): StorageChoice {
     options: () => ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "10000"],
     environment: CREDENTIALS,
     endLease: async () => {
-      const storage = await openStorage({ kind: "dynamodb", prefix, endpoint }, { retentionMs: 0 });
+      const storage = await openStorage(
+        { kind: "dynamodb", prefix, endpoint },
+        { retentionMs: 0, hasher: new KeyRing(new Map([["crash", randomBytes(32)]])).callHashes },
+      );
       try {
         await storage.renewLease((await storage.readLease()).epoch, 0);
       } finally {

@@ -211,7 +211,7 @@ export class Deployment {
     const { host, port } = this.server.address();
     const ending = new AbortController();
     const primary = { url: `http://${host}:${port}`, key: this.key };
-    const question = { every: 1, handlers: [], values: false };
+    const question = { every: 1, handlers: [], values: false, redact: [] };
     const response = await askPrimary(primary, "POST", SAMPLES_PATH, question, ending.signal);
     const reading = (async () => {
       try {

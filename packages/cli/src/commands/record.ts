@@ -1,5 +1,6 @@
 /** `radical record`: a sample of the executions of a deployment, in a file, for `radical replay`. */
 import { closeSync, openSync, writeSync } from "node:fs";
+import { checkRedaction, MalformedError, type RedactionQuestion } from "@radical/protocol";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
@@ -9,7 +10,6 @@ import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
 import { PRIMARY_OPTION, type PrimaryAddress, primaryAddress, serverName } from "../operate/primary-address.ts";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
-import { redactionOf } from "../replay/redaction.ts";
 import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
@@ -17,8 +17,11 @@ const HELP = `
 Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.
 Of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that is named. Ctrl-C ends it; what was recorded stays.
 
-Records hold what users have sent and what tables have. --redact makes fields unreadable before anything is written: the
-handler is run again on what is left, so its outcome and writes have nothing of them either. Keys of items stay.
+The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same
+wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler is
+run again on that, so its outcome and writes have nothing of it either. An execution that then reads other items is left out.
+--redact redacts the named fields alone: all else, keys of items included, is recorded as it is. --whole redacts nothing.
+Of radical dev, on this machine, nothing is redacted unless it is asked for.
 
 Exit codes:
   0  it was recorded: as many as were asked for, or until Ctrl-C
@@ -29,7 +32,8 @@ Examples:
   $ radical record                                             # 100 executions of radical dev to records.jsonl
   $ radical record --count 1000 --every 50 --handler follow --handler post
   $ radical record --redact users.email --redact '@arguments.password' --redact @caller
-  $ radical record --env production --every 100 --redact users.email
+  $ radical record --env production --every 100                # redacted at the server
+  $ radical record --env production --every 100 --whole
   $ RADICAL_KEYS=main:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz`;
 
 interface RecordCommandOptions extends CommonOptions {
@@ -41,6 +45,7 @@ interface RecordCommandOptions extends CommonOptions {
   readonly every: string;
   readonly handler: readonly string[];
   readonly redact: readonly string[];
+  readonly whole?: true;
 }
 
 const all = (value: string, before: readonly string[]): readonly string[] => [...before, value];
@@ -58,26 +63,24 @@ export function recordCommand(): Command {
     .option("--handler <name>", "only executions of this handler; may be given several times", all, [])
     .option(
       "--redact <what>",
-      "make a field unreadable: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
+      "redact these fields alone: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
       all,
       [],
     )
+    .option("--whole", "redact nothing: passwords and whatever users have sent are recorded as they are")
     .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
     .action((options: RecordCommandOptions) => reported(options, () => run(options)));
 }
 
 async function run(options: RecordCommandOptions): Promise<void> {
-  const { output, handler: handlers, redact: redacted } = options;
+  const { output, handler: handlers } = options;
   const terminal = createTerminal({ quiet: options.json === true });
   const count = wholeNumber("--count", options.count);
   const every = wholeNumber("--every", options.every);
-  const redaction = redactionOf(redacted);
+  const redact = redactionOf(options);
   const primary = await recordedPrimary(await loadProject(options.project), options);
-  const warning = "records hold what users have sent and what tables have; keep them as you keep that";
-  terminal.note(
-    `${terminal.style("yellow", "!")} ${warning}${redacted.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`,
-  );
+  terminal.note(`${terminal.style("yellow", "!")} ${warningOf(redact)}`);
 
   const { signal, stopListening } = untilSignal();
   let file: number | null = null;
@@ -87,8 +90,7 @@ async function run(options: RecordCommandOptions): Promise<void> {
       count,
       every,
       handlers,
-      redaction,
-      redacted,
+      redact,
       signal,
       onStarted: () => {
         // Only now: a server that can't be asked leaves an earlier file as it was.
@@ -99,12 +101,36 @@ async function run(options: RecordCommandOptions): Promise<void> {
     });
     if (recording.differing.length > 0) process.exitCode = EXIT_FAILED;
     if (options.json === true) {
-      if (output !== "-") print(JSON.stringify({ ...recording, output, unredacted: redaction.unused }));
-    } else tell(recording, output, redaction.unused, terminal);
+      if (output !== "-") print(JSON.stringify({ ...recording, output }));
+    } else tell(recording, output, terminal);
   } finally {
     stopListening();
     if (file !== null && output !== "-") closeSync(file);
   }
+}
+
+/** All by default; on this machine, of `radical dev`, nothing. */
+function redactionOf({ redact: names, whole, env, primary }: RecordCommandOptions): RedactionQuestion {
+  if (whole === true && names.length > 0)
+    throw new CommandError("usage", "--whole and --redact contradict each other", "give one of them", {
+      exitCode: EXIT_USAGE,
+    });
+  if (names.length === 0) return whole === true || (env === undefined && primary === undefined) ? [] : "all";
+  try {
+    return checkRedaction(names);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    throw new CommandError("usage", `--redact: ${error.message}`, "see radical record --help", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+}
+
+function warningOf(redact: RedactionQuestion): string {
+  if (redact === "all")
+    return "texts are replaced by pseudonyms and numbers by 0, as far as no key has them; --whole records all";
+  const words = "records hold what users have sent and what tables have; keep them as you keep that";
+  return `${words}${redact.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`;
 }
 
 /** Only the server that leads executes anything. */
@@ -120,13 +146,9 @@ async function recordedPrimary(
   );
 }
 
-function tell(
-  { recorded, leftOut, differing }: Recording,
-  output: string,
-  unused: readonly string[],
-  terminal: Terminal,
-): void {
-  for (const name of unused) terminal.note(`${terminal.style("yellow", "!")} nothing was found for --redact ${name}`);
+function tell({ recorded, leftOut, differing, unredacted }: Recording, output: string, terminal: Terminal): void {
+  for (const name of unredacted)
+    terminal.note(`${terminal.style("yellow", "!")} nothing was found for --redact ${name}`);
   if (leftOut > 0)
     terminal.note(terminal.style("dim", `${counted(leftOut, "sampled execution")} could not be recorded`));
   if (differing.length > 0) {

@@ -56,7 +56,9 @@ export async function withServer<T>(
 ): Promise<T> {
   const running = await runningServer(place);
   if (running !== null) return work(running);
-  const storage = await opened(place.storage);
+  const key = place.isDev ? await loadDeploymentKey(place.stateFolder) : dataKey();
+  const keys = new KeyRing(parseKeys(`${key.id}:${key.secret}`));
+  const storage = await opened(place.storage, keys);
   if (await isServed(storage, place.storage)) {
     await storage.close();
     if (orElse !== undefined) return orElse();
@@ -68,7 +70,7 @@ export async function withServer<T>(
         : "name it with --server <url>, and give RADICAL_KEYS its key; or stop it",
     );
   }
-  const { server, key } = await startOwn(storage);
+  const server = await startOwn(storage, keys);
   try {
     return await work({ url: server.url, key });
   } finally {
@@ -107,9 +109,9 @@ async function runningServer({ stateFolder, server, isDev }: DataPlace): Promise
   return answers ? { url: running.lviServer, key: await loadDeploymentKey(stateFolder) } : null;
 }
 
-async function opened(address: StorageAddress): Promise<Storage> {
+async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> {
   try {
-    return await openStorage(address, { retentionMs: RETENTION_MS });
+    return await openStorage(address, { retentionMs: RETENTION_MS, hasher: keys.callHashes });
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw new CommandError("storage_failed", error.message, "see --storage, or what radical dev says of it", {
@@ -130,12 +132,18 @@ async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boo
   return now.termMs > 0 && (now.epoch !== seen.epoch || now.beat !== seen.beat);
 }
 
-async function startOwn(storage: Storage): Promise<{ readonly server: RunningServer; readonly key: DeploymentKey }> {
-  const key: DeploymentKey = { id: "data", secret: randomBytes(32).toString("hex") };
+/**
+ * Known to nobody else: what it completes for an earlier server can't be compared with a later request, which is then refused.
+ */
+function dataKey(): DeploymentKey {
+  return { id: "data", secret: randomBytes(32).toString("hex") };
+}
+
+async function startOwn(storage: Storage, keys: KeyRing): Promise<RunningServer> {
   try {
-    const server = await startServer({
+    return await startServer({
       storage,
-      keys: new KeyRing(parseKeys(`${key.id}:${key.secret}`)),
+      keys,
       workers: 1,
       log: createLog("silent", () => undefined),
       // Nobody is there who would send the followups of what it adopts.
@@ -145,7 +153,6 @@ async function startOwn(storage: Storage): Promise<{ readonly server: RunningSer
         process.exit(1);
       },
     });
-    return { server, key };
   } catch (error) {
     throw new CommandError("server_failed", `the LVI server did not start: ${messageOf(error)}`, "see above", {
       cause: error,

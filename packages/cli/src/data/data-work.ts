@@ -1,10 +1,11 @@
 /** What the subcommands of `radical data` do. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
 import { splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
+import { makeStateFolder } from "../dev/state-folder.ts";
 import { framesOf } from "../build/build-app.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";
@@ -217,7 +218,7 @@ async function writeAll(
     const types = untyped ? null : await terminal.during("Reading types", typesOf(project, compiler));
     const items = itemsOf(types);
     const program = await compiler.dataProgram();
-    if (place.isDev) await mkdir(place.stateFolder, { recursive: true });
+    if (place.isDev) await makeStateFolder(place.stateFolder);
     const write = (server: DataServer): Promise<number> => writeItems(server, program, items);
     return { items, done: await terminal.during("Writing", withServer(place, write)) };
   } finally {

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, posix, relative } from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
@@ -40,6 +40,7 @@ import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, start
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
 import { registerModule } from "./register-module.ts";
 import { RUNNING_FILE, type RunningDev, removeRunning, writeRunning } from "./running-dev.ts";
+import { makeStateFolder } from "./state-folder.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -156,7 +157,7 @@ async function startAll(
     );
   const locations = options.central === true ? [...named, { name: CENTRAL, roundTripMs: 0 }] : named;
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
-  await mkdir(stateFolder, { recursive: true });
+  await makeStateFolder(stateFolder);
   const { record, reaped, isAfterKill } = await claimStateFolder(stateFolder);
   onStop(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });

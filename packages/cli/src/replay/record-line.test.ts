@@ -2,7 +2,6 @@ import { CborWriter, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { differencesOf } from "./differences.ts";
 import { type Recorded, recordOfLine, RecordProblem, recordToLine } from "./record-line.ts";
-import { redactionOf } from "./redaction.ts";
 
 const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
 const [X, Y] = [unitId("t", "x"), unitId("t", "a/b")];
@@ -81,24 +80,4 @@ test("differences: outcome, writes, fuel beyond the tolerance, reads outside; a 
   const trap = (message: string) => ({ kind: "trap", code: "assertion_failed", message }) as const;
   const trapped = { ...RECORD, outcome: trap("no (handlers/a.ts:1:2)") };
   expect(differencesOf(trapped, { ...same, outcome: trap("no (handlers/a.ts:9:2)") }, 0)).toEqual([]);
-});
-
-test("what is redacted keeps its kind, and nothing else is touched", () => {
-  const redaction = redactionOf(["t.name", "all.*", "@arguments.secret", "@caller", "t.nothing"]);
-  const user = (name: string, tags: readonly string[]): Uint8Array => {
-    const writer = new CborWriter().map(2).text("name").text(name).text("tags").array(tags.length);
-    for (const tag of tags) writer.text(tag);
-    return writer.finish();
-  };
-  expect(redaction.value(X, user("Ann", ["a", "bc"]))).toEqual(user("xxx", ["a", "bc"]));
-  expect(redaction.value(unitId("all", "x"), user("Ann", ["a", "bc"]))).toEqual(user("xxx", ["x", "xx"]));
-  expect(redaction.value(unitId("all", "x"), text("word"))).toEqual(text("xxxx"));
-  expect(redaction.value(unitId("u", "x"), user("Ann", []))).toEqual(user("Ann", []));
-  const args = (secret: number): Uint8Array => new CborWriter().map(1).text("secret").integer(secret).finish();
-  expect(redaction.args(args(7))).toEqual(args(0));
-  expect([redaction.caller("ann"), redaction.caller(null)]).toEqual(["redacted", null]);
-  // What can't be read may hold anything.
-  expect(redaction.value(X, Uint8Array.of(0xff))).toEqual(Uint8Array.of(0xf6));
-  expect(redaction.unused).toEqual(["t.nothing"]);
-  for (const name of ["users", "users.", "@all.x", ".x"]) expect(() => redactionOf([name])).toThrow("names nothing");
 });

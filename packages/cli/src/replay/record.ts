@@ -6,6 +6,7 @@ import {
   decodeOutcome,
   type ModuleHash,
   MODULES_PATH,
+  type RedactionQuestion,
   type SampleLine,
   SAMPLES_PATH,
   type UnitId,
@@ -16,7 +17,6 @@ import { askPrimary, linesOf, PrimaryError } from "../operate/ask-primary.ts";
 import type { PrimaryAddress } from "../operate/primary-address.ts";
 import { differencesOf } from "./differences.ts";
 import type { Recorded } from "./record-line.ts";
-import type { Redaction } from "./redaction.ts";
 import { runAgain } from "./run-again.ts";
 
 export interface RecordOptions {
@@ -26,9 +26,8 @@ export interface RecordOptions {
   readonly every: number;
   /** Empty: all. */
   readonly handlers: readonly string[];
-  readonly redaction: Redaction;
-  /** What is redacted, as `--redact` names it. */
-  readonly redacted: readonly string[];
+  /** What the server redacts. */
+  readonly redact: RedactionQuestion;
   /** Ends the recording; what was recorded stays. */
   readonly signal: AbortSignal;
   /** Called once the server samples. */
@@ -38,17 +37,19 @@ export interface RecordOptions {
 
 export interface Recording {
   readonly recorded: number;
-  /** Sampled executions that could not be recorded: see `left-out` of the protocol, and `--redact`. */
+  /** Sampled executions that could not be recorded: see `left-out` of the protocol, and what is redacted. */
   readonly leftOut: number;
   /** Executions whose run here had another outcome, or other writes, than the server knows: a fault of Radical. */
   readonly differing: readonly string[];
+  /** Those of the names to redact that nothing was found for. */
+  readonly unredacted: readonly string[];
 }
 
 type Sample = SampleLine & { kind: "sample" };
 
 /** Throws a PrimaryError if the server can't be asked, or ends it. */
 export async function record(options: RecordOptions): Promise<Recording> {
-  const { primary, count, every, handlers, signal, onRecord } = options;
+  const { primary, count, every, handlers, redact, signal, onRecord } = options;
   const modules = new Map<ModuleHash, HandlerModule>();
   const moduleOf = async (hash: ModuleHash): Promise<HandlerModule> => {
     const known = modules.get(hash);
@@ -61,12 +62,13 @@ export async function record(options: RecordOptions): Promise<Recording> {
 
   let [recorded, leftOut] = [0, 0];
   const differing: string[] = [];
+  const found = new Set<string>();
   const stop = new AbortController();
   const response = await askPrimary(
     primary,
     "POST",
     SAMPLES_PATH,
-    { every, handlers, values: true },
+    { every, handlers, values: true, redact },
     AbortSignal.any([signal, stop.signal]),
   );
   options.onStarted?.();
@@ -84,7 +86,9 @@ export async function record(options: RecordOptions): Promise<Recording> {
             "what was recorded stays",
           );
         case "sample": {
-          const result = recordOf(line, await moduleOf(line.module), options);
+          if (line.redacted === undefined && redact.length > 0) throw tooOld();
+          for (const name of line.redacted ?? []) found.add(name);
+          const result = recordOf(line, await moduleOf(line.module), redact.length > 0);
           if (result === "left-out") leftOut++;
           else if (result === "differing") differing.push(line.execution);
           else {
@@ -102,31 +106,36 @@ export async function record(options: RecordOptions): Promise<Recording> {
   }
   if (recorded < count && !signal.aborted)
     throw new PrimaryError("primary_not_reached", "the LVI server has ended the connection", "what was recorded stays");
-  return { recorded, leftOut, differing };
+  const unredacted = redact === "all" ? [] : redact.filter((name) => !found.has(name));
+  return { recorded, leftOut, differing, unredacted };
 }
 
-function recordOf(
-  sample: Sample,
-  module: HandlerModule,
-  { redaction, redacted }: RecordOptions,
-): Recorded | "left-out" | "differing" {
+/** What it has sent is neither shown nor kept. */
+function tooOld(): PrimaryError {
+  return new PrimaryError(
+    "primary_failed",
+    "The LVI server is of an older version and does not redact what it sends. Nothing was recorded",
+    "bring the server to the version of this command, or record everything as it is: --whole",
+  );
+}
+
+function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): Recorded | "left-out" | "differing" {
   const { execution, path, location, handler, timeMs } = sample;
   const inputs = {
     handler,
-    args: redaction.args(bytesOf(sample.args)),
+    args: bytesOf(sample.args),
     timeMs,
     seed: bytesOf(sample.seed),
-    caller: redaction.caller(sample.caller),
+    caller: sample.caller,
   };
   const values = new Map(
     sample.values!.map(([name, value]) => {
-      const unit = name as UnitId;
-      return [unit, value === null ? null : redaction.value(unit, bytesOf(value))];
+      return [name as UnitId, value === null ? null : bytesOf(value)];
     }),
   );
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
-  if (run.kind !== "ended") return redacted.length > 0 ? "left-out" : "differing";
+  if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
   const { outcome, writes, fuel, drawSites } = run;
   const reads = new Map(run.reads.map((unit) => [unit, values.get(unit)!]));
   const recorded = {
@@ -140,9 +149,9 @@ function recordOf(
     outcome,
     writes,
     fuel,
-    redacted,
+    redacted: sample.redacted ?? [],
   };
-  return redacted.length > 0 || isAsEnded(recorded, sample) ? recorded : "differing";
+  return isRedacted || isAsEnded(recorded, sample) ? recorded : "differing";
 }
 
 /** Whether the run here did what the server knows that the execution did. */

@@ -13,6 +13,7 @@ import {
 import { LockTable } from "../../src/core/lock-table.ts";
 import { DEFAULT_CORE_OPTIONS } from "../../src/core/core-options.ts";
 import { LviCore } from "../../src/core/lvi-core.ts";
+import { KeyRing } from "../../src/http/keys.ts";
 import type { StoredItem } from "../../src/core/version-table.ts";
 import { type Effort, type Figure, figure, median, type Progress } from "./figure.ts";
 
@@ -39,6 +40,7 @@ function validations(count: number, operations: number, turns: number): readonly
     DEFAULT_CORE_OPTIONS,
     { epoch: 2, pending: [], lease: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
     NOW,
+    new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes,
   );
   const { version } = entryOf(ITEM.commitId, ITEM.value);
   const units: readonly AccessedUnit[] = unitsOf(count).map((unit) => ({ unit, mode: "read", version }));

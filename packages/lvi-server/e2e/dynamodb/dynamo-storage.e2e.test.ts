@@ -5,6 +5,7 @@ import {
   DescribeTimeToLiveCommand,
   DynamoDBClient,
   GetItemCommand,
+  PutItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
@@ -92,14 +93,24 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16), caller: null },
       location: "va",
       units: [{ unit: unitId("users", "bob"), mode: "write", version: null }],
+      retained: false,
       createdAtMs: 1_700_000_000_000,
     };
     const user = new CborWriter().map(2).text("name").text("Bob").text("balance").float(1).finish();
-    const { units: _, createdAtMs: __, ...call } = intent;
+    const { units: _, createdAtMs: __, retained: ___, ...invocation } = intent;
+    const call = { key: "key", hash: "ab".repeat(32) };
     const outcome: Outcome = { kind: "result", value: new CborWriter().integer(1).finish() };
     const writes = [{ unit: unitId("users", "bob"), value: user }];
     const writesHash = completionHash(outcome, writes);
-    const completion: Completion = { ...call, outcome, writes, writesHash, doneAtMs: 1_700_000_060_000 };
+    const completion: Completion = {
+      ...invocation,
+      outcome,
+      writes,
+      writesHash,
+      doneAtMs: 1_700_000_060_000,
+      call,
+      keeps: "retained",
+    };
     const record = { shard: { S: "07" }, execution_id: { S: intent.executionId } };
 
     const itemOf = async (table: string, key: Record<string, AttributeValue>): Promise<unknown> =>
@@ -143,10 +154,54 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         commit_id: { S: intent.commitId },
         hash: { S: contentHash(user) },
       });
-      expect(await itemOf("intents", record)).toMatchObject({
+      expect(await itemOf("intents", record)).toEqual({
+        ...record,
         status: { S: "done 2023-11-14T22:14:20.000Z" },
+        owner: { N: "1" },
+        commit_id: { S: intent.commitId },
+        module: { S: intent.module },
+        location: { S: "va" },
+        call_key: { S: "key" },
+        call_hash: { S: "ab".repeat(32) },
+        writes_hash: { S: writesHash },
+        done_at_ms: { N: "1700000060000" },
+        expires_at: { N: String(1_700_000_060 + 86_400) },
+        keeps: { S: "retained" },
         outcome: { M: { kind: { S: "result" }, value: { N: "1" } } },
       });
+    });
+
+    test("a record of the first schema is read: no call can be compared with it, and its outcome is kept", async () => {
+      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      await client.send(
+        new UpdateItemCommand({
+          TableName: `${prefix}-meta`,
+          Key: { kind: { S: "lease" }, name: { S: "current" } },
+          UpdateExpression: "SET #schema = :one",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: { ":one": { N: "1" } },
+        }),
+      );
+      const old = {
+        ...record,
+        status: { S: "done 2023-11-14T22:14:20.000Z" },
+        owner: { N: "1" },
+        commit_id: { S: intent.commitId },
+        module: { S: intent.module },
+        handler: { S: "follow" },
+        location: { S: "va" },
+        writes_hash: { S: writesHash },
+        done_at_ms: { N: "1700000060000" },
+        args: { L: [{ S: "ann" }, { S: "bob" }] },
+        outcome: { M: { kind: { S: "result" }, value: { N: "1" } } },
+      };
+      await client.send(new PutItemCommand({ TableName: `${prefix}-intents`, Item: old }));
+      const opened = await open(prefix);
+      expect(await opened.lookUp(epoch, intent.executionId)).toMatchObject({
+        state: "done",
+        done: { call: null, outcome: { keeps: "retained", value: outcome } },
+      });
+      await opened.close();
     });
 
     test("done intents expire a day later, pending ones and items never", async () => {
@@ -193,12 +248,12 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         new UpdateItemCommand({
           TableName: `${prefix}-meta`,
           Key: { kind: { S: "lease" }, name: { S: "current" } },
-          UpdateExpression: "SET #schema = :two",
+          UpdateExpression: "SET #schema = :three",
           ExpressionAttributeNames: { "#schema": "schema" },
-          ExpressionAttributeValues: { ":two": { N: "2" } },
+          ExpressionAttributeValues: { ":three": { N: "3" } },
         }),
       );
-      await expect(open(prefix)).rejects.toThrow(`the tables ${prefix}-* have schema 2, not 1`);
+      await expect(open(prefix)).rejects.toThrow(`the tables ${prefix}-* have schema 3, not 2`);
     });
   });
 });

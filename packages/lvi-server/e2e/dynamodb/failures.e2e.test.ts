@@ -36,13 +36,16 @@ function intentOf(number: number, epoch: number): Intent {
     environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16), caller: null },
     location: "va",
     units: [{ unit: X, mode: "write", version: null }],
+    retained: false,
     createdAtMs: 1_000,
   };
 }
 
 function completionOf(intent: Intent, writes: readonly Write[]): Completion {
-  const { units: _, createdAtMs: __, ...call } = intent;
-  return { ...call, outcome: OUTCOME, writes, writesHash: completionHash(OUTCOME, writes), doneAtMs: 2_000 };
+  const { units: _, createdAtMs: __, retained: ___, ...invocation } = intent;
+  const call = { key: "key", hash: "ab".repeat(32) };
+  const writesHash = completionHash(OUTCOME, writes);
+  return { ...invocation, outcome: OUTCOME, writes, writesHash, doneAtMs: 2_000, call, keeps: "retained" };
 }
 
 const WRITES: readonly Write[] = [

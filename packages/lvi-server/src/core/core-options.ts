@@ -1,6 +1,7 @@
 /** What the operator and the embedding program decide about the protocol core: times, bounds, memory. */
 import { REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
+import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
@@ -42,8 +43,10 @@ export interface CoreOptions {
   readonly maxRepairBytes: number;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
+  /** How long outcomes are kept that only a location asks for: longer than any location repeats a request. */
+  readonly outcomeRetentionMs: number;
   readonly moduleRetentionMs: number;
-  /** Most done intents that are deleted at once. */
+  /** Most done intents that are deleted at once, and most outcomes. */
   readonly collectBatch: number;
 }
 
@@ -68,6 +71,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,
   retentionMs: 24 * 3_600_000,
+  outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,
   collectBatch: 1_000,
 };

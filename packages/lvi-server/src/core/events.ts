@@ -115,12 +115,13 @@ export type Effect =
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-lease"; readonly operation: OperationId; readonly termMs: number }
   /**
-   * Delete a batch of intents that were done before a time; store when modules were used; remove modules that have not
-   * been used since the time that goes with them.
+   * Delete a batch of intents that were done before a time, and of outcomes that were kept briefly, of what was done before
+   * another; store when modules were used; remove modules that have not been used since the time that goes with them.
    */
   | {
       readonly kind: "collect";
       readonly doneBeforeMs: number;
+      readonly toldBeforeMs: number;
       readonly limit: number;
       readonly used: readonly ModuleUse[];
       readonly unused: readonly ModuleUse[];

@@ -13,7 +13,7 @@ import type {
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId, Effect, ReExecutionCause } from "./events.ts";
-import type { Completion, DoneIntent, Intent, Invocation } from "./intent.ts";
+import type { Completion, Intent, Invocation } from "./intent.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -133,14 +133,14 @@ export function requested(caller: Caller, usage: Usage): Execution {
 
 /** Left pending by an earlier server. Its reply may have left. */
 export function adopted(intent: Intent): Execution {
-  const { executionId, module, handler, args, environment, location, units } = intent;
+  const { executionId, module, handler, args, environment, location, units, retained } = intent;
   return {
     ...BEGINNING,
     id: executionId,
     invocation: { module, handler, args, environment },
     location,
     usage: usageOf(args, units),
-    retained: true,
+    retained,
     // Storage does not say whether it came as a GET. One that did has named no unit to write.
     mustNotWrite: units.every(({ mode }) => mode === "read"),
     declared: null,
@@ -178,21 +178,4 @@ export function usageOf(args: Uint8Array, units: readonly { readonly unit: UnitI
   let bytes = EXECUTION_BYTES + args.length;
   for (const { unit } of units) bytes += UNIT_BYTES + unit.length;
   return { units: units.length, bytes };
-}
-
-/** What an execution id stands for: repeats ask for the same. */
-type Call = Pick<DoneIntent, "handler" | "args" | "caller">;
-
-export function callOf({ handler, args, environment: { caller } }: Invocation): Call {
-  return { handler, args, caller };
-}
-
-/** Whether a request asks for what is known under its execution id. Nobody is told the answer to another caller. */
-export function sameCall(known: Call, request: Call): boolean {
-  return (
-    known.handler === request.handler &&
-    known.caller === request.caller &&
-    known.args.length === request.args.length &&
-    known.args.every((byte, index) => byte === request.args[index])
-  );
 }

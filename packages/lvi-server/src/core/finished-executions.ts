@@ -6,16 +6,16 @@
  * would not, so whether an id is new must be known: what is forgotten is looked up.
  */
 import type { ExecutionId } from "@radical/protocol";
-import type { DoneIntent } from "./intent.ts";
+import { type DoneIntent, withoutOutcome } from "./intent.ts";
 
-/** Rough memory of a record besides its arguments and result. */
+/** Rough memory of a record besides its outcome. */
 const RECORD_BYTES = 600;
 
 /**
  * Executions whose id a location chose are repeated within the longest deadline of a request, ten minutes. Those whose
  * id the client chose always make an intent.
  */
-const REPEAT_WINDOW_MS = 900_000;
+export const REPEAT_WINDOW_MS = 900_000;
 
 export class FinishedExecutions {
   readonly #maxBytes: number;
@@ -71,10 +71,22 @@ export class FinishedExecutions {
     }
   }
 
-  /** Drops what was done before a time, and the ids of what can't be repeated any more. */
-  collect(beforeMs: number, nowMs: number): void {
-    for (const done of this.#done.values()) if (done.doneAtMs < beforeMs) this.#remove(done);
+  /**
+   * Drops what was done before a time, outcomes that were kept briefly, of what was done before another, and the ids of what
+   * can't be repeated any more.
+   */
+  collect(beforeMs: number, toldBeforeMs: number, nowMs: number): void {
+    for (const done of this.#done.values()) {
+      if (done.doneAtMs < beforeMs) this.#remove(done);
+      else if (done.doneAtMs < toldBeforeMs && done.outcome?.keeps === "briefly") this.#forgetOutcome(done);
+    }
     for (const [id, doneAtMs] of this.#forgotten) if (nowMs - doneAtMs > REPEAT_WINDOW_MS) this.#forgotten.delete(id);
+  }
+
+  #forgetOutcome(done: DoneIntent): void {
+    const rest = withoutOutcome(done);
+    this.#done.set(done.executionId, rest);
+    this.#bytes += sizeOf(rest) - sizeOf(done);
   }
 
   #remove(done: DoneIntent): void {
@@ -83,6 +95,8 @@ export class FinishedExecutions {
   }
 }
 
-function sizeOf({ args, outcome }: DoneIntent): number {
-  return RECORD_BYTES + args.length + (outcome.kind === "result" ? outcome.value.length : outcome.message.length * 2);
+function sizeOf({ outcome }: DoneIntent): number {
+  if (outcome === null) return RECORD_BYTES;
+  const { value } = outcome;
+  return RECORD_BYTES + (value.kind === "result" ? value.value.length : value.message.length * 2);
 }

@@ -19,6 +19,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
+import type { CallHash } from "./call-hash.ts";
 
 /** What is run: the same at a location, near storage and in a re-execution. */
 export interface Invocation {
@@ -43,10 +44,21 @@ export interface Intent extends Invocation {
   readonly location: string;
   /** Sorted by unit. */
   readonly units: readonly IntentUnit[];
+  /** Whether the client chose the id, and may ask again for as long as done intents are kept. */
+  readonly retained: boolean;
   readonly createdAtMs: number;
 }
 
-/** How an execution ended: stored with its intent, for retries and late followups. */
+/** How long the outcome of a done execution is kept. */
+export type OutcomeKept =
+  /** Nobody asks for it: its location has told it, and has sent the followup. */
+  | "not"
+  /** As long as a location repeats a request. */
+  | "briefly"
+  /** As long as the done intent: the client chose the id, and may ask again. */
+  | "retained";
+
+/** How an execution ended. What storage keeps of it says {@link doneIntentOf}. */
 export interface Completion extends Invocation {
   readonly executionId: ExecutionId;
   /** Of the writes; differs from the pending intent's if the execution had to be run with other locks. */
@@ -57,16 +69,44 @@ export interface Completion extends Invocation {
   readonly writes: readonly Write[];
   readonly writesHash: ContentHash;
   readonly doneAtMs: number;
+  readonly call: CallHash;
+  readonly keeps: OutcomeKept;
 }
 
-/** What is known of a done execution: the values are in the items, and it never runs again. */
-export interface DoneIntent extends Omit<Completion, "writes" | "environment"> {
-  readonly caller: string | null;
+/**
+ * What is known of a done execution, for repeats and late followups: that it is done, what it was a call of, and perhaps its
+ * outcome. The values are in the items, and it never runs again, so nothing is kept that it would need for that.
+ */
+export interface DoneIntent {
+  readonly executionId: ExecutionId;
+  readonly commitId: CommitId;
+  readonly module: ModuleHash;
+  readonly location: string;
+  readonly writesHash: ContentHash;
+  readonly doneAtMs: number;
+  /** Null: no request can be compared with it. */
+  readonly call: CallHash | null;
+  /** Null: not kept, or not any more. */
+  readonly outcome: { readonly value: Outcome; readonly keeps: Exclude<OutcomeKept, "not"> } | null;
 }
 
 export function doneIntentOf(completion: Completion): DoneIntent {
-  const { writes: _, environment, ...done } = completion;
-  return { ...done, caller: environment.caller };
+  const { executionId, commitId, module, location, writesHash, doneAtMs, call, keeps, outcome } = completion;
+  return {
+    executionId,
+    commitId,
+    module,
+    location,
+    writesHash,
+    doneAtMs,
+    call,
+    outcome: keeps === "not" ? null : { value: outcome, keeps },
+  };
+}
+
+/** The same without an outcome whose time is over. */
+export function withoutOutcome(done: DoneIntent): DoneIntent {
+  return { ...done, outcome: null };
 }
 
 export type IntentRecord =

@@ -8,6 +8,7 @@ import {
   type AccessedUnit,
   type CommitId,
   commitId,
+  contentHash,
   entryOf,
   type ExecutionId,
   type FollowupResult,
@@ -19,9 +20,17 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
+import type { CallHasher } from "./call-hash.ts";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "./intent.ts";
+import {
+  type Completion,
+  type DoneIntent,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  withoutOutcome,
+} from "./intent.ts";
 import type { HeldLease } from "./lease.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import { LviCore, type Now, type Recovered } from "./lvi-core.ts";
@@ -89,6 +98,12 @@ class Story {
   readonly #options: Partial<CoreOptions>;
   #nowMs = START_MS;
   wallOffsetMs = 0;
+  /** The key of the deployment that new hashes are made with, and all that the server has. */
+  keys: readonly string[] = ["k"];
+  readonly hasher: CallHasher = {
+    hash: (bytes) => this.hasher.hashWith(this.keys.at(-1)!, bytes)!,
+    hashWith: (key, bytes) => (this.keys.includes(key) ? { key, hash: `${key} ${contentHash(bytes)}` } : null),
+  };
   readonly #lease: HeldLease | null;
   #epoch = 2;
   /** How often each execution was sent, and what the location has seen of the server. */
@@ -128,7 +143,7 @@ class Story {
       modules: new Map([[MODULE, PLANS]]),
       moduleUses: new Map(moduleUsedAtMs === undefined ? [] : [[MODULE, moduleUsedAtMs]]),
     };
-    return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#now);
+    return new LviCore({ ...DEFAULT_CORE_OPTIONS, ...this.#options }, recovered, this.#now, this.hasher);
   }
 
   /** The process is killed and another one starts; operations under way never happened. */
@@ -430,12 +445,13 @@ function showAccess(access: TaskAccess): string {
 const C1 = commitId(2, 1);
 
 /** A write of x from 1 to 2 that was told `valid`. */
-function withPendingWrite(options: Partial<CoreOptions> = {}): Story {
+function withPendingWrite(options: Partial<CoreOptions> = {}, more: Partial<LviRequest> = {}): Story {
   const story = new Story({ x: "1", y: "1" }, options);
-  story.request("A", "+x=1");
+  story.request("A", "+x=1", more);
+  if (more.retained === true) story.lookedUp();
   story.loaded();
   story.stored();
-  expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1"]);
+  expect(story.said.slice(-3)).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1"]);
   return story;
 }
 
@@ -1035,7 +1051,11 @@ describe("retention", () => {
   /** Storage carries the collection out. */
   function collect(story: Story): void {
     for (;;) {
-      const { doneBeforeMs, limit } = story.collects();
+      const { doneBeforeMs, toldBeforeMs, limit } = story.collects();
+      for (const [id, record] of story.intents) {
+        if (record.state === "done" && record.done.doneAtMs < toldBeforeMs && record.done.outcome?.keeps === "briefly")
+          story.intents.set(id, { state: "done", done: withoutOutcome(record.done) });
+      }
       const old = [...story.intents].filter(
         ([, record]) => record.state === "done" && record.done.doneAtMs < doneBeforeMs,
       );
@@ -1045,7 +1065,7 @@ describe("retention", () => {
   }
 
   test("a repeat within 24 hours gets the stored outcome; after that the id is free and the request runs anew", () => {
-    const story = withPendingWrite();
+    const story = withPendingWrite({}, { retained: true });
     story.followup("A", C1, "x:=2");
     story.completed();
     story.passes(DAY_MS - 1);
@@ -1062,7 +1082,7 @@ describe("retention", () => {
   });
 
   test("after 24 hours, where storage has not deleted the record yet, a repeat still gets the outcome", () => {
-    const story = withPendingWrite();
+    const story = withPendingWrite({}, { retained: true });
     story.followup("A", C1, "x:=2");
     story.completed();
     story.passes(DAY_MS + 1);
@@ -1073,6 +1093,107 @@ describe("retention", () => {
     story.stored();
     expect(story.said).toEqual(["A ← executed stored ok"]);
     expect(story.isIdle).toBe(true);
+  });
+
+  const QUARTER_MS = 900_000;
+  const done = (story: Story, name = "A"): DoneIntent => {
+    const record = story.intents.get(idOf(name));
+    if (record?.state !== "done") throw new Error(`${name} is not done`);
+    return record.done;
+  };
+
+  test("of an execution whose location has sent the followup no outcome is kept; a repeat is told so, and does nothing", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2", result("secret"));
+    story.completed();
+    expect(done(story).outcome).toBe(null);
+    expect(JSON.stringify(done(story))).not.toContain("args");
+    story.request("A", "+x=2");
+    expect(story.said.at(-1)).toBe("A ← refused answer_not_kept");
+    // Nor does the next server know more.
+    story.restart();
+    story.request("A", "+x=2");
+    story.lookedUp();
+    expect(story.said.at(-1)).toBe("A ← refused answer_not_kept");
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["2", true]);
+  });
+
+  test("what the primary has run is kept as long as its location repeats, then known without its outcome", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran(did("x x:=2", result("two")));
+    story.completed();
+    expect(done(story).outcome).toEqual({ value: result("two"), keeps: "briefly" });
+    story.passes(QUARTER_MS);
+    collect(story);
+    story.request("A", "+x=1");
+    expect(story.said.at(-1)).toBe("A ← executed stored two");
+    story.passes(1);
+    collect(story);
+    expect(done(story).outcome).toBe(null);
+    story.request("A", "+x=2");
+    expect(story.said.at(-1)).toBe("A ← refused answer_not_kept");
+    story.passes(DAY_MS);
+    collect(story);
+    expect(story.intents.size).toBe(0);
+  });
+
+  test("a location that has asked again while its followup came is told the outcome, also later", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", {}, "A again");
+    story.followup("A", C1, "x:=2", result("two"));
+    story.completed();
+    expect(story.said).toContain("A again ← executed stored two");
+    story.request("A", "+x=1", {}, "A a third time");
+    expect(story.said.at(-1)).toBe("A a third time ← executed stored two");
+  });
+
+  test("a client that chose the id, also when it asks again, is told the outcome for 24 hours", () => {
+    for (const [first, second] of [
+      [true, false],
+      [false, true],
+    ] as const) {
+      const story = new Story({ x: "1" });
+      story.request("A", null, { retained: first });
+      if (first) story.lookedUp();
+      story.request("A", null, { retained: second }, "A again");
+      story.ran(needs("x !x"));
+      story.loaded();
+      story.ran(did("x x:=2", result("two")));
+      story.completed();
+      story.passes(DAY_MS);
+      collect(story);
+      story.request("A", null, { retained: true });
+      expect(story.said.at(-1)).toBe("A ← executed stored two");
+    }
+  });
+
+  test("whether the client chose the id is known to the server that adopts the intent", () => {
+    for (const retained of [true, false]) {
+      const story = new Story({ x: "1" });
+      story.request("A", "!x", { retained });
+      if (retained) story.lookedUp();
+      story.stored();
+      story.restart();
+      story.followup("A", C1, "x:=2", result("two"));
+      story.completed();
+      expect(done(story).outcome).toEqual(retained ? { value: result("two"), keeps: "retained" } : null);
+    }
+  });
+
+  test("a call is compared with the key of its hash as long as the server has it, and refused without it", () => {
+    const story = withPendingWrite({}, { retained: true });
+    story.followup("A", C1, "x:=2", result("two"));
+    story.completed();
+    expect(done(story).call?.key).toBe("k");
+    story.keys = ["k", "next"];
+    story.request("A", "+x=1");
+    expect(story.said.at(-1)).toBe("A ← executed stored two");
+    story.keys = ["next"];
+    story.request("A", "+x=1");
+    story.request("A", "+x=1", { args: encode("others") });
+    expect(story.said).toEqual(Array(2).fill("A ← refused idempotency_key_unverified"));
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["2", true]);
   });
 
   test("pending intents are never collected, however old", () => {
@@ -1159,7 +1280,8 @@ describe("retention", () => {
   test("what is remembered of done executions is bounded, and the rest is looked up", () => {
     const story = new Story({}, { finishedBytes: 2_000 });
     for (let i = 0; i < 50; i++) {
-      story.request(`W${i}`, `!x${i}`);
+      story.request(`W${i}`, `!x${i}`, { retained: true });
+      story.lookedUp();
       story.stored();
       story.followup(`W${i}`, commitId(2, i + 1), `x${i}:=1`);
       story.completed();
@@ -1389,7 +1511,7 @@ describe("followups", () => {
   });
 
   test("an abort or a trap at the location ends the intent without writes", () => {
-    const story = withPendingWrite();
+    const story = withPendingWrite({}, { retained: true });
     story.followup("A", C1, "", { kind: "trap", code: "assertion_failed", message: "no" });
     story.completed();
     expect(story.said).toEqual(["complete A 2.1 pending", "followup A ← applied"]);
@@ -1708,9 +1830,13 @@ describe("idempotency", () => {
   });
 
   test("the same id is refused to another caller, whether the first one's execution is under way or done", () => {
-    const as = (caller: string | null) => ({ environment: { timeMs: START_MS, seed: new Uint8Array(16), caller } });
+    const as = (caller: string | null) => ({
+      retained: true,
+      environment: { timeMs: START_MS, seed: new Uint8Array(16), caller },
+    });
     const story = new Story({ x: "1" });
     story.request("A", "+x=1", as("ann"));
+    story.lookedUp();
     story.loaded();
     story.stored();
     story.request("A", "+x=1", as("bob"), "A of bob");
@@ -1805,7 +1931,8 @@ describe("idempotency", () => {
 
   test("what memory has forgotten is looked up, even if the repeat would write nothing any more", () => {
     const story = new Story({ x: "1" }, { finishedBytes: 0 });
-    story.request("A", "!x");
+    story.request("A", "!x", { retained: true });
+    story.lookedUp();
     story.stored();
     story.followup("A", C1, "x:=2", result("two"));
     story.completed();
@@ -1836,7 +1963,8 @@ describe("idempotency", () => {
 
   test("the conditional insert of an intent decides as well", () => {
     const story = new Story({ x: "1" });
-    story.request("A", "!x");
+    story.request("A", "!x", { retained: true });
+    story.lookedUp();
     story.stored();
     story.followup("A", C1, "x:=2", result("two"));
     story.completed();
@@ -2111,7 +2239,7 @@ describe("restart", () => {
   });
 
   test("a done execution is known", () => {
-    const story = withPendingWrite();
+    const story = withPendingWrite({}, { retained: true });
     story.followup("A", C1, "x:=2", result("two"));
     story.completed();
     story.restart();

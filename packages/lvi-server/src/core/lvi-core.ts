@@ -39,6 +39,7 @@ import {
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Budgets } from "./budgets.ts";
+import { bytesOfCall, type CallHasher, callOf, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
@@ -56,7 +57,7 @@ import type {
   StoreResult,
 } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import { adopted, callOf, type Caller, type Execution, requested, sameCall, type Step, usageOf } from "./execution.ts";
+import { adopted, type Caller, type Execution, requested, type Step, usageOf } from "./execution.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
@@ -66,6 +67,7 @@ import {
   type Intent,
   type IntentRecord,
   type IntentUnit,
+  type OutcomeKept,
   readsOf,
 } from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
@@ -123,6 +125,7 @@ type Due =
 
 export class LviCore {
   readonly #options: CoreOptions;
+  readonly #hasher: CallHasher;
   readonly #epoch: number;
   #sequence = 0;
   /** The latest commit id as text: it is asked for more often than it changes. */
@@ -166,8 +169,9 @@ export class LviCore {
   /** Null: nothing is sampled. */
   #sampler: Sampler | null = null;
 
-  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now) {
+  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
     this.#options = options;
+    this.#hasher = hasher;
     this.#epoch = recovered.epoch;
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
@@ -321,18 +325,19 @@ export class LviCore {
     }
   }
 
-  /** What is kept for a time goes when it is over: done intents, and modules that nobody asks for. */
+  /** What is kept for a time goes when it is over: done intents, their outcomes, and modules that nobody asks for. */
   #collect(): void {
-    const { retentionMs, moduleRetentionMs, collectBatch: limit } = this.#options;
+    const { retentionMs, outcomeRetentionMs, moduleRetentionMs, collectBatch: limit } = this.#options;
     const doneBeforeMs = this.#wallMs - retentionMs;
-    this.#finished.collect(doneBeforeMs, this.#wallMs);
+    const toldBeforeMs = this.#wallMs - outcomeRetentionMs;
+    this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
     const used = this.#modules.takeUsed();
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
     for (const { module } of unused) {
       this.#suspects.delete(module);
       this.#setsLeft.forget(module);
     }
-    this.#effects.push({ kind: "collect", doneBeforeMs, limit, used, unused });
+    this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
 
   /** Pending intents are among the executions, and so is whatever runs. */
@@ -355,7 +360,7 @@ export class LviCore {
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
-      if (!sameCall(callOf(known.invocation), callOf(request))) return refuse("idempotency_key_reused", REUSED, null);
+      if (!isSameCall(callOf(known.invocation), callOf(request))) return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
     const done = this.#finished.get(executionId);
@@ -608,6 +613,7 @@ export class LviCore {
           version: accessed.mode === "write" ? null : accessed.version,
         }))
         .toSorted(byUnit),
+      retained: execution.retained,
       createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;
@@ -1083,6 +1089,8 @@ export class LviCore {
       writes,
       writesHash: completionHash(outcome, writes),
       doneAtMs: this.#wallMs,
+      call: this.#hasher.hash(bytesOfCall(callOf(execution.invocation))),
+      keeps: outcomeKept(execution, path),
     };
     const { near, intent } = execution;
     // Under its locks its reads are still what it ran on.
@@ -1563,17 +1571,15 @@ export class LviCore {
   }
 
   #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
-    if (!sameCall(done, callOf(caller.request))) {
-      this.#reply(
-        caller,
-        { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null },
-        after,
-      );
-      return;
-    }
+    const refuse = (code: RefusalCode, message: string): void =>
+      this.#reply(caller, { kind: "refused", code, message, retryAfterMs: null }, after);
+    const isSame = isHashedCall(done.call, callOf(caller.request), this.#hasher);
+    if (isSame === null) return refuse("idempotency_key_unverified", UNVERIFIED);
+    if (!isSame) return refuse("idempotency_key_reused", REUSED);
+    if (done.outcome === null) return refuse("answer_not_kept", NOT_KEPT);
     this.#note("stored_outcome", { id: done.executionId });
     const times = this.#times(caller.receivedAtMs);
-    this.#reply(caller, { kind: "executed", cause: "stored", outcome: done.outcome, repairs: [], times }, after);
+    this.#reply(caller, { kind: "executed", cause: "stored", outcome: done.outcome.value, repairs: [], times }, after);
   }
 
   #times(receivedAtMs: number): { receivedAtMs: number; sentAtMs: number } {
@@ -1647,6 +1653,15 @@ function wroteOnGet(handler: string, how: string): string {
   return `the handler "${handler}" must not write, because the request is a GET, and ${how}`;
 }
 
+/**
+ * Of an execution that ends. A location that has sent the followup has the answer and has told it, so it asks no more; one
+ * that has asked again meanwhile has given that answer up.
+ */
+function outcomeKept({ retained, callers }: Execution, path: SamplePath | null): OutcomeKept {
+  if (retained || callers.some(({ request }) => request.retained)) return "retained";
+  return path === "followup" && callers.length === 0 ? "not" : "briefly";
+}
+
 const RETRY_AFTER_MS = 1_000;
 const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
@@ -1658,4 +1673,7 @@ const RUN_OUT = "the lease has run out, and another server may have it";
 const MOST_PUT_OFF = 1_000;
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
+const NOT_KEPT = "the execution was carried out before, once, and its answer is not kept any more";
+const UNVERIFIED =
+  "the execution id was used before, and the server no longer has the key by which it could tell whether for the same request";
 const REUSED = "the execution id was used before with another handler, with other arguments or by another caller";

@@ -1,11 +1,16 @@
 /** What an operator's commands ask: their questions checked, and the answers that go on. */
+import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
+  checkRedaction,
   encodeOutcome,
   LOG_LINE_LEVELS,
   type LogQuestion,
   MalformedError,
   RadicalError,
+  redact,
+  type RedactionQuestion,
+  type RedactionSecrets,
   type SampleLine,
   type SampleQuestion,
 } from "@radical/protocol";
@@ -46,7 +51,8 @@ export function samplesAnswer(
   body: Uint8Array,
   heartbeatMs: number,
 ): (response: ServerResponse) => void {
-  const { every, handlers, values } = readSampleQuestion(jsonOf(body));
+  const { every, handlers, values, redact: redaction } = readSampleQuestion(jsonOf(body));
+  const secrets = redactionSecrets();
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
@@ -56,7 +62,7 @@ export function samplesAnswer(
       {
         take: (sample) => {
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
-          if (sample !== null ? tell(lineOf(sample)) : tell({ kind: "left-out", count: 1 })) return;
+          if (sample !== null ? tell(lineOf(sample, redaction, secrets)) : tell({ kind: "left-out", count: 1 })) return;
           leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
@@ -65,9 +71,14 @@ export function samplesAnswer(
   };
 }
 
-function lineOf({ executionId, path, location, invocation, commitId, versions, values, ended }: Sample): SampleLine {
-  const { module, handler, args, environment } = invocation;
-  const { timeMs, seed, caller } = environment;
+function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
+  const { executionId, path, location, invocation, commitId, versions } = sample;
+  const { module, handler, environment } = invocation;
+  const { timeMs } = environment;
+  const whole = { ...environment, args: invocation.args, values: sample.values, units: [...versions.keys()] };
+  const { args, seed, caller, values, units, redacted } = redact(redaction, whole, secrets);
+  // Made of what is redacted.
+  const ended = redaction.length === 0 ? sample.ended : null;
   return {
     kind: "sample",
     execution: executionId,
@@ -80,7 +91,10 @@ function lineOf({ executionId, path, location, invocation, commitId, versions, v
     seed: base64(seed),
     caller,
     commit: commitId,
-    versions: Array.from(versions, ([unit, { commitId: of, hash }]) => [unit, hash === null ? null : of] as const),
+    versions: Array.from(
+      versions.values(),
+      ({ commitId: of, hash }, index) => [units[index]!, hash === null ? null : of] as const,
+    ),
     values:
       values === null
         ? null
@@ -92,7 +106,27 @@ function lineOf({ executionId, path, location, invocation, commitId, versions, v
             outcome: base64(encodeOutcome(ended.outcome)),
             writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : base64(value)] as const),
           },
+    redacted,
   };
+}
+
+/** Of one answer: who has two of them can't say which pseudonyms are of one text. */
+function redactionSecrets(): RedactionSecrets {
+  const key = randomBytes(32);
+  return {
+    pseudonym: (text) => pseudonymOf(text, createHmac("sha512", key).update(text).digest()),
+    seed: () => randomBytes(16),
+  };
+}
+
+const FIRST_LETTER = 97;
+const LETTERS = 26;
+
+/** Lowercase letters, as many as the text has UTF-16 units. */
+function pseudonymOf(text: string, digest: Uint8Array): string {
+  return Array.from({ length: text.length }, (_, index) =>
+    String.fromCodePoint(FIRST_LETTER + (digest[index % digest.length]! % LETTERS)),
+  ).join("");
 }
 
 function base64(bytes: Uint8Array): string {
@@ -107,12 +141,17 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({ every, handlers, values }: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({
+  every,
+  handlers,
+  values,
+  redact: names,
+}: Readonly<Record<string, unknown>>): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is no number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
   if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");
-  return { every, handlers: handlers as readonly string[], values };
+  return { every, handlers: handlers as readonly string[], values, redact: checkRedaction(names) };
 }
 
 function isNumberIn(value: unknown, least: number, most: number): value is number {

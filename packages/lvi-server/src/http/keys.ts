@@ -2,6 +2,7 @@
  * The keys that locations sign with. Several are accepted at once, so that they can be rotated while everything runs: the
  * new one is added here, then the locations sign with it, then the old one is taken away.
  */
+import { CallHashes } from "./call-hashes.ts";
 import { HmacKey } from "./hmac.ts";
 
 /** Secrets by key id. */
@@ -18,9 +19,12 @@ export class KeysError extends Error {
 /** The keys that are accepted as of now. */
 export class KeyRing {
   #current: PreparedKeys;
+  /** By which finished calls are compared. */
+  readonly callHashes = new CallHashes();
 
   constructor(keys: Keys) {
     this.#current = prepared(keys);
+    this.callHashes.use(keys.values());
   }
 
   get current(): PreparedKeys {
@@ -30,6 +34,7 @@ export class KeyRing {
   /** From the next request on. */
   replace(keys: Keys): void {
     this.#current = prepared(keys);
+    this.callHashes.use(keys.values());
   }
 }
 

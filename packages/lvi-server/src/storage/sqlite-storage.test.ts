@@ -1,9 +1,13 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { unitId } from "@radical/protocol";
+import { CborWriter, commitId, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import { describe, expect, test, vi } from "vitest";
+import { isHashedCall } from "../core/call-hash.ts";
+import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
+import { KeyRing } from "../http/keys.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import { describeStorage, loadAll } from "./storage-conformance.ts";
 
@@ -14,6 +18,18 @@ async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const HASHES = new KeyRing(new Map([["main", new Uint8Array(32).fill(1)]])).callHashes;
+
+/** How often the text is found in the file and those beside it. */
+function timesFound(file: string, text: string): number {
+  let count = 0;
+  for (const name of readdirSync(path.dirname(file))) {
+    const bytes = readFileSync(path.join(path.dirname(file), name));
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) count++;
+  }
+  return count;
 }
 
 describe("in a file", () => {
@@ -130,9 +146,132 @@ describe("in a file", () => {
       await Promise.all([first.close(), second.close()]);
     }));
 
+  test("a file of the fourth schema is upgraded: done intents are kept as hashes, with their outcomes, and nothing of the rest", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
+      // What it has deleted is in pages that are free.
+      old.exec("CREATE TABLE deleted (text TEXT); INSERT INTO deleted VALUES ('Sup3rSecret'); DROP TABLE deleted");
+      old.close();
+      expect(timesFound(file, "Sup3rSecret")).toBe(2);
+      const storage = new SqliteStorage(file, HASHES);
+      const [done, pending] = ["1", "2"].map((digit) => digit.padStart(32, "0") as ExecutionId);
+      const record = await storage.lookUp(3, done!);
+      if (record?.state !== "done") throw new Error("not done");
+      const value = new CborWriter().text("t0ken-of-ann").finish();
+      expect(record.done).toMatchObject({
+        doneAtMs: 8,
+        outcome: { keeps: "retained", value: { kind: "result", value } },
+      });
+      const args = new CborWriter().map(1).text("password").text("Sup3rSecret").finish();
+      const asked = { handler: "login", args, caller: "ann" };
+      expect(isHashedCall(record.done.call, asked, HASHES)).toBe(true);
+      expect(isHashedCall(record.done.call, { ...asked, caller: "bob" }, HASHES)).toBe(false);
+      expect(await storage.recover(3)).toMatchObject([
+        { executionId: pending, retained: true, units: [{ unit: "users/bob" }], environment: { caller: "bob" } },
+      ]);
+      expect((await storage.modules()).length).toBe(1);
+      expect((await storage.readLease()).epoch).toBe(3);
+      // Also while the server runs, and in the pages that are free.
+      expect(timesFound(file, "Sup3rSecret")).toBe(0);
+      await storage.collect({ doneBeforeMs: 9, toldBeforeMs: 0, limit: 10 });
+      expect(timesFound(file, "t0ken-of-ann")).toBe(0);
+      await storage.close();
+    }));
+
+  test("without the keys a file of the fourth schema is upgraded too: no call can be compared with its done intents", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
+      old.close();
+      const storage = new SqliteStorage(file);
+      expect(await storage.lookUp(3, "1".padStart(32, "0") as ExecutionId)).toMatchObject({ done: { call: null } });
+      expect(timesFound(file, "Sup3rSecret")).toBe(0);
+      await storage.close();
+    }));
+
+  test("a file of an older schema is not upgraded under a server that uses it, and one of a newer schema is refused", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
+      const server = new DatabaseSync(`${file}.lock`);
+      server.exec("BEGIN EXCLUSIVE");
+      expect(() => new SqliteStorage(file)).toThrow(/A server of an older version uses it \(schema 4, not 5\)/);
+      expect(old.prepare("SELECT count(*) AS n FROM intents").get()).toEqual({ n: 2 });
+      server.close();
+      old.exec("UPDATE meta SET number = 6 WHERE name = 'schema'");
+      old.close();
+      expect(() => new SqliteStorage(file)).toThrow("its schema has version 6, not 5");
+    }));
+
+  test("arguments and outcomes whose time is over are in none of the files, however they came and went", () =>
+    inFolder(async (file) => {
+      const storage = new SqliteStorage(file);
+      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      // Of sizes from few bytes to several pages; the same in each run.
+      let state = 1;
+      const below = (bound: number): number => (state = (state * 48_271) % 2_147_483_647) % bound;
+      const secret = (): Uint8Array => Buffer.from(`S3cretWord${"x".repeat(below(below(20) === 0 ? 9_000 : 300))}`);
+      const pending: Intent[] = [];
+      const finish = async (intent: Intent): Promise<void> => {
+        const { units: _, createdAtMs, retained: __, ...invocation } = intent;
+        const outcome = { kind: "result", value: secret() } as const;
+        const keeps = (["not", "briefly", "retained"] as const satisfies readonly OutcomeKept[])[below(3)]!;
+        const call = HASHES.hash(secret());
+        const writesHash = completionHash(outcome, []);
+        const completion = { ...invocation, outcome, writes: [], writesHash, doneAtMs: createdAtMs, call, keeps };
+        expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+      };
+      for (let turn = 0; turn < 150; turn++) {
+        const stored: Promise<unknown>[] = [];
+        for (let left = below(8); left > 0; left--) {
+          const number = turn * 10 + left;
+          const intent: Intent = {
+            // Anywhere in the index.
+            executionId: (number * 2_654_435_761).toString(16).padStart(32, "0") as ExecutionId,
+            commitId: commitId(epoch, number + 1),
+            module: "a".repeat(64) as ModuleHash,
+            handler: "login",
+            args: secret(),
+            environment: { timeMs: 1, seed: new Uint8Array(16), caller: null },
+            location: "va",
+            units: [{ unit: unitId("sessions", "S3cretWord"), mode: "write", version: null }],
+            retained: true,
+            createdAtMs: turn,
+          };
+          pending.push(intent);
+          stored.push(storage.storeIntent(epoch, intent));
+        }
+        await Promise.all(stored);
+        while (pending.length > below(40)) await finish(pending.splice(below(pending.length), 1)[0]!);
+        if (turn % 40 === 39) await storage.collect({ doneBeforeMs: turn - 60, toldBeforeMs: turn - 20, limit: 1_000 });
+      }
+      for (const intent of pending) await finish(intent);
+      expect(timesFound(file, "S3cretWord")).toBeGreaterThan(0);
+      await storage.collect({ doneBeforeMs: 1_000, toldBeforeMs: 1_000, limit: 1_000 });
+      expect(timesFound(file, "S3cretWord")).toBe(0);
+      await storage.close();
+    }));
+
+  test("only the owner of the files may read them, also where an older version left it to others", () =>
+    inFolder(async (file) => {
+      const modes = (): readonly number[] => ["", "-wal", "-shm"].map((end) => statSync(`${file}${end}`).mode & 0o777);
+      const umask = process.umask(0o022);
+      try {
+        const storage = new SqliteStorage(file);
+        await storage.acquireLease(await storage.readLease(), 1_000);
+        expect(modes()).toEqual([0o600, 0o600, 0o600]);
+        for (const end of ["", "-wal", "-shm"]) await chmod(`${file}${end}`, 0o644);
+        const other = new SqliteStorage(file);
+        expect(modes()).toEqual([0o600, 0o600, 0o600]);
+        await Promise.all([storage.close(), other.close()]);
+      } finally {
+        process.umask(umask);
+      }
+    }));
+
   test("a file that is no database is refused", () =>
     inFolder(async (file) => {
-      const { writeFile } = await import("node:fs/promises");
       await writeFile(file, "this is not a database, and long enough to be read as one".repeat(50));
       expect(() => new SqliteStorage(file)).toThrow(/can't be used as the data file/);
     }));

@@ -4,6 +4,7 @@
  * Group commit: all operations that one turn of the event loop asks for are one transaction, flushed to disk once (WAL,
  * synchronous = FULL). The tables are made to be looked at: `sqlite3 file 'select * from items'`.
  */
+import { chmodSync, closeSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import {
   type CommitId,
@@ -18,14 +19,32 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import type { Completion, DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
+import { bytesOfCall, type CallHasher } from "../core/call-hash.ts";
+import {
+  type Completion,
+  type DoneIntent,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  type IntentUnit,
+} from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Lease } from "../core/lease.ts";
 import { failpoint } from "../failpoints.ts";
-import { type Storage, StorageError, type StoredModule } from "./storage.ts";
+import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "./storage.ts";
 
-const SCHEMA_VERSION = 4;
+const SCHEMA_VERSION = 5;
 
+/**
+ * What must be gone when its time is over, arguments and outcomes, stands in tables of its own, in the order in which it came.
+ * All of a page then goes at about one time, and a page that is free is overwritten (`secure_delete`). In a table that keeps
+ * its rows SQLite leaves bytes of what it has moved between them.
+ *
+ *   pending_intents   promised, not applied
+ *   done_intents      what is known of a done execution
+ *   brief_outcomes    outcomes that only a location asks for
+ *   outcomes          outcomes that a client asks for, as long as the done intent
+ */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS leader (url TEXT NOT NULL) STRICT;
@@ -37,9 +56,9 @@ CREATE TABLE IF NOT EXISTS items (
   hash      TEXT NOT NULL,
   PRIMARY KEY ("table", key)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS intents (
-  execution_id  TEXT PRIMARY KEY,
-  state         TEXT NOT NULL CHECK (state IN ('pending', 'done')),
+CREATE TABLE IF NOT EXISTS pending_intents (
+  number        INTEGER PRIMARY KEY,
+  execution_id  TEXT NOT NULL UNIQUE,
   commit_id     TEXT NOT NULL,
   module        TEXT NOT NULL,
   handler       TEXT NOT NULL,
@@ -49,12 +68,32 @@ CREATE TABLE IF NOT EXISTS intents (
   caller        TEXT,
   location      TEXT NOT NULL,
   units         TEXT NOT NULL,
-  created_at_ms INTEGER NOT NULL,
-  done_at_ms    INTEGER,
-  outcome       BLOB,
-  writes_hash   TEXT
+  retained      INTEGER NOT NULL,
+  created_at_ms INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS intents_by_state ON intents (state, done_at_ms);
+CREATE TABLE IF NOT EXISTS done_intents (
+  execution_id TEXT PRIMARY KEY,
+  commit_id    TEXT NOT NULL,
+  module       TEXT NOT NULL,
+  location     TEXT NOT NULL,
+  call_key     TEXT,
+  call_hash    TEXT,
+  writes_hash  TEXT NOT NULL,
+  done_at_ms   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS done_intents_by_time ON done_intents (done_at_ms);
+CREATE TABLE IF NOT EXISTS brief_outcomes (
+  number       INTEGER PRIMARY KEY,
+  execution_id TEXT NOT NULL UNIQUE,
+  outcome      BLOB NOT NULL,
+  done_at_ms   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS brief_outcomes_by_time ON brief_outcomes (done_at_ms);
+CREATE TABLE IF NOT EXISTS outcomes (
+  number       INTEGER PRIMARY KEY,
+  execution_id TEXT NOT NULL UNIQUE,
+  outcome      BLOB NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS modules (
   hash       TEXT PRIMARY KEY,
   plans      TEXT NOT NULL,
@@ -64,16 +103,22 @@ CREATE TABLE IF NOT EXISTS modules (
 ) STRICT;
 `;
 
-/** What makes of a schema the next one. */
+/** What makes of a schema the next one; the last step needs the hashes of calls, and is `#split`. */
 const UPGRADES: Readonly<Record<number, string>> = {
   1: "ALTER TABLE modules ADD COLUMN used_at_ms INTEGER",
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
 };
 
-interface IntentRow {
+/** How long a server that starts waits for others that are using the file. */
+const OPEN_MS = 10_000;
+const OPEN_PAUSE_MS = 20;
+/** How long a transaction waits for that of another process. */
+const BUSY_MS = 5_000;
+const OWNER_ONLY = 0o600;
+
+interface PendingRow {
   readonly execution_id: ExecutionId;
-  readonly state: "pending" | "done";
   readonly commit_id: CommitId;
   readonly module: ModuleHash;
   readonly handler: string;
@@ -83,10 +128,26 @@ interface IntentRow {
   readonly caller: string | null;
   readonly location: string;
   readonly units: string;
+  readonly retained: number;
   readonly created_at_ms: number;
-  readonly done_at_ms: number | null;
+}
+
+interface DoneRow {
+  readonly execution_id: ExecutionId;
+  readonly commit_id: CommitId;
+  readonly module: ModuleHash;
+  readonly location: string;
+  readonly call_key: string | null;
+  readonly call_hash: string | null;
+  readonly writes_hash: ContentHash;
+  readonly done_at_ms: number;
   readonly outcome: Uint8Array | null;
-  readonly writes_hash: ContentHash | null;
+  readonly brief_outcome: Uint8Array | null;
+}
+
+/** Of schema 4, in which pending and done intents were one table. */
+interface OldRow extends Omit<PendingRow, "retained">, Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome"> {
+  readonly state: "pending" | "done";
 }
 
 interface Job {
@@ -109,37 +170,100 @@ export class SqliteStorage implements Storage {
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
 
-  /** `:memory:` keeps nothing. Throws a StorageError if the file can't be used. */
-  constructor(file: string) {
+  /**
+   * `:memory:` keeps nothing. `hasher`: for the intents of an older schema; without it their repeats can't be told from other
+   * calls. Throws a StorageError if the file can't be used.
+   */
+  constructor(file: string, hasher: CallHasher | null = null) {
     this.#file = file;
     this.isExclusive = file === ":memory:";
+    let database: DatabaseSync | null = null;
     try {
-      this.#database = new DatabaseSync(file);
-      this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;");
-      this.#database.exec(SCHEMA);
-      this.#upgrade();
-      const version = this.#number("schema");
-      if (version !== null && version !== SCHEMA_VERSION)
-        throw new Error(`its schema has version ${version}, not ${SCHEMA_VERSION}`);
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0)");
+      if (!this.isExclusive) ownersOnly(file);
+      this.#database = database = new DatabaseSync(file);
+      // First of all: whoever starts at the same time has to be waited for.
+      this.#database.exec("PRAGMA busy_timeout = 1000; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
+      patiently(() => this.#database.exec("PRAGMA journal_mode = WAL"));
+      patiently(() => this.#prepareSchema(hasher));
+      this.#database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     } catch (error) {
+      database?.close();
       throw new StorageError("none", `${file} can't be used as the data file: ${messageOf(error)}`, error);
     }
   }
 
-  /**
-   * From schema 1, whose modules had no time of use, 2, whose intents had no caller, and 3, whose modules had no time of
-   * registration. Another server may be about to do the same.
-   */
-  #upgrade(): void {
-    if (UPGRADES[this.#number("schema") ?? SCHEMA_VERSION] === undefined) return;
+  /** Makes the tables, or of those of an older schema the ones of this. One server does; the others find them made. */
+  #prepareSchema(hasher: CallHasher | null): void {
+    let isUpgraded = false;
     this.#database.exec("BEGIN IMMEDIATE");
-    for (let from = this.#number("schema")!; UPGRADES[from] !== undefined; from++) {
-      this.#database.exec(UPGRADES[from]!);
-      this.#set("schema", from + 1);
+    try {
+      this.#database.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT");
+      const found = this.#number("schema") ?? SCHEMA_VERSION;
+      if (found > SCHEMA_VERSION || found < 1)
+        throw new Error(
+          `its schema has version ${found}, not ${SCHEMA_VERSION}. A server of a newer version has made it: start that version`,
+        );
+      if (found < SCHEMA_VERSION) {
+        this.#checkUnused(found);
+        for (let from = found; UPGRADES[from] !== undefined; from++) this.#database.exec(UPGRADES[from]!);
+      }
+      this.#database.exec(SCHEMA);
+      if (found < SCHEMA_VERSION) {
+        this.#split(hasher);
+        this.#set("schema", SCHEMA_VERSION);
+        isUpgraded = true;
+      }
+      this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
+      this.#run("INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0)");
+      if (isUpgraded) this.#set("has_old_pages", 1);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#rollBack();
+      throw error;
     }
-    this.#database.exec("COMMIT");
+    if (this.#number("has_old_pages") === 1) this.#dropOldPages();
+  }
+
+  /** A server of an older version that goes on would look for tables that are no longer there. */
+  #checkUnused(schema: number): void {
+    if (this.isExclusive) return;
+    const guard = lockFile(`${this.#file}.lock`);
+    if (guard === null)
+      throw new Error(
+        `A server of an older version uses it (schema ${schema}, not ${SCHEMA_VERSION}). Stop that server before this one starts`,
+      );
+    guard.close();
+  }
+
+  /** From schema 4, whose done intents kept arguments and outcome. */
+  #split(hasher: CallHasher | null): void {
+    for (const row of this.#database.prepare("SELECT * FROM intents").iterate() as Iterable<unknown>) {
+      const old = row as OldRow;
+      // Whether the client chose the id was not kept: then it may have.
+      if (old.state === "pending") this.#insertPending({ ...intentOf({ ...old, retained: 1 }) });
+      else {
+        const call = hasher?.hash(bytesOfCall(old)) ?? null;
+        this.#insertDone({
+          executionId: old.execution_id,
+          commitId: old.commit_id,
+          module: old.module,
+          location: old.location,
+          writesHash: old.writes_hash,
+          doneAtMs: old.done_at_ms,
+          call,
+          outcome: old.outcome === null ? null : { value: decodeOutcome(old.outcome), keeps: "retained" },
+        });
+      }
+    }
+    this.#statements.clear();
+    this.#database.exec("DROP TABLE intents");
+  }
+
+  /** What an older version left in pages without overwriting them. */
+  #dropOldPages(): void {
+    this.#database.exec("VACUUM");
+    this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    this.#set("has_old_pages", 0);
   }
 
   readLease(): Promise<Lease> {
@@ -178,8 +302,7 @@ export class SqliteStorage implements Storage {
   recover(epoch: number): Promise<readonly Intent[]> {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");
-      const pending = this.#all<IntentRow>("SELECT * FROM intents WHERE state = 'pending' ORDER BY commit_id");
-      return pending.map(intentOf);
+      return this.#all<PendingRow>("SELECT * FROM pending_intents ORDER BY commit_id").map(intentOf);
     });
   }
 
@@ -212,73 +335,23 @@ export class SqliteStorage implements Storage {
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
     return this.#enqueue((): StoreResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
-      const { executionId, commitId, module, handler, args, environment, location, units, createdAtMs } = intent;
-      const inserted = this.#run(
-        `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, caller, location, units,
-                              created_at_ms)
-         VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-        executionId,
-        commitId,
-        module,
-        handler,
-        args,
-        environment.timeMs,
-        environment.seed,
-        environment.caller,
-        location,
-        JSON.stringify(units),
-        createdAtMs,
-      );
-      return inserted === 1 ? { kind: "stored" } : { kind: "exists", record: this.#record(executionId)! };
+      const { executionId } = intent;
+      if (this.#isDone(executionId) || !this.#insertPending(intent))
+        return { kind: "exists", record: this.#record(executionId)! };
+      return { kind: "stored" };
     });
   }
 
   complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult> {
     return this.#enqueue((): CompleteResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
-      const {
-        executionId,
-        commitId,
-        module,
-        handler,
-        args,
-        environment,
-        location,
-        outcome,
-        writes,
-        writesHash,
-        doneAtMs,
-      } = completion;
-      const changed =
+      const { executionId, commitId, writes } = completion;
+      const isAsExpected =
         expects === "pending"
-          ? this.#run(
-              `UPDATE intents SET state = 'done', commit_id = ?, outcome = ?, writes_hash = ?, done_at_ms = ?
-               WHERE execution_id = ? AND state = 'pending'`,
-              commitId,
-              encodeOutcome(outcome),
-              writesHash,
-              doneAtMs,
-              executionId,
-            )
-          : this.#run(
-              `INSERT INTO intents (execution_id, state, commit_id, module, handler, args, time_ms, seed, caller, location,
-                                    units, created_at_ms, outcome, writes_hash, done_at_ms)
-               VALUES (?, 'done', ?, ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-              executionId,
-              commitId,
-              module,
-              handler,
-              args,
-              environment.timeMs,
-              environment.seed,
-              environment.caller,
-              location,
-              doneAtMs,
-              encodeOutcome(outcome),
-              writesHash,
-              doneAtMs,
-            );
-      if (changed === 0) return { kind: "exists", record: this.#record(executionId) };
+          ? this.#run("DELETE FROM pending_intents WHERE execution_id = ?", executionId) === 1
+          : this.#record(executionId) === null;
+      if (!isAsExpected) return { kind: "exists", record: this.#record(executionId) };
+      this.#insertDone(doneIntentOf(completion));
       for (const [index, { unit, value }] of writes.entries()) {
         if (index > 0) failpoint("sqlite.half-written");
         const { table, key } = splitUnit(unit);
@@ -299,15 +372,34 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  collect(doneBeforeMs: number, limit: number): Promise<number> {
-    return this.#enqueue(() =>
-      this.#run(
-        `DELETE FROM intents
-         WHERE rowid IN (SELECT rowid FROM intents WHERE state = 'done' AND done_at_ms < ? ORDER BY done_at_ms LIMIT ?)`,
+  async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
+    const collected = await this.#enqueue((): Collected => {
+      const old = this.#all<{ execution_id: string }>(
+        "SELECT execution_id FROM done_intents WHERE done_at_ms < ? ORDER BY done_at_ms LIMIT ?",
         doneBeforeMs,
         limit,
-      ),
-    );
+      );
+      for (const { execution_id: id } of old) {
+        this.#run("DELETE FROM done_intents WHERE execution_id = ?", id);
+        this.#run("DELETE FROM outcomes WHERE execution_id = ?", id);
+        this.#run("DELETE FROM brief_outcomes WHERE execution_id = ?", id);
+      }
+      const outcomes = this.#run(
+        `DELETE FROM brief_outcomes
+         WHERE number IN (SELECT number FROM brief_outcomes WHERE done_at_ms < ? ORDER BY done_at_ms LIMIT ?)`,
+        toldBeforeMs,
+        limit,
+      );
+      return { intents: old.length, outcomes };
+    });
+    // The log of the database has earlier states of its pages. Who reads at the moment is not waited for: the next time.
+    this.#database.exec("PRAGMA busy_timeout = 0");
+    try {
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    }
+    return collected;
   }
 
   storeModule({ hash, plans, usedAtMs, registeredAtMs }: StoredModule, content: Uint8Array): Promise<void> {
@@ -415,9 +507,68 @@ export class SqliteStorage implements Storage {
   }
 
   #record(id: ExecutionId): IntentRecord | null {
-    const row = this.#get<IntentRow>("SELECT * FROM intents WHERE execution_id = ?", id);
-    if (row === undefined) return null;
-    return row.state === "pending" ? { state: "pending", intent: intentOf(row) } : { state: "done", done: doneOf(row) };
+    const pending = this.#get<PendingRow>("SELECT * FROM pending_intents WHERE execution_id = ?", id);
+    if (pending !== undefined) return { state: "pending", intent: intentOf(pending) };
+    const done = this.#get<DoneRow>(
+      `SELECT done_intents.*, outcomes.outcome AS outcome, brief_outcomes.outcome AS brief_outcome
+       FROM done_intents LEFT JOIN outcomes USING (execution_id) LEFT JOIN brief_outcomes USING (execution_id)
+       WHERE execution_id = ?`,
+      id,
+    );
+    return done === undefined ? null : { state: "done", done: doneOf(done) };
+  }
+
+  #isDone(id: ExecutionId): boolean {
+    return this.#get("SELECT 1 FROM done_intents WHERE execution_id = ?", id) !== undefined;
+  }
+
+  /** False: there is one under its execution id. */
+  #insertPending(intent: Intent): boolean {
+    const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } =
+      intent;
+    const inserted = this.#run(
+      `INSERT INTO pending_intents (execution_id, commit_id, module, handler, args, time_ms, seed, caller, location, units,
+                                    retained, created_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      executionId,
+      commitId,
+      module,
+      handler,
+      args,
+      environment.timeMs,
+      environment.seed,
+      environment.caller,
+      location,
+      JSON.stringify(units),
+      retained ? 1 : 0,
+      createdAtMs,
+    );
+    return inserted === 1;
+  }
+
+  #insertDone({ executionId, commitId, module, location, writesHash, doneAtMs, call, outcome }: DoneIntent): void {
+    this.#run(
+      "INSERT INTO done_intents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      executionId,
+      commitId,
+      module,
+      location,
+      call?.key ?? null,
+      call?.hash ?? null,
+      writesHash,
+      doneAtMs,
+    );
+    if (outcome === null) return;
+    const bytes = encodeOutcome(outcome.value);
+    if (outcome.keeps === "retained")
+      this.#run("INSERT INTO outcomes (execution_id, outcome) VALUES (?, ?)", executionId, bytes);
+    else
+      this.#run(
+        "INSERT INTO brief_outcomes (execution_id, outcome, done_at_ms) VALUES (?, ?, ?)",
+        executionId,
+        bytes,
+        doneAtMs,
+      );
   }
 
   #number(name: string): number | null {
@@ -461,7 +612,7 @@ function lockFile(file: string): DatabaseSync | null {
   }
 }
 
-function intentOf(row: IntentRow): Intent {
+function intentOf(row: PendingRow): Intent {
   return {
     executionId: row.execution_id,
     commitId: row.commit_id,
@@ -471,23 +622,64 @@ function intentOf(row: IntentRow): Intent {
     environment: { timeMs: row.time_ms, seed: row.seed, caller: row.caller },
     location: row.location,
     units: JSON.parse(row.units) as IntentUnit[],
+    retained: row.retained === 1,
     createdAtMs: row.created_at_ms,
   };
 }
 
-function doneOf(row: IntentRow): DoneIntent {
+function doneOf(row: DoneRow): DoneIntent {
+  const { call_key: key, call_hash: hash, outcome, brief_outcome: brief } = row;
+  const kept = outcome ?? brief;
   return {
     executionId: row.execution_id,
     commitId: row.commit_id,
     module: row.module,
-    handler: row.handler,
-    args: row.args,
-    caller: row.caller,
     location: row.location,
-    outcome: decodeOutcome(row.outcome!),
-    writesHash: row.writes_hash!,
-    doneAtMs: row.done_at_ms!,
+    writesHash: row.writes_hash,
+    doneAtMs: row.done_at_ms,
+    call: key === null || hash === null ? null : { key, hash },
+    outcome: kept === null ? null : { value: decodeOutcome(kept), keeps: outcome === null ? "briefly" : "retained" },
   };
+}
+
+/** The file, and those that SQLite makes beside it with the same mode, from their first byte on: also one of an older version. */
+function ownersOnly(file: string): void {
+  closeSync(openSync(file, "a", OWNER_ONLY));
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) {
+    try {
+      chmodSync(each, OWNER_ONLY);
+    } catch (error) {
+      // There is none; or it belongs to somebody else, who has decided on its mode.
+      if (!["ENOENT", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+}
+
+/**
+ * Several servers may start at one moment, and SQLite does not wait in all the places in which it finds a file locked, as when
+ * it changes the journal's mode. Nothing is served yet, so that the process may stand still.
+ */
+function patiently(act: () => void): void {
+  const endsAtMs = performance.now() + OPEN_MS;
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() >= endsAtMs)
+        throw new Error(
+          `Another process has kept it locked for ${OPEN_MS / 1_000} s. End what holds a transaction on it, such as an open sqlite3`,
+          { cause: error },
+        );
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_PAUSE_MS);
+    }
+  }
+}
+
+/** SQLITE_BUSY, with whatever it was busy in. */
+function isBusy(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: unknown };
+  return typeof errcode === "number" && (errcode & 0xff) === 5;
 }
 
 function messageOf(error: unknown): string {

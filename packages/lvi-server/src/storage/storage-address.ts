@@ -1,4 +1,5 @@
 /** Where primary storage is, as one text: `sqlite:<file>` or `dynamodb:<prefix>?region=…&endpoint=…`. */
+import type { CallHasher } from "../core/call-hash.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import type { Storage } from "./storage.ts";
 
@@ -37,14 +38,14 @@ export function parseStorageAddress(text: string): StorageAddress | string {
   return { kind, prefix, ...(region === null ? {} : { region }), ...(endpoint === null ? {} : { endpoint }) };
 }
 
-/** `retentionMs`: for a storage that expires done intents itself. Throws a StorageError that says why it can't be used. */
+/** `retentionMs`: for a storage that expires done intents itself. `hasher`: for what an older version has stored. Throws a StorageError that says why it can't be used. */
 export async function openStorage(
   address: StorageAddress,
-  { retentionMs }: { readonly retentionMs: number },
+  { retentionMs, hasher }: { readonly retentionMs: number; readonly hasher: CallHasher },
 ): Promise<Storage> {
   switch (address.kind) {
     case "sqlite":
-      return new SqliteStorage(address.file);
+      return new SqliteStorage(address.file, hasher);
     case "dynamodb": {
       // The SDK is large: who does not need it does not wait for it.
       const { DynamoStorage } = await import("./dynamo/dynamo-storage.ts");

@@ -43,12 +43,15 @@ export interface Storage {
   /** Inserts a pending intent if the execution id is new. */
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult>;
   /**
-   * If the intent is pending, or new: applies all writes and makes it done with its outcome. More writes than one
+   * If the intent is pending, or new: applies all writes and makes it done, as `doneIntentOf` says. More writes than one
    * transaction of the storage takes are decided in one, applied in parts, and completed by `recover` after a crash.
    */
   complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult>;
-  /** Deletes at most so many intents that were done before a time, unless the storage expires them itself; says how many. */
-  collect(doneBeforeMs: number, limit: number): Promise<number>;
+  /**
+   * Deletes intents that were done before a time, unless the storage expires them itself; and outcomes that were kept briefly,
+   * of what was done before another. What is deleted is then in none of the storage's files.
+   */
+  collect(due: CollectionDue): Promise<Collected>;
 
   /** Keeps a module; the same again moves the time of its last use, and nothing else. */
   storeModule(module: StoredModule, content: Uint8Array): Promise<void>;
@@ -59,6 +62,20 @@ export interface Storage {
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
+}
+
+export interface CollectionDue {
+  readonly doneBeforeMs: number;
+  /** Of the outcomes that were kept briefly. */
+  readonly toldBeforeMs: number;
+  /** Most of each kind. */
+  readonly limit: number;
+}
+
+/** How many were deleted. */
+export interface Collected {
+  readonly intents: number;
+  readonly outcomes: number;
 }
 
 export interface StoredModule {

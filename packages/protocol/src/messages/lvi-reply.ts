@@ -40,7 +40,11 @@ export type LviAnswer =
       readonly repairs: readonly Repair[];
       readonly times: ServerTimes;
     }
-  /** Nothing was done and nothing is held, unless the code is `pending`: then the execution goes on. */
+  /**
+   * Nothing was done for this request and nothing is held, unless the code is `pending`: then the execution goes on. An earlier
+   * one under the same id was carried out if the code is `answer_not_kept`, and may have been if it is
+   * `idempotency_key_unverified`.
+   */
   | {
       readonly kind: "refused";
       readonly code: RefusalCode;
@@ -74,6 +78,10 @@ export const REFUSAL_CODES = [
   "over_budget",
   /** The execution must not write, and its set has a unit to write, or its run near storage has written. */
   "wrote_on_get",
+  /** The execution was carried out before, and its outcome is not kept any more. */
+  "answer_not_kept",
+  /** The execution id was used before, and the server can't tell whether for the same call. */
+  "idempotency_key_unverified",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 

@@ -580,6 +580,18 @@ export class Execution {
             "use a new key for every new request; repeat a request unchanged",
           ),
         ];
+      case "idempotency_key_unverified":
+        return [
+          this.#fail(
+            "idempotency_key_unverified",
+            message,
+            "the keys of the deployment were replaced since: see what the request should have changed, and use a new key to send it anew",
+          ),
+        ];
+      case "answer_not_kept":
+        return [
+          this.#fail("answer_not_kept", message, "do not repeat it: read what it has changed with another request"),
+        ];
       case "execution_failed":
       case "too_many_units":
         return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];

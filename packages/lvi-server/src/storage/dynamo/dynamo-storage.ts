@@ -27,7 +27,7 @@ import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Lease } from "../../core/lease.ts";
 import { failpoint } from "../../failpoints.ts";
-import { type Storage, StorageError, type StoredModule } from "../storage.ts";
+import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
@@ -38,17 +38,20 @@ import { countParts, Parts } from "./parts.ts";
 import {
   doneOf,
   doneRecord,
-  doneStatus,
+  finishedRecord,
   intentOf,
+  isBrief,
   keyOf,
   PARTLY_APPLIED,
   PENDING,
   pendingRecord,
   type Position,
   positionOf,
+  toldAtMs,
+  withoutOutcomeOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
-import { allShards, ensureTables, EXPIRY, LEASE, OPEN, OPEN_SINCE, type Tables, tablesOf } from "./tables.ts";
+import { allShards, ensureTables, LEASE, OPEN, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -62,7 +65,9 @@ export interface DynamoOptions {
   readonly requests?: RequestOptions;
 }
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
+/** Of which records can be read: those of schema 1 have the arguments of done executions. */
+const READABLE_SCHEMAS: readonly number[] = [1, SCHEMA_VERSION];
 const DEFAULT_RETENTION_MS = 24 * 3_600_000;
 const OVERTAKEN = "another server has taken over";
 /** Of records that a starting server adopts: each takes as long as a hundred requests. */
@@ -84,6 +89,8 @@ export class DynamoStorage implements Storage {
   readonly #blobs: Parts;
   /** Pending intents of this server that have parts. */
   readonly #withParts = new Map<ExecutionId, Position>();
+  /** Done executions whose outcome is kept briefly, and when they were done. */
+  readonly #told = new Map<ExecutionId, number>();
 
   private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, retentionMs: number) {
     this.#client = client;
@@ -117,7 +124,7 @@ export class DynamoStorage implements Storage {
     try {
       await ensureTables(client, requests, tables);
       const schema = (await dynamo.get(tables.meta, LEASE))?.["schema"]?.N;
-      if (schema !== undefined && Number(schema) !== SCHEMA_VERSION)
+      if (schema !== undefined && !READABLE_SCHEMAS.includes(Number(schema)))
         throw new StorageError("none", `the tables ${prefix}-* have schema ${schema}, not ${SCHEMA_VERSION}`);
     } catch (error) {
       client.destroy();
@@ -191,7 +198,14 @@ export class DynamoStorage implements Storage {
   async recover(epoch: number): Promise<readonly Intent[]> {
     const lease = await this.#dynamo.get(this.#tables.meta, LEASE);
     const served = Number(lease?.["served"]?.N ?? 0);
-    const keys = (await atOnce(allShards(), (shard) => this.#openKeys(shard))).flat();
+    const entries = (await atOnce(allShards(), (shard) => this.#openEntries(shard))).flat();
+    const keys: Item[] = [];
+    for (const entry of entries) {
+      const id = text(entry, "execution_id") as ExecutionId;
+      const doneAtMs = toldAtMs(entry);
+      if (doneAtMs === null) keys.push(keyOf(id));
+      else this.#told.set(id, doneAtMs);
+    }
     const pending: Intent[] = [];
     const found = await this.#dynamo.batchGet(this.#tables.intents, keys);
     const batches = inBatches(found);
@@ -221,16 +235,15 @@ export class DynamoStorage implements Storage {
     return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
   }
 
-  /** Of the records of a shard that are pending or partly applied. */
-  async #openKeys(shard: string): Promise<readonly Item[]> {
-    const found = await this.#dynamo.query({
+  /** Of the records of a shard that are pending or partly applied, or whose outcome is kept briefly. */
+  #openEntries(shard: string): Promise<readonly Item[]> {
+    return this.#dynamo.query({
       TableName: this.#tables.intents,
       IndexName: OPEN,
       KeyConditionExpression: "#shard = :shard",
       ExpressionAttributeNames: { "#shard": "shard" },
       ExpressionAttributeValues: { ":shard": { S: shard } },
     });
-    return found.map((item) => keyOf(text(item, "execution_id") as ExecutionId));
   }
 
   /** Makes this server the owner of records, in one transaction unless one of them is not as it was found. */
@@ -350,6 +363,7 @@ export class DynamoStorage implements Storage {
       return known === "fenced" ? { kind: "fenced" } : { kind: "exists", record: known };
     }
     if (writeSet !== null && (await this.#finish(epoch, item)) === null) return { kind: "fenced" };
+    if (completion.keeps === "briefly") this.#told.set(executionId, doneAtMs);
     const intent = this.#withParts.get(executionId);
     if (intent !== undefined) {
       this.#withParts.delete(executionId);
@@ -376,7 +390,9 @@ export class DynamoStorage implements Storage {
       case "done": {
         const overflow =
           overflowParts === 0 ? null : await this.#blobs.read(executionId, outcomeParts(position), overflowParts);
-        return { state: "done", done: doneOf(record, overflow) };
+        const done = doneOf(record, overflow);
+        if (done.outcome?.keeps === "briefly") this.#told.set(executionId, done.doneAtMs);
+        return { state: "done", done };
       }
     }
   }
@@ -402,8 +418,7 @@ export class DynamoStorage implements Storage {
     if (applied.includes("fenced")) return null;
     failpoint("dynamo.all-applied");
 
-    const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
-    const done: Item = { ...rest, status: { S: doneStatus(number(record, "done_at_ms")) }, [EXPIRY]: expiresAt! };
+    const done = finishedRecord(record);
     const failed = await this.#dynamo.put({
       TableName: this.#tables.intents,
       Item: done,
@@ -462,9 +477,28 @@ export class DynamoStorage implements Storage {
     return bytes > mostBytes ? null : items;
   }
 
-  /** Records expire by themselves. */
-  collect(): Promise<number> {
-    return Promise.resolve(0);
+  /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
+  async collect({ toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
+    const due: ExecutionId[] = [];
+    for (const [id, doneAtMs] of this.#told) {
+      if (due.length === limit) break;
+      if (doneAtMs < toldBeforeMs) due.push(id);
+    }
+    await atOnce(due, async (id) => {
+      await this.#dropOutcome(id);
+      this.#told.delete(id);
+    });
+    return { intents: 0, outcomes: due.length };
+  }
+
+  /** Again, or by a server that has lost the lease, it does no harm: the outcome's time is over. */
+  async #dropOutcome(id: ExecutionId): Promise<void> {
+    const record = await this.#dynamo.get(this.#tables.intents, keyOf(id));
+    if (record === null) return;
+    const position = positionOf(record);
+    if (position.status !== "done" || !isBrief(record)) return;
+    if (position.overflowParts > 0) await this.#blobs.delete(id, outcomeParts(position), position.overflowParts);
+    await this.#dynamo.update({ TableName: this.#tables.intents, ...withoutOutcomeOf(record) });
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────

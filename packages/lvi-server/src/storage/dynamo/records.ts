@@ -3,12 +3,12 @@
  *
  *   pending                    an intent: promised, not applied
  *   partly applied             decided, with more writes than one transaction takes: they are being applied from its parts
- *   done 2026-01-31T12:00:…Z   with its outcome, until it expires
+ *   done 2026-01-31T12:00:…Z   without its arguments, perhaps with its outcome, until it expires
  *
  * `owner` is the epoch of the server that stored or adopted it. What does not fit into one item stands in parts beside
  * it, of which the record has the number.
  */
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import {
   CborReader,
   CborWriter,
@@ -19,7 +19,7 @@ import {
   type Outcome,
   TRAP_CODES,
 } from "@radical/protocol";
-import type { Completion, DoneIntent, Intent, IntentUnit } from "../../core/intent.ts";
+import { type Completion, type DoneIntent, doneIntentOf, type Intent, type IntentUnit } from "../../core/intent.ts";
 import { bytes, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { type Item, MAX_ITEM_BYTES, sizeOfItem } from "./limits.ts";
 import { countParts } from "./parts.ts";
@@ -55,7 +55,7 @@ export function keyOf(id: ExecutionId): Item {
   return { shard: { S: shardOf(id) }, execution_id: { S: id } };
 }
 
-export function doneStatus(doneAtMs: number): string {
+function doneStatus(doneAtMs: number): string {
   return DONE + new Date(doneAtMs).toISOString();
 }
 
@@ -75,7 +75,7 @@ export function positionOf(item: Item): Position {
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function pendingRecord(epoch: number, intent: Intent): Stored {
-  const { executionId, commitId, module, handler, args, environment, location, units, createdAtMs } = intent;
+  const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } = intent;
   const unitsText = JSON.stringify(units);
   const common: Item = {
     ...keyOf(executionId),
@@ -88,6 +88,7 @@ export function pendingRecord(epoch: number, intent: Intent): Stored {
     time_ms: { N: String(environment.timeMs) },
     seed: { B: environment.seed },
     ...callerAttribute(environment.caller),
+    retained: { BOOL: retained },
     created_at_ms: { N: String(createdAtMs) },
     [OPEN_SINCE]: { S: new Date(createdAtMs).toISOString() },
   };
@@ -118,6 +119,8 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed"), caller: callerOf(item) },
     location: text(item, "location"),
     units: JSON.parse(units) as IntentUnit[],
+    // One of schema 1 does not say.
+    retained: item["retained"]?.BOOL ?? true,
     createdAtMs: number(item, "created_at_ms"),
   };
 }
@@ -126,59 +129,103 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
 
 /** `writeParts` over 0: not done yet, but partly applied. */
 export function doneRecord(epoch: number, completion: Completion, writeParts: number, expiresAtMs: number): Stored {
-  const { executionId, commitId, module, handler, args, environment, location, outcome, writesHash, doneAtMs } =
-    completion;
+  const { executionId, commitId, module, location, outcome, writesHash, doneAtMs, call } = doneIntentOf(completion);
   const common: Item = {
     ...keyOf(executionId),
     status: { S: writeParts > 0 ? PARTLY_APPLIED : doneStatus(doneAtMs) },
     owner: { N: String(epoch) },
     commit_id: { S: commitId },
     module: { S: module },
-    handler: { S: handler },
     location: { S: location },
-    ...callerAttribute(environment.caller),
+    ...(call === null ? {} : { call_key: { S: call.key }, call_hash: { S: call.hash } }),
     writes_hash: { S: writesHash },
     done_at_ms: { N: String(doneAtMs) },
     // Not before all writes are in their items.
     [writeParts > 0 ? "will_expire_at" : EXPIRY]: { N: String(Math.ceil(expiresAtMs / 1_000)) },
-    ...(writeParts > 0
-      ? { write_parts: { N: String(writeParts) }, [OPEN_SINCE]: { S: new Date(doneAtMs).toISOString() } }
-      : {}),
+    ...(outcome === null ? {} : { [KEEPS]: { S: outcome.keeps } }),
   };
-  const whole: Item = { ...common, ...nativeAttributes("args", args), outcome: outcomeAttribute(outcome) };
-  if (sizeOfItem(whole) <= MAX_RECORD_BYTES) return { item: whole, overflow: null };
-  const value = outcome.kind === "result" ? outcome.value : new Uint8Array();
-  const overflow = new CborWriter().array(2).bytes(args).bytes(value).finish();
-  const shortened =
-    outcome.kind === "result" ? { kind: "result" as const, value: new CborWriter().null().finish() } : outcome;
+  const open: Item =
+    writeParts > 0
+      ? { write_parts: { N: String(writeParts) }, [OPEN_SINCE]: { S: new Date(doneAtMs).toISOString() } }
+      : toldAttribute(outcome?.keeps, doneAtMs);
+  if (outcome === null) return { item: { ...common, ...open }, overflow: null };
+  const whole: Item = { ...common, ...open, outcome: outcomeAttribute(outcome.value) };
+  if (sizeOfItem(whole) <= MAX_RECORD_BYTES || outcome.value.kind !== "result") return { item: whole, overflow: null };
+  const overflow = new CborWriter().array(1).bytes(outcome.value.value).finish();
+  const shortened = outcomeAttribute({ kind: "result", value: new CborWriter().null().finish() });
   return {
-    item: { ...common, outcome: outcomeAttribute(shortened), overflow_parts: { N: String(countParts(overflow)) } },
+    item: { ...common, ...open, outcome: shortened, overflow_parts: { N: String(countParts(overflow)) } },
     overflow,
   };
 }
 
+/** What makes the record done whose writes are all applied. */
+export function finishedRecord(record: Item): Item {
+  const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
+  const doneAtMs = number(record, "done_at_ms");
+  const open = toldAttribute(record[KEEPS]?.S, doneAtMs);
+  return { ...rest, status: { S: doneStatus(doneAtMs) }, [EXPIRY]: expiresAt!, ...open };
+}
+
+/** `overflow`: null if it has none, or not all of it is there any more. */
 export function doneOf(item: Item, overflow: Uint8Array | null): DoneIntent {
-  let args: Uint8Array;
-  let outcome = outcomeOf(item["outcome"]!);
-  if (overflow === null) args = nativeOf(item, "args");
-  else {
-    const reader = new CborReader(overflow);
-    reader.array();
-    args = reader.bytes();
-    const value = reader.bytes();
-    if (outcome.kind === "result") outcome = { kind: "result", value };
-  }
+  const key = item["call_key"]?.S;
+  const hash = item["call_hash"]?.S;
+  const value = keptOutcome(item, overflow);
   return {
     executionId: text(item, "execution_id") as ExecutionId,
     commitId: text(item, "commit_id") as CommitId,
     module: text(item, "module") as ModuleHash,
-    handler: text(item, "handler"),
-    args,
-    caller: callerOf(item),
     location: text(item, "location"),
-    outcome,
     writesHash: text(item, "writes_hash") as ContentHash,
     doneAtMs: number(item, "done_at_ms"),
+    // A record of schema 1 has none.
+    call: key === undefined || hash === undefined ? null : { key, hash },
+    outcome: value === null ? null : { value, keeps: isBrief(item) ? "briefly" : "retained" },
+  };
+}
+
+function keptOutcome(item: Item, overflow: Uint8Array | null): Outcome | null {
+  const attribute = item["outcome"];
+  if (attribute === undefined) return null;
+  if (positionOf(item).overflowParts === 0) return outcomeOf(attribute);
+  if (overflow === null) return null;
+  const reader = new CborReader(overflow);
+  // In schema 1 the arguments come first.
+  if (reader.array() === 2) reader.bytes();
+  const outcome = outcomeOf(attribute);
+  return outcome.kind === "result" ? { kind: "result", value: reader.bytes() } : outcome;
+}
+
+// ── Outcomes that are kept briefly ───────────────────────────────────────────────────────────────────────────────
+
+/** How long the outcome is kept: `briefly`, or `retained`. */
+const KEEPS = "keeps";
+/** What `open_since` of a done record with such an outcome begins with: it comes after the times of those that are open. */
+const TOLD = "told ";
+
+export function isBrief(item: Item): boolean {
+  return item[KEEPS]?.S === "briefly";
+}
+
+function toldAttribute(keeps: string | undefined, doneAtMs: number): Item {
+  return keeps === "briefly" ? { [OPEN_SINCE]: { S: TOLD + new Date(doneAtMs).toISOString() } } : {};
+}
+
+/** When it was done, of an entry of the index; null: it is of an open record. */
+export function toldAtMs(entry: Item): number | null {
+  const since = text(entry, OPEN_SINCE);
+  return since.startsWith(TOLD) ? Date.parse(since.slice(TOLD.length)) : null;
+}
+
+/** What takes such an outcome out of a record, if it is still that one. */
+export function withoutOutcomeOf(item: Item): Omit<UpdateItemCommandInput, "TableName"> {
+  return {
+    Key: keyOf(positionOf(item).executionId),
+    UpdateExpression: "REMOVE outcome, #keeps, #open, overflow_parts",
+    ConditionExpression: "commit_id = :commit AND #keeps = :briefly",
+    ExpressionAttributeNames: { "#keeps": KEEPS, "#open": OPEN_SINCE },
+    ExpressionAttributeValues: { ":commit": item["commit_id"]!, ":briefly": { S: "briefly" } },
   };
 }
 

@@ -2,12 +2,12 @@
  * The tables of one deployment, by a common prefix:
  *
  *   <prefix>-items     unit → value, commit id, hash          what the application has stored
- *   <prefix>-intents   shard, execution id → record           pending intents, and done ones for a day
+ *   <prefix>-intents   shard, execution id → record           pending intents, and what is known of done ones for a day
  *   <prefix>-parts     id, part → bytes                       what an execution under way needs beyond an item's size; usually empty
  *   <prefix>-blobs     id, part → bytes                       modules; outcomes beyond an item's size
  *   <prefix>-meta      kind, name → …                         the lease, its fences, the list of modules
  *
- * An index of the open intents lets a starting server find them. It is a local one, because those of
+ * An index of the open intents, and of done ones whose outcome is to go, lets a starting server find them. It is a local one, because those of
  * DynamoDB that are global lag behind their table; its price is a partition key, of which a shard of the execution id
  * makes enough.
  */
@@ -35,7 +35,7 @@ export interface Tables {
   readonly meta: string;
 }
 
-/** The index of the records that are pending or partly applied, and its sort key, which only these have. */
+/** The index of the records that are pending or partly applied, or whose outcome is to go; and its sort key, which only these have. */
 export const OPEN = "open";
 export const OPEN_SINCE = "open_since";
 

@@ -1,0 +1,53 @@
+/**
+ * What is kept of a finished call, to tell whether a later request under its execution id repeats it: a hash of handler,
+ * arguments and caller, with a secret that storage does not have. Whoever has a copy of the storage can't try passwords on it.
+ */
+import { CborWriter } from "@radical/protocol";
+import type { Invocation } from "./intent.ts";
+
+export interface CallHash {
+  /** Names the secret, and tells nothing of it. */
+  readonly key: string;
+  /** 64 lowercase hex characters. */
+  readonly hash: string;
+}
+
+/** Keyed hashes of bytes, pure for the core; the server makes the secrets from the deployment's keys. */
+export interface CallHasher {
+  /** By the secret that new hashes are made with. */
+  hash(bytes: Uint8Array): CallHash;
+  /** By the secret of that name; null: it is gone. */
+  hashWith(key: string, bytes: Uint8Array): CallHash | null;
+}
+
+/** What an execution id stands for: repeats ask for the same. */
+export interface Call {
+  readonly handler: string;
+  readonly args: Uint8Array;
+  readonly caller: string | null;
+}
+
+export function callOf({ handler, args, environment: { caller } }: Invocation): Call {
+  return { handler, args, caller };
+}
+
+export function bytesOfCall({ handler, args, caller }: Call): Uint8Array {
+  const writer = new CborWriter().array(3).text(handler).bytes(args);
+  return (caller === null ? writer.null() : writer.text(caller)).finish();
+}
+
+/** Whether a request asks for what is under way. Nobody is told the answer to another caller. */
+export function isSameCall(known: Call, asked: Call): boolean {
+  return (
+    known.handler === asked.handler &&
+    known.caller === asked.caller &&
+    known.args.length === asked.args.length &&
+    known.args.every((byte, index) => byte === asked.args[index])
+  );
+}
+
+/** Whether a request asks for what is finished; null: nobody can tell, since the secret of the hash is gone, or there is none. */
+export function isHashedCall(known: CallHash | null, asked: Call, hasher: CallHasher): boolean | null {
+  const again = known === null ? null : hasher.hashWith(known.key, bytesOfCall(asked));
+  return again === null ? null : again.hash === known!.hash;
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { CborReader, CborWriter } from "./cbor.ts";
+import { type UnitId, unitId } from "./ids.ts";
+import { checkRedaction, redact, type Redactable, type RedactionSecrets } from "./redaction.ts";
+
+const X = unitId("t", "x");
+const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
+const SECRETS: RedactionSecrets = {
+  pseudonym: (plain) => "q".repeat(plain.length),
+  seed: () => Uint8Array.of(9),
+};
+const user = (name: string, tags: readonly string[]): Uint8Array => {
+  const writer = new CborWriter().map(2).text("name").text(name).text("tags").array(tags.length);
+  for (const tag of tags) writer.text(tag);
+  return writer.finish();
+};
+const whole = (more: Partial<Redactable>): Redactable => ({
+  args: new CborWriter().null().finish(),
+  seed: Uint8Array.of(1),
+  caller: null,
+  values: null,
+  units: [],
+  ...more,
+});
+
+describe("by name", () => {
+  const names = ["t.name", "all.*", "@arguments.secret", "@caller", "t.nothing"];
+  const value = (unit: UnitId, bytes: Uint8Array) =>
+    redact(names, whole({ values: new Map([[unit, bytes]]) }), SECRETS).values!.get(unit);
+
+  test("what is redacted keeps its kind, and nothing else is touched", () => {
+    expect(value(X, user("Ann", ["a", "bc"]))).toEqual(user("xxx", ["a", "bc"]));
+    expect(value(unitId("all", "x"), user("Ann", ["a", "bc"]))).toEqual(user("xxx", ["x", "xx"]));
+    expect(value(unitId("all", "x"), text("word"))).toEqual(text("xxxx"));
+    expect(value(unitId("u", "x"), user("Ann", []))).toEqual(user("Ann", []));
+    // What can't be read may hold anything.
+    expect(value(X, Uint8Array.of(0xff))).toEqual(Uint8Array.of(0xf6));
+    const args = (secret: number): Uint8Array => new CborWriter().map(1).text("secret").integer(secret).finish();
+    expect(redact(names, whole({ args: args(7), caller: "ann" }), SECRETS)).toEqual({
+      ...whole({ args: args(0), caller: "redacted" }),
+      redacted: ["@caller", "@arguments.secret"],
+    });
+    expect(redact(names, whole({}), SECRETS)).toMatchObject({ caller: null, redacted: [] });
+  });
+
+  test("names that are none, and a question that does not say", () => {
+    for (const name of ["users", "users.", "@all.x", ".x"])
+      expect(() => checkRedaction([name])).toThrow(`"${name}" names nothing to redact`);
+    for (const question of [undefined, "some", [1], null])
+      expect(() => checkRedaction(question)).toThrow("does not say what to redact");
+    for (const question of ["all", [], names] as const) expect(checkRedaction(question)).toEqual(question);
+  });
+});
+
+describe("whole", () => {
+  test("each text has a pseudonym, the same in keys, so that items are found; numbers stay where a key has them", () => {
+    const args = new CborWriter()
+      .map(4)
+      .text("token")
+      .text("t0ken")
+      .text("password")
+      .text("Sup3rSecret")
+      .text("id")
+      .integer(17)
+      .text("pin")
+      .integer(1_234)
+      .finish();
+    const session = unitId("sessions", "t0ken");
+    const post = unitId("posts", "ann/17");
+    const constant = unitId("lists", "antennas");
+    const units = [session, post, constant];
+    const values = new Map([
+      [session, text("ann")],
+      [post, null],
+      [constant, new CborWriter().array(2).bytes(Uint8Array.of(1, 2)).boolean(true).finish()],
+    ]);
+    const { args: redactedArgs, ...rest } = redact("all", whole({ args, caller: "ann", values, units }), SECRETS);
+    const reader = new CborReader(redactedArgs);
+    expect([reader.map(), reader.text(), reader.text(), reader.text(), reader.text()]).toEqual([
+      4,
+      "token",
+      "qqqqq",
+      "password",
+      "qqqqqqqqqqq",
+    ]);
+    expect([reader.text(), reader.integer(), reader.text(), reader.integer()]).toEqual(["id", 17, "pin", 0]);
+    expect(rest).toEqual({
+      seed: Uint8Array.of(9),
+      caller: "qqq",
+      units: ["sessions/qqqqq", "posts/qqq/17", "lists/antennas"],
+      values: new Map([
+        ["sessions/qqqqq", text("qqq")],
+        ["posts/qqq/17", null],
+        ["lists/antennas", new CborWriter().array(2).bytes(new Uint8Array(2)).boolean(false).finish()],
+      ]),
+      redacted: ["*"],
+    });
+  });
+
+  test("what can't be read may hold anything", () => {
+    const { args, values } = redact(
+      "all",
+      whole({ args: Uint8Array.of(0xff), values: new Map([[X, Uint8Array.of(0x61)]]), units: [X] }),
+      SECRETS,
+    );
+    expect([args, [...values!.values()]]).toEqual([Uint8Array.of(0xf6), [Uint8Array.of(0xf6)]]);
+  });
+
+  test("of two texts that begin at one place of a key the longer one is replaced", () => {
+    const values = new Map([[X, new CborWriter().array(2).text("a").text("a-b").finish()]]);
+    const { units } = redact("all", whole({ values, units: [unitId("t", "a-b/a")] }), SECRETS);
+    expect(units).toEqual(["t/qqq/q"]);
+  });
+});

@@ -1,0 +1,259 @@
+/**
+ * What samples shall not hold. The LVI server redacts before anything leaves it; whoever asked runs the execution again on that,
+ * so its outcome and writes have nothing of it either, and a replay still finds the same.
+ *
+ * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length, the same
+ * wherever it stands, in the keys of items too: so the run finds its items.
+ */
+import { CborReader, CborWriter } from "./cbor.ts";
+import { isTableName, splitUnit, type UnitId, unitId } from "./ids.ts";
+import { MalformedError } from "./malformed-error.ts";
+
+/** `all`; or names: `users.email`, `users.*`, `@arguments.password`, `@caller`. */
+export type RedactionQuestion = "all" | readonly string[];
+
+/** Of an execution, what may be redacted. */
+export interface Redactable {
+  /** Encoded. */
+  readonly args: Uint8Array;
+  readonly seed: Uint8Array;
+  readonly caller: string | null;
+  /** What it read, null for what is absent; encoded. Null: not wanted. */
+  readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
+  /** All units that are named. */
+  readonly units: readonly UnitId[];
+}
+
+export interface Redacted extends Redactable {
+  /** The names that something was found for; `*`: all. */
+  readonly redacted: readonly string[];
+}
+
+export interface RedactionSecrets {
+  /** Of any text, one that tells nothing but its length. */
+  readonly pseudonym: (text: string) => string;
+  /** In place of one from which an execution has drawn. */
+  readonly seed: () => Uint8Array;
+}
+
+const ARGUMENTS = "@arguments";
+const CALLER = "@caller";
+const ALL = "*";
+const REDACTED_CALLER = "redacted";
+
+/** Throws a MalformedError that says which name is none. */
+export function checkRedaction(question: unknown): RedactionQuestion {
+  if (question === "all") return question;
+  if (!Array.isArray(question) || question.some((name) => typeof name !== "string"))
+    throw new MalformedError(
+      'The question does not say what to redact. Ask with "redact": "all", or a list of names. A newer radical command does',
+    );
+  const names = question as readonly string[];
+  for (const name of names) {
+    if (name === CALLER) continue;
+    const dot = name.indexOf(".");
+    const [table, field] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
+    if (dot < 0 || field === "" || (table !== ARGUMENTS && !isTableName(table)))
+      throw new MalformedError(
+        `"${name}" names nothing to redact. Use <table>.<field>, <table>.*, ${ARGUMENTS}.<name> or ${CALLER}`,
+      );
+  }
+  return names;
+}
+
+export function redact(question: RedactionQuestion, whole: Redactable, secrets: RedactionSecrets): Redacted {
+  return question === "all" ? redactAll(whole, secrets) : redactNamed(question, whole);
+}
+
+// ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function redactAll({ args, caller, values, units }: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
+  const keys = units.map((unit) => splitUnit(unit).key);
+  const texts = new Set<string>(caller === null ? [] : [caller]);
+  const noted = (text: string): string => {
+    texts.add(text);
+    return text;
+  };
+  const note: Change = { text: noted, number: () => true };
+  changed(args, note);
+  for (const value of values?.values() ?? []) if (value !== null) changed(value, note);
+  const inKeys = [...texts].filter((text) => keys.some((key) => placesOf(text, key).length > 0));
+  const keyOf = (key: string): string => {
+    let rest = key;
+    const pieces: string[] = [];
+    while (rest !== "") {
+      // The longest of those that begin there: one may be a part of another.
+      const [first] = inKeys
+        .flatMap((text) => placesOf(text, key).map((at) => ({ text, at: at - (key.length - rest.length) })))
+        .filter(({ at }) => at >= 0)
+        .toSorted((a, b) => a.at - b.at || b.text.length - a.text.length);
+      if (first === undefined) break;
+      pieces.push(rest.slice(0, first.at), pseudonym(first.text));
+      rest = rest.slice(first.at + first.text.length);
+    }
+    return pieces.join("") + rest;
+  };
+  const unitOf = (unit: UnitId): UnitId => {
+    const { table, key } = splitUnit(unit);
+    return unitId(table, keyOf(key));
+  };
+  const change: Change = {
+    text: pseudonym,
+    // One that is a part of a key is told by it.
+    number: (number) => keys.some((key) => placesOf(String(number), key).length > 0),
+  };
+  return {
+    args: changed(args, change),
+    seed: seed(),
+    caller: caller === null ? null : pseudonym(caller),
+    values:
+      values === null
+        ? null
+        : new Map(
+            Array.from(values, ([unit, value]) => [unitOf(unit), value === null ? null : changed(value, change)]),
+          ),
+    units: units.map(unitOf),
+    redacted: [ALL],
+  };
+}
+
+/** Where the text stands in a key, not as a part of a longer word. */
+function placesOf(text: string, key: string): readonly number[] {
+  const places: number[] = [];
+  if (text === "") return places;
+  const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}]/u.test(character);
+  for (let at = key.indexOf(text); at >= 0; at = key.indexOf(text, at + 1)) {
+    if (!isWord(key[at - 1]) && !isWord(key[at + text.length])) places.push(at);
+  }
+  return places;
+}
+
+// ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function redactNamed(names: readonly string[], whole: Redactable): Redacted {
+  const found = new Set<string>();
+  const valueOf = (table: string, value: Uint8Array): Uint8Array => {
+    const prefix = `${table}.`;
+    const fields = new Set(names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : [])));
+    return fields.size === 0 ? value : withoutFields(value, fields, (field) => found.add(prefix + field));
+  };
+  const hasCaller = whole.caller !== null && names.includes(CALLER);
+  if (hasCaller) found.add(CALLER);
+  return {
+    ...whole,
+    args: valueOf(ARGUMENTS, whole.args),
+    caller: hasCaller ? REDACTED_CALLER : whole.caller,
+    values:
+      whole.values === null
+        ? null
+        : new Map(
+            Array.from(whole.values, ([unit, value]) => [
+              unit,
+              value === null ? null : valueOf(splitUnit(unit).table, value),
+            ]),
+          ),
+    redacted: [...found],
+  };
+}
+
+/** What is not a record is redacted whole, if all fields are. */
+function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: (field: string) => void): Uint8Array {
+  try {
+    const reader = new CborReader(value);
+    const writer = new CborWriter();
+    if (reader.peek() !== "map") {
+      if (!fields.has(ALL)) return value;
+      onFound(ALL);
+      copy(reader, writer, EMPTY);
+      return writer.finish();
+    }
+    const size = reader.map();
+    writer.map(size);
+    for (let left = size; left > 0; left--) {
+      const name = reader.text();
+      writer.text(name);
+      const match = fields.has(name) ? name : fields.has(ALL) ? ALL : null;
+      if (match !== null) onFound(match);
+      copy(reader, writer, match === null ? null : EMPTY);
+    }
+    reader.end();
+    return writer.finish();
+  } catch (error) {
+    // Nobody can say where in it the fields are.
+    if (error instanceof MalformedError) return new CborWriter().null().finish();
+    throw error;
+  }
+}
+
+// ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Change {
+  readonly text: (text: string) => string;
+  /** Whether a number stays. */
+  readonly number: (number: number | bigint) => boolean;
+}
+
+const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
+
+/** What can't be read may hold anything. */
+function changed(value: Uint8Array, change: Change): Uint8Array {
+  try {
+    const reader = new CborReader(value);
+    const writer = new CborWriter();
+    copy(reader, writer, change);
+    reader.end();
+    return writer.finish();
+  } catch (error) {
+    if (error instanceof MalformedError) return new CborWriter().null().finish();
+    throw error;
+  }
+}
+
+/** Redacted, a value keeps its kind and containers their elements; bytes become zeros, and `true` false. Null: it stays as it is. */
+function copy(reader: CborReader, writer: CborWriter, change: Change | null): void {
+  switch (reader.peek()) {
+    case "null":
+      reader.nullIfNext();
+      writer.null();
+      return;
+    case "boolean": {
+      const value = reader.boolean();
+      writer.boolean(value && change === null);
+      return;
+    }
+    case "integer": {
+      const value = reader.integer();
+      writer.integer(change === null || change.number(value) ? value : 0);
+      return;
+    }
+    case "float": {
+      const value = reader.float();
+      writer.float(change === null || change.number(value) ? value : 0);
+      return;
+    }
+    case "text": {
+      const value = reader.text();
+      writer.text(change === null ? value : change.text(value));
+      return;
+    }
+    case "bytes": {
+      const value = reader.bytes();
+      writer.bytes(change === null ? value : new Uint8Array(value.length));
+      return;
+    }
+    case "array": {
+      const length = reader.array();
+      writer.array(length);
+      for (let left = length; left > 0; left--) copy(reader, writer, change);
+      return;
+    }
+    case "map": {
+      const size = reader.map();
+      writer.map(size);
+      for (let left = size; left > 0; left--) {
+        writer.text(reader.text());
+        copy(reader, writer, change);
+      }
+    }
+  }
+}

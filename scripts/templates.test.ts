@@ -1,6 +1,6 @@
 /** What whoever begins with a template sees in an editor: no false errors, in handlers and around them. */
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -28,3 +28,13 @@ test.concurrent.each(names.flatMap((name) => [name, join(name, "handlers")]))(
     expect(stdout).toBe("");
   },
 );
+
+// A static folder holds the files themselves: `radical dev` serves no link that leads out of it.
+test.each(["public/ui.js", "public/style.css"])("the templates that have %s have the same one", (file) => {
+  const texts = names
+    .map((name) => join(TEMPLATES, name, file))
+    .filter((path) => existsSync(path))
+    .map((path) => readFileSync(path, "utf8"));
+  expect(texts.length).toBeGreaterThan(1);
+  expect(new Set(texts).size).toBe(1);
+});

@@ -51,7 +51,7 @@ afterAll(async () => {
 
 function pendingIntents(): unknown {
   const database = new DatabaseSync(join(app.stateFolder, "data.sqlite"), { readOnly: true, timeout: 60_000 });
-  const row = database.prepare("SELECT count(*) AS pending FROM intents WHERE state = 'pending'").get();
+  const row = database.prepare("SELECT count(*) AS pending FROM pending_intents").get();
   database.close();
   return row;
 }

@@ -1,1 +1,122 @@
-../../social/public/ui.js
+/** What the page is made of: calls of handlers, the session, and elements. No dependencies. */
+
+/** The session of this browser: `{ token, name }`, or null. */
+export function session() {
+  return JSON.parse(localStorage.getItem("session") ?? "null");
+}
+
+export function setSession(value) {
+  if (value === null) localStorage.removeItem("session");
+  else localStorage.setItem("session", JSON.stringify(value));
+}
+
+/**
+ * Calls a handler. One `Idempotency-Key` goes with all tries, so nothing happens twice. Throws an Error with the
+ * message of the answer; its `code` is that of the answer.
+ */
+export async function call(handler, args = {}) {
+  const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(`/api/${handler}`, { method: "POST", headers, body: JSON.stringify(args) }).catch(
+      () => null,
+    );
+    if (attempt < 3 && (response === null || response.status >= 502)) {
+      await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));
+      continue;
+    }
+    if (response === null) throw new Error("The network can't be reached.");
+    const { result, error } = await response.json();
+    if (error === undefined) return result;
+    if (error.code === "not_logged_in") setSession(null);
+    throw Object.assign(new Error(error.message), { code: error.code });
+  }
+}
+
+/** An element: `h("a", { href: "#", onclick }, "text", otherElement)`. Text is text, never markup. */
+export function h(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children.flat().filter((child) => child !== null));
+  return element;
+}
+
+/** A form of these fields, `{ name: { placeholder, type, … } }`; `submit` gets their values. What it throws is shown. */
+export function form(fields, label, submit) {
+  const inputs = Object.entries(fields).map(([name, properties]) =>
+    h(properties.type === "textarea" ? "textarea" : "input", {
+      name,
+      required: true,
+      ...(properties.type === "textarea" ? { placeholder: properties.placeholder } : properties),
+    }),
+  );
+  const button = h("button", {}, label);
+  const onsubmit = (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    attempt(async () => {
+      await submit(Object.fromEntries(inputs.map(({ name, value }) => [name, value])));
+    }).finally(() => (button.disabled = false));
+  };
+  return h("form", { onsubmit }, inputs, button);
+}
+
+/** A button that does something; what it throws is shown. */
+export function action(label, work) {
+  return h("button", { type: "button", onclick: () => attempt(work) }, label);
+}
+
+export async function attempt(work) {
+  say("");
+  try {
+    await work();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+/** A line for the reader, at the top of the page. */
+export function say(text) {
+  document.querySelector("#message").textContent = text;
+}
+
+/** Shows `elements` as the page's content. */
+export function show(...elements) {
+  document.querySelector("main").replaceChildren(...elements.flat().filter((element) => element !== null));
+}
+
+/** Logging in or out, at the top; `changed` is called after either. */
+export function showSession(changed) {
+  const current = session();
+  const enter = (handler) => async () => {
+    const values = Object.fromEntries(new FormData(document.querySelector("#session form")));
+    setSession(await call(handler, values));
+    await changed();
+  };
+  const box =
+    current === null
+      ? form(
+          { name: { placeholder: "name" }, password: { placeholder: "password", type: "password" } },
+          "Log in",
+          enter("login"),
+        )
+      : h(
+          "span",
+          {},
+          h("b", {}, current.name),
+          " ",
+          action("Log out", async () => {
+            await call("logout", { token: current.token });
+            setSession(null);
+            await changed();
+          }),
+        );
+  if (current === null) box.append(action("Register", enter("register")));
+  document.querySelector("#session").replaceChildren(box);
+}
+
+/** A time in milliseconds as a person says it. */
+export function ago(at) {
+  const minutes = Math.round((Date.now() - at) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 1440 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1440)} d ago`;
+}

@@ -55,7 +55,11 @@ beforeAll(async () => {
     endpoint === undefined ? new Map() : crashes(ON_DYNAMODB, dynamoDb(endpoint)),
     problemsAfter("sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'", TOO_SOON_MS),
     // Some executions leave nothing that shows twice: then the next round.
-    problemsAfter("storage.execution-stored", 16, "DELETE FROM done_intents"),
+    problemsAfter(
+      "storage.execution-stored",
+      16,
+      "DELETE FROM done_intents; DELETE FROM outcomes; DELETE FROM brief_outcomes",
+    ),
   ]);
   found = { sqlite, dynamodb, lostWrite, forgottenExecution };
 }, TIMEOUT_MS);

@@ -1232,7 +1232,10 @@ describe("a set that proves wrong", () => {
       expect(planAfter(experience, { plan })).toBe("derive");
       const second = leave(experience, { plan });
       expect(kinds(second)).toEqual(["warn", "send"]);
-      expect(only(second, "warn")).toMatchObject({ code: "set_left", message: expect.stringMatching(/^follow: /) });
+      expect(only(second, "warn")).toMatchObject({
+        code: "set_left",
+        message: expect.stringMatching(/^the handler "follow" leaves its read\/write set, .*: (report|correct) /),
+      });
       expect(planAfter(experience, { plan })).toBe("record");
     },
   );

@@ -433,7 +433,10 @@ export class Execution {
     if (undeclared === null || !this.#experience.leftSet(module, handler)) return [];
     const fault = plan === "given" ? "correct the set that its @readwrite gives" : "report this fault of the analyzer";
     return [
-      warn("set_left", `${handler}: it leaves its read/write set, and runs in record mode here from now on; ${fault}`),
+      warn(
+        "set_left",
+        `the handler "${handler}" leaves its read/write set, and runs in record mode here from now on: ${fault}`,
+      ),
     ];
   }
 

@@ -1,9 +1,8 @@
 /** One call that computes for longer than a location may, with real processes: everybody else is served. */
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { type TemporaryProject, createProject } from "./radical-process.ts";
+import { readIntents } from "./storage.ts";
 
 /** Half as much again as a location may use. */
 const CONFIG = `export default { name: "long", limits: { fuel: 3_000_000_000 }, dev: { locations: { near: 1, far: 5 } } };\n`;
@@ -49,13 +48,6 @@ afterAll(async () => {
   await project.remove();
 });
 
-function pendingIntents(): unknown {
-  const database = new DatabaseSync(join(app.stateFolder, "data.sqlite"), { readOnly: true, timeout: 60_000 });
-  const row = database.prepare("SELECT count(*) AS pending FROM pending_intents").get();
-  database.close();
-  return row;
-}
-
 test("it runs near storage; its location, and the item at other locations, serve others", async () => {
   const call = app.call("scatter", { key: "hot", accesses: 1e11 }, { location: "near" });
   const others = await Promise.all([
@@ -72,5 +64,5 @@ test("it runs near storage; its location, and the item at other locations, serve
   ]);
   // Of the run nothing is left.
   expect(await app.result("increment", { key: "hot" }, { location: "near" })).toBe(2);
-  await expect.poll(pendingIntents, { timeout: 100_000 }).toEqual({ pending: 0 });
+  await expect.poll(() => readIntents(app.stateFolder).pending, { timeout: 100_000 }).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, startServer } from "@radical/lvi-server";
+import { HEALTH_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
@@ -287,24 +288,36 @@ describe("radical doctor", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
     expect((await problems({ primary }))["primary"]).toEqual([
-      expect.stringMatching(/could not bring 2 pending intents to an end: what they hold is locked/),
+      expect.stringMatching(/could not bring 2 pending intents to an end: their items stay locked/),
     ]);
     overdue = 0;
     expect((await problems({ primary }))["primary"]).toBeUndefined();
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("handlers that leave their read/write set are named, with how often", async () => {
-    const setsLeft = [{ module: "ab".repeat(32), handler: "say", times: 3 }];
-    const server = createHttpServer((_, response) => {
-      const status = { state: "serving", epoch: 1, timeMs: Date.now(), pending: 0, setsLeft };
-      response.end(JSON.stringify({ ...status, modules: [] }));
+  test("handlers that leave their read/write set are named, with how often; those of builds that nobody serves are not", async () => {
+    const [old, now] = ["ab".repeat(32), "cd".repeat(32)];
+    const setsLeft = [
+      { module: old, handler: "say", times: 3 },
+      { module: now, handler: "say", times: 1 },
+    ];
+    const modules = [{ module: now, registered: true }];
+    const server = createHttpServer(({ url }, response) => {
+      const status = { state: "serving", epoch: 1, timeMs: Date.now(), pending: 0, setsLeft, modules };
+      const health = { status: "ok", module: now, location: "VA", primaryMs: 1 };
+      response.end(JSON.stringify(url === HEALTH_PATH ? health : status));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
-    expect(await problems({ primary })).toEqual({
-      sets: [expect.stringMatching(/^the handler "say" of module abababababab leaves its read\/write set \(3 times\)/)],
+    const words = (module: string, calls: string): unknown =>
+      expect.stringMatching(
+        `^the handler "say" of module ${module.slice(0, 12)} has left its read/write set in ${calls}:`,
+      );
+    expect(await problems({ primary })).toEqual({ sets: [words(old, "3 calls"), words(now, "1 call")] });
+    expect(await problems({ primary, sites: [{ url, location: null }] })).toEqual({ sets: [words(now, "1 call")] });
+    expect(await problems({ primary, served: [{ version: "v", module: now }] })).toEqual({
+      sets: [words(now, "1 call")],
     });
     await new Promise((resolve) => server.close(resolve));
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import {
+  ALARMS_PATH,
   type AccessedUnit,
   decodeFollowupReply,
   decodeLviReply,
@@ -358,6 +359,28 @@ describe("administration", () => {
       [["counters/told", expect.any(String), expect.any(String), "Ag=="]],
     ]);
     lines.end();
+  });
+
+  test("an alarm of a location is counted and logged", async () => {
+    const counted = async (): Promise<number> => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      return Number(/^radical_alarms_total\{alarm="wrote_on_get"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await counted();
+    const ids = { execution: "ab".repeat(16), module: "cd".repeat(32) };
+    const alarm = { alarm: "wrote_on_get", ...ids, handler: "look", location: "VA" };
+    const body = Buffer.from(JSON.stringify(alarm));
+    expect((await client.send("POST", ALARMS_PATH, body)).status).toBe(200);
+    expect(await counted()).toBe(before + 1);
+    expect((await fetch(`${server.url}${ALARMS_PATH}`, { method: "POST", body })).status).toBe(401);
+    for (const wrong of [{ alarm: "other" }, { execution: "1" }, { module: 1 }, { handler: "" }, { location: null }]) {
+      const refused = await client.send("POST", ALARMS_PATH, Buffer.from(JSON.stringify({ ...alarm, ...wrong })));
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: "malformed_message" } }]);
+    }
+    expect(await counted()).toBe(before + 1);
+    expect(errors.splice(0)).toEqual([
+      expect.stringMatching(/"event":"wrote_on_get_alarm".*"handler":"look".*location VA/),
+    ]);
   });
 
   test("questions that are none, and those who may not ask", async () => {

@@ -15,8 +15,11 @@ import { testModule } from "./test-module.ts";
 import { type ServerProcess, startProcess } from "./test-process.ts";
 
 const SOON = { timeout: 100_000 };
-/** Outcomes that only a location asks for go at the next collection. */
-const PROMPT = ["--workers", "1", "--followup-timeout-ms", "200", "--collect-interval-ms", "100"];
+const COLLECTING = ["--workers", "1", "--collect-interval-ms", "100"];
+/** Promises wait for their followup, however slow the machine is. */
+const PATIENT = [...COLLECTING, "--followup-timeout-ms", "600000"];
+/** Nothing waits for a followup, and outcomes that only a location asks for go at the next collection. */
+const PROMPT = [...COLLECTING, "--followup-timeout-ms", "1", "--outcome-retention-ms", "0"];
 
 /** All bytes of a storage, in pieces. */
 type Bytes = () => Promise<readonly Buffer[]>;
@@ -60,7 +63,7 @@ function keepsNoSecrets(open: () => { readonly args: readonly string[]; readonly
       const all = await bytes();
       return words.filter((word) => formsOf(word).some((form) => all.some((piece) => piece.includes(form))));
     };
-    let server: ServerProcess = await startProcess([...args, ...PROMPT]);
+    let server: ServerProcess = await startProcess([...args, ...PATIENT]);
     try {
       const module = await testModule();
       let client = new TestClient(server.url, module);
@@ -95,18 +98,18 @@ function keepsNoSecrets(open: () => { readonly args: readonly string[]; readonly
       const stale = client.requestOf("signIn", secretOf("stale"), incrementUnits("stale", wrong));
       expect(await client.lvi(stale)).toMatchObject({ kind: "executed", cause: "stale" });
 
-      // A followup that is lost.
-      commitOf(await client.lvi(client.requestOf("signIn", secretOf("lost"), incrementUnits("lost", ABSENT))));
-      await expect.poll(() => client.read("lost"), SOON).toBe(1);
-
       // A server that is killed with a promise, which the next one keeps.
       const killed = client.requestOf("signIn", secretOf("killed"), incrementUnits("killed", ABSENT));
       commitOf(await client.lvi(killed));
       await server.kill("SIGKILL");
-      server = await startProcess([...args, ...PROMPT, "--outcome-retention-ms", "0"]);
+      server = await startProcess([...args, ...PROMPT]);
       client = new TestClient(server.url, module);
       await client.register();
       await expect.poll(() => client.read("killed"), SOON).toBe(1);
+
+      // A followup that is lost.
+      commitOf(await client.lvi(client.requestOf("signIn", secretOf("lost"), incrementUnits("lost", ABSENT))));
+      await expect.poll(() => client.read("lost"), SOON).toBe(1);
 
       // The answer under a key that the client chose is kept, the arguments are not.
       const kept = client.requestOf("signInNearStorage", secretOf("kept"), null, { retained: true });

@@ -71,19 +71,6 @@ test("of two servers that start together one serves, and the other one waits for
   }
 });
 
-test("a file that somebody keeps locked is waited for, and then named with what to do", async () => {
-  const file = path.join(folder, "data.sqlite");
-  const holder = new DatabaseSync(file);
-  holder.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-  const child = spawnServer(sqliteStorage(file).args);
-  children.push(child);
-  let errors = "";
-  child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
-  holder.close();
-  expect([code, errors]).toEqual([2, expect.stringContaining("Another process has kept it locked for 10 s")]);
-});
-
 /** The first of these events that a line tells. */
 async function firstOf(lines: Interface, events: readonly string[]): Promise<string> {
   return new Promise((resolve) => {

@@ -6,6 +6,7 @@ import {
   type Followup,
   type FollowupResult,
   type ListedModule,
+  type LocationAlarm,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -108,6 +109,12 @@ export class Engine {
     // Not only after the interval: a server may be started again more often than that.
     setImmediate(() => this.#step({ kind: "collect" }));
     this.#wake();
+  }
+
+  /** Of a location: the primary has not seen it. */
+  alarm({ execution, module, handler, location }: LocationAlarm): void {
+    const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
+    this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
   }
 
   get load(): Load {

@@ -174,6 +174,10 @@ export function drive(execution: Execution, surroundings: Surroundings): Run {
           ? { kind: "followup-answered", result: answered.reply }
           : { kind: "followup-unanswered", reason: answered.reason };
       }
+      case "alarm":
+        await answerLeaves();
+        await primary.alarm(effect.server, effect.alarm, effect.timeoutMs, trace);
+        return null;
       case "wait":
         await scheduler.wait(effect.ms);
         return { kind: "waited", before: effect.before, atMs: now() };

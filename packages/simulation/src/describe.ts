@@ -130,6 +130,8 @@ export function describeLocationEffect(effect: LocationEffect): string {
       return `waits ${effect.ms} ms before ${effect.before}`;
     case "warn":
       return `warns ${effect.code}`;
+    case "alarm":
+      return `tells the primary of the alarm ${effect.alarm.alarm}`;
     case "derive":
     case "record":
     case "speculate":

@@ -232,6 +232,9 @@ export class EdgeLocation implements Location {
       }
       case "wait":
         return this.#after(effect.ms, running, () => ({ kind: "waited", before: effect.before, atMs: this.#nowMs }));
+      case "alarm":
+        // Nothing depends on it.
+        return;
       case "warn":
         if (effect.code === "set_left") counts.add("read/write set given up");
         if (effect.code === "wrote_on_get") counts.add("GET that was about to write");

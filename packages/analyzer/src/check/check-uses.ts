@@ -100,7 +100,7 @@ const UNREACHABLE: Refusal = {
 
 const THROWN: Refusal = {
   code: "thrown_value",
-  message: "only an error can be thrown",
+  message: "only an error or a text can be thrown",
   help: 'abort(404, "no_user", "There is no user ann.") answers with a status, a code and a message; throw new Error("…") ends as a trap',
 };
 

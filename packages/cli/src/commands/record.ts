@@ -128,7 +128,7 @@ function redactionOf({ redact: names, whole, env, primary }: RecordCommandOption
 
 function warningOf(redact: RedactionQuestion): string {
   if (redact === "all")
-    return "texts are replaced by pseudonyms and numbers by 0, as far as no key has them; --whole records all";
+    return "the LVI server replaces texts by pseudonyms, and numbers that no key has by 0; --whole records all as it is";
   const words = "records hold what users have sent and what tables have; keep them as you keep that";
   return `${words}${redact.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`;
 }

@@ -93,7 +93,7 @@ test("a field that only another build has is neither lost nor taken for a mistak
   const line = itemToJson({ table: "users", key: "ann", value: stored });
   const bytes = `{"table":"users","key":"ann","cbor":"${Buffer.from(stored).toString("base64")}"}`;
   for (const refused of [line, bytes])
-    expect(() => read(refused, TYPES)).toThrow('unknown field "value.mail"; --untyped writes it with the others');
+    expect(() => read(refused, TYPES)).toThrow('unknown field "value.mail"; --untyped writes all fields as they are');
   for (const taken of [line, bytes]) expect(read(taken).value).toEqual(stored);
 });
 

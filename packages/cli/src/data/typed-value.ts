@@ -10,7 +10,7 @@ import {
 } from "@radical/protocol";
 
 /** What to do about a field that the types lack: builds side by side may have other fields. */
-export const UNKNOWN_FIELD_HELP = "; --untyped writes it with the others, as they are";
+export const UNKNOWN_FIELD_HELP = "; --untyped writes all fields as they are";
 
 /** What is wrong with it; null: nothing. The bytes are a value. */
 export function problemOfValue(bytes: Uint8Array, type: ValueType, records: RecordTypes): string | null {

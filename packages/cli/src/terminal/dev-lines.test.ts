@@ -7,7 +7,7 @@ test("a handler that leaves its set is one line of words", () => {
     "the handler leaves its read/write set, which is a fault of the analyzer: report it (write of t/(a)\nb)";
   const line = { level: "warn", event: "set_left", module: "a", handler: "say", execution: "e", detail };
   expect(devLine({ event: "server_log", line }, createTerminal({ quiet: true }))).toBe(
-    "! say: the handler leaves its read/write set, which is a fault of the analyzer: report it. Answers stay right: locations run it in record mode, which is slower",
+    "! say: the handler leaves its read/write set, which is a fault of the analyzer: report it. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower",
   );
 });
 

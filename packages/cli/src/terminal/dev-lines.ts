@@ -85,7 +85,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
 /** One for each handler of a build; which unit it was is in the log. */
 function setLeftLine({ handler, detail }: Readonly<Record<string, unknown>>, { style }: Terminal): string {
   const fault = text(detail).replace(/ \([^]*$/, "");
-  return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right: locations run it in record mode, which is slower`;
+  return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower`;
 }
 
 function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style }: Terminal): string {

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import {
+  ALARMS_PATH,
   decodeFollowup,
   decodeLviRequest,
   decodeModuleContent,
@@ -34,6 +35,7 @@ import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { logAnswer, samplesAnswer } from "./administration.ts";
+import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { updatesAnswer } from "./updates.ts";
@@ -228,6 +230,7 @@ type Route =
         | "lvi"
         | "followup"
         | "updates"
+        | "alarms"
         | "metrics"
         | "healthz"
         | "readyz"
@@ -249,6 +252,8 @@ function routeOf(path: string): Route {
       return { kind: "followup" };
     case UPDATES_PATH:
       return { kind: "updates" };
+    case ALARMS_PATH:
+      return { kind: "alarms" };
     case "/metrics":
       return { kind: "metrics" };
     case "/healthz":
@@ -315,6 +320,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         const { updates } = serving(options).engine;
         answer({ status: 200, stream: updatesAnswer(updates, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS) });
+      });
+    case "alarms":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        serving(options).engine.alarm(readAlarm(body));
+        answer({ status: 200 });
       });
     case "module":
       expectMethod(method, "GET", "PUT");

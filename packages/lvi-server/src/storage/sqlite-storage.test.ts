@@ -270,6 +270,20 @@ describe("in a file", () => {
       }
     }));
 
+  test("a file that somebody keeps locked is waited for, and then named with what to do", () =>
+    inFolder((file) => {
+      const holder = new DatabaseSync(file);
+      try {
+        holder.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+        expect(() => new SqliteStorage(file, null, 1)).toThrow(
+          `${file} can't be used as the data file: Another process has kept it locked for 0.001 s. End what holds a transaction on it`,
+        );
+      } finally {
+        holder.close();
+      }
+      return Promise.resolve();
+    }));
+
   test("a file that is no database is refused", () =>
     inFolder(async (file) => {
       await writeFile(file, "this is not a database, and long enough to be read as one".repeat(50));

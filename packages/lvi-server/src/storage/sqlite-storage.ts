@@ -113,6 +113,8 @@ const UPGRADES: Readonly<Record<number, string>> = {
 /** How long a server that starts waits for others that are using the file. */
 const OPEN_MS = 10_000;
 const OPEN_PAUSE_MS = 20;
+/** Longest that SQLite waits by itself, where it does. */
+const OPEN_BUSY_MS = 1_000;
 /** How long a transaction waits for that of another process. */
 const BUSY_MS = 5_000;
 const OWNER_ONLY = 0o600;
@@ -172,9 +174,9 @@ export class SqliteStorage implements Storage {
 
   /**
    * `:memory:` keeps nothing. `hasher`: for the intents of an older schema; without it their repeats can't be told from other
-   * calls. Throws a StorageError if the file can't be used.
+   * calls. `openMs`: how long others that are using the file are waited for. Throws a StorageError if the file can't be used.
    */
-  constructor(file: string, hasher: CallHasher | null = null) {
+  constructor(file: string, hasher: CallHasher | null = null, openMs = OPEN_MS) {
     this.#file = file;
     this.isExclusive = file === ":memory:";
     let database: DatabaseSync | null = null;
@@ -182,9 +184,10 @@ export class SqliteStorage implements Storage {
       if (!this.isExclusive) ownersOnly(file);
       this.#database = database = new DatabaseSync(file);
       // First of all: whoever starts at the same time has to be waited for.
-      this.#database.exec("PRAGMA busy_timeout = 1000; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
-      patiently(() => this.#database.exec("PRAGMA journal_mode = WAL"));
-      patiently(() => this.#prepareSchema(hasher));
+      const busyMs = Math.min(OPEN_BUSY_MS, openMs);
+      this.#database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;`);
+      patiently(openMs, () => this.#database.exec("PRAGMA journal_mode = WAL"));
+      patiently(openMs, () => this.#prepareSchema(hasher));
       this.#database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     } catch (error) {
       database?.close();
@@ -659,8 +662,8 @@ function ownersOnly(file: string): void {
  * Several servers may start at one moment, and SQLite does not wait in all the places in which it finds a file locked, as when
  * it changes the journal's mode. Nothing is served yet, so that the process may stand still.
  */
-function patiently(act: () => void): void {
-  const endsAtMs = performance.now() + OPEN_MS;
+function patiently(openMs: number, act: () => void): void {
+  const endsAtMs = performance.now() + openMs;
   for (;;) {
     try {
       return act();
@@ -668,7 +671,7 @@ function patiently(act: () => void): void {
       if (!isBusy(error)) throw error;
       if (performance.now() >= endsAtMs)
         throw new Error(
-          `Another process has kept it locked for ${OPEN_MS / 1_000} s. End what holds a transaction on it, such as an open sqlite3`,
+          `Another process has kept it locked for ${openMs / 1_000} s. End what holds a transaction on it, such as an open sqlite3`,
           { cause: error },
         );
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_PAUSE_MS);

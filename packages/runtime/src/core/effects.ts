@@ -8,6 +8,7 @@ import type {
   ErrorCode,
   Followup,
   FollowupResult,
+  LocationAlarm,
   LviReply,
   LviRequest,
   Outcome,
@@ -101,6 +102,13 @@ export type Effect =
       readonly timeoutMs: number;
     }
   | { readonly kind: "wait"; readonly before: "lvi" | "followup"; readonly ms: number }
+  /** Tell the primary, which counts alarms, of one that it can't see. Nothing depends on that. */
+  | {
+      readonly kind: "alarm";
+      readonly server: ServerIndex;
+      readonly alarm: LocationAlarm;
+      readonly timeoutMs: number;
+    }
   /** Something an operator must hear of; the execution goes on. */
   | { readonly kind: "warn"; readonly code: WarningCode; readonly message: string };
 

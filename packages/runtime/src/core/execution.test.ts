@@ -1128,6 +1128,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
           case "wait":
             open.push(() => waited(effect.before));
             break;
+          case "alarm":
           case "warn":
         }
       };
@@ -1158,8 +1159,13 @@ test("property: whatever happens, one answer, and nothing speculative before its
 
 describe("a GET never writes", () => {
   const GET = { mustNotWrite: true } as const;
-  const expectRefused = (effects: readonly Effect[]): void => {
-    expect(kinds(effects.filter(({ kind }) => kind !== "warn"))).toEqual(["answer"]);
+  const expectRefused = (effects: readonly Effect[], by: "location" | "primary" = "location"): void => {
+    expect(kinds(effects.filter(({ kind }) => kind !== "warn"))).toEqual(
+      by === "location" ? ["answer", "alarm"] : ["answer"],
+    );
+    // The primary counts what it has not seen itself.
+    if (by === "location")
+      expect(only(effects, "alarm")).toMatchObject({ server: 0, alarm: { alarm: "wrote_on_get", handler: "follow" } });
     expect(effects).toContainEqual(expect.objectContaining({ kind: "warn", code: "wrote_on_get" }));
     const { answer } = only(effects, "answer");
     expect(answer).toMatchObject({ code: "wrote_on_get", message: expect.stringContaining('"follow"') as unknown });
@@ -1201,6 +1207,7 @@ describe("a GET never writes", () => {
     expect(only(execution.step(started()), "send").request).toMatchObject({ units: null, mustNotWrite: true });
     expectRefused(
       execution.step(replied({ kind: "refused", code: "wrote_on_get", message: "it has written", retryAfterMs: null })),
+      "primary",
     );
   });
 
@@ -1232,7 +1239,10 @@ describe("a set that proves wrong", () => {
       expect(planAfter(experience, { plan })).toBe("derive");
       const second = leave(experience, { plan });
       expect(kinds(second)).toEqual(["warn", "send"]);
-      expect(only(second, "warn")).toMatchObject({ code: "set_left", message: expect.stringMatching(/^follow: /) });
+      expect(only(second, "warn")).toMatchObject({
+        code: "set_left",
+        message: expect.stringMatching(/^the handler "follow" leaves its read\/write set, .*: (report|correct) /),
+      });
       expect(planAfter(experience, { plan })).toBe("record");
     },
   );

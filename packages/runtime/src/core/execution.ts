@@ -22,6 +22,7 @@ import type {
   Followup,
   FollowupResult,
   HandlerPlan,
+  LocationAlarm,
   LviReply,
   LviRequest,
   ModuleHash,
@@ -133,6 +134,7 @@ export class Execution {
   /** Why the request names no set. */
   #nearStorageReason: PathReason | null = null;
   /** Of this question. */
+  readonly #leader: Leader;
   readonly #search: LeaderSearch;
   /** How often anything was sent: the primary tells repeats from duplicates by it. */
   #sendings = 0;
@@ -156,6 +158,7 @@ export class Execution {
     this.#bounds = bounds;
     this.#experience = experience;
     this.#plan = experience.planOf(input.module, input.handler, input.plan);
+    this.#leader = leader;
     this.#search = new LeaderSearch(leader);
     this.#followupSearch = new LeaderSearch(leader);
   }
@@ -259,7 +262,7 @@ export class Execution {
     if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
     const [write] = derived.set.writes;
     if (this.#input.mustNotWrite && write !== undefined)
-      return this.#wroteOnGet("its read/write set has a unit that it writes", write);
+      return this.#stoppedOnGet("its read/write set has a unit that it writes", write);
     if (isExhausted) return this.#askNearStorage("long", atMs);
     const set = this.#withoutUndeclared(derived.set);
     const outside = run === null ? null : firstOutside(derived.set, set);
@@ -365,7 +368,7 @@ export class Execution {
     if (speculation.kind !== "stopped")
       this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
     if (this.#input.mustNotWrite && hasWritten(speculation))
-      return [...warnings, ...this.#wroteOnGet("its run has written")];
+      return [...warnings, ...this.#stoppedOnGet("its run has written")];
     this.#speculation = speculation;
     return [...warnings, ...this.#join(atMs)];
   }
@@ -433,7 +436,10 @@ export class Execution {
     if (undeclared === null || !this.#experience.leftSet(module, handler)) return [];
     const fault = plan === "given" ? "correct the set that its @readwrite gives" : "report this fault of the analyzer";
     return [
-      warn("set_left", `${handler}: it leaves its read/write set, and runs in record mode here from now on; ${fault}`),
+      warn(
+        "set_left",
+        `the handler "${handler}" leaves its read/write set, and runs in record mode here from now on: ${fault}`,
+      ),
     ];
   }
 
@@ -624,6 +630,14 @@ export class Execution {
     const jitter = 1 + (seed[attempt % seed.length] ?? 0) / 512;
     const { backoffMs, longestBackoffMs } = this.#bounds;
     return Math.round(Math.min(longestBackoffMs, backoffMs * 2 ** (attempt - 1)) * jitter);
+  }
+
+  /** It ends here, so that the primary has not seen it. */
+  #stoppedOnGet(how: string, unit?: UnitId): readonly Effect[] {
+    const { executionId: execution, module, handler, location } = this.#input;
+    const alarm: LocationAlarm = { alarm: "wrote_on_get", execution, module, handler, location };
+    const server = this.#leader.next(new Set())!;
+    return [...this.#wroteOnGet(how, unit), { kind: "alarm", server, alarm, timeoutMs: this.#bounds.attemptMs }];
   }
 
   /** Nothing of it was told, and its writes are never sent. A unit is named in the log only: the run was not confirmed. */

@@ -3,12 +3,14 @@
  * repeated here.
  */
 import {
+  ALARMS_PATH,
   type CommitId,
   type ErrorCode,
   FOLLOWUP_PATH,
   type Followup,
   type FollowupResult,
   KEY_HEADER,
+  type LocationAlarm,
   LVI_PATH,
   type LviReply,
   type LviRequest,
@@ -98,6 +100,13 @@ class Server {
   }
 }
 
+interface PostOptions {
+  readonly timeoutMs: number;
+  readonly trace: TraceContext | null;
+  /** Of the body. */
+  readonly type?: string;
+}
+
 export class Primary {
   readonly #servers: readonly Server[];
   readonly #key: PrimaryKey;
@@ -139,6 +148,20 @@ export class Primary {
     return this.#post(this.#servers[server]!, FOLLOWUP_PATH, body, of, decodeFollowupReply, () => undefined);
   }
 
+  /** Never rejects: an alarm may be lost. */
+  async alarm(server: ServerIndex, alarm: LocationAlarm, timeoutMs: number, trace: TraceContext | null): Promise<void> {
+    const body = new TextEncoder().encode(JSON.stringify(alarm));
+    const of = { timeoutMs, trace, type: "application/json" };
+    await this.#post(
+      this.#servers[server]!,
+      ALARMS_PATH,
+      body,
+      of,
+      () => undefined,
+      () => undefined,
+    );
+  }
+
   /** Takes lines of updates as they come. Resolves to whether the server has ended them; never rejects. */
   async listen(server: ServerIndex, question: UpdatesQuestion, take: (line: string) => void): Promise<boolean> {
     const asked = this.#servers[server]!;
@@ -168,13 +191,13 @@ export class Primary {
     server: Server,
     path: string,
     body: Uint8Array,
-    { timeoutMs, trace }: { readonly timeoutMs: number; readonly trace: TraceContext | null },
+    { timeoutMs, trace, type = "application/cbor" }: PostOptions,
     decode: (bytes: Uint8Array) => T,
     onSent: (over: Connection) => void,
   ): Promise<Answered<T>> {
     let isDone = false;
     try {
-      const headers = { ...(await this.#signed(path, body)), ...headersOf(trace) };
+      const headers = { ...(await this.#signed(path, body)), "content-type": type, ...headersOf(trace) };
       const responding = server.fetch(path, {
         method: "POST",
         headers,
@@ -210,7 +233,6 @@ export class Primary {
     const timeMs = Date.now();
     const signature = await crypto.subtle.sign("HMAC", this.#hmac, signedBytes("POST", path, timeMs, body));
     return {
-      "content-type": "application/cbor",
       [KEY_HEADER]: this.#key.id,
       [TIME_HEADER]: String(timeMs),
       [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),

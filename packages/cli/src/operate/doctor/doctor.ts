@@ -8,7 +8,7 @@ import { type PrimaryAddress, runningPrimary } from "../primary-address.ts";
 import { lookAtEdge, type RoundTrip, type ServedModule, type Site } from "./edge-checks.ts";
 import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
 import { devPortFinding, nodeFinding } from "./machine-checks.ts";
-import { lookAtPrimary } from "./primary-checks.ts";
+import { lookAtPrimary, setFindings } from "./primary-checks.ts";
 
 /** What is looked at beside this machine. */
 export interface Deployment {
@@ -38,12 +38,14 @@ export async function examine(
   const look = primary.length === 0 ? null : await lookAtPrimary(primary);
   const isAnywhere = sites.length > 0 || served.length > 0;
   const edge = isAnywhere ? await lookAtEdge(sites, served, look?.modules ?? null) : null;
+  const known = [...served, ...(edge?.roundTrips ?? [])].map(({ module }) => module);
   return {
     findings: [
       nodeFinding(nodeVersion),
       port,
       ...findings,
       ...(look?.findings ?? []),
+      ...setFindings(look?.setsLeft ?? [], new Set(known)),
       ...(edge?.findings ?? []),
       clockFinding([...clocks, ...(look?.clocks ?? [])]),
     ],

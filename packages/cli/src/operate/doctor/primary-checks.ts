@@ -4,6 +4,7 @@ import {
   type ModuleList,
   REPLAY_WINDOW_MS,
   type ServerStatus,
+  type SetLeft,
   STATUS_PATH,
   terminalText,
 } from "@radical/protocol";
@@ -31,6 +32,8 @@ export interface PrimaryLook {
   readonly clocks: readonly ClockReading[];
   /** What the server that leads has; null: none does. */
   readonly modules: ModuleList | null;
+  /** Of all modules that it has run. */
+  readonly setsLeft: readonly SetLeft[];
 }
 
 /** `servers`: of one storage. With one of them nobody is expected to stand by. */
@@ -46,11 +49,11 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     });
   }
   const overdue = looks[leading]?.status?.overdue ?? 0;
-  // It leads, but what these hold is locked.
+  // It leads, but their items are locked.
   if (overdue > 0)
     problems.push({
-      message: `${looks[leading]!.server} could not bring ${counted(overdue, "pending intent")} to an end: what they hold is locked, and calls that want it are answered 503`,
-      hint: "its log tells of overdue_intent_alarm, with the handler and the reason",
+      message: `${looks[leading]!.server} could not bring ${counted(overdue, "pending intent")} to an end: their items stay locked, and calls that need those items are answered 503`,
+      hint: "see overdue_intent_alarm in its log: the line names the handler and the reason",
     });
   // While one leads, the others are what a takeover needs: requests are served.
   const isServed = leading >= 0;
@@ -72,22 +75,24 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     findings: [
       { check: "primary", problems: isServed && overdue === 0 ? [] : problems },
       ...(servers.length > 1 ? [{ check: "standby", problems: standby } as const] : []),
-      ...setFindings(looks[leading]?.status ?? null),
     ],
     clocks,
     modules: isServed ? await modulesOf(servers[leading]!) : null,
+    setsLeft: looks[leading]?.status?.setsLeft ?? [],
   };
 }
 
-/** Nothing is wrong with a handler whose set is wrong but its speed, so this is told only if there is one. */
-function setFindings(status: ServerStatus | null): readonly Finding[] {
-  const problems = (status?.setsLeft ?? []).map(({ module, handler, times }): Problem => {
-    const message = `the handler "${handler}" of module ${module.slice(0, 12)} leaves its read/write set (${times} times): locations run it in record mode, which is slower`;
-    return {
-      message,
+/**
+ * Nothing is wrong with a handler whose set is wrong but its speed, so this is told only if there is one. `served`: the modules
+ * that locations run, since an earlier build needs nothing any more; empty: they are not known.
+ */
+export function setFindings(setsLeft: readonly SetLeft[], served: ReadonlySet<string>): readonly Finding[] {
+  const problems = setsLeft
+    .filter(({ module }) => served.size === 0 || served.has(module))
+    .map(({ module, handler, times }): Problem => ({
+      message: `the handler "${handler}" of module ${module.slice(0, 12)} has left its read/write set in ${counted(times, "call")}: a location that sees two of them runs it in record mode, which is slower`,
       hint: "correct the set if a @readwrite gives it; else report it: this is a fault of the analyzer",
-    };
-  });
+    }));
   return problems.length === 0 ? [] : [{ check: "sets", problems }];
 }
 

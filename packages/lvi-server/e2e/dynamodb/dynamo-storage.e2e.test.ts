@@ -94,10 +94,11 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       location: "va",
       units: [{ unit: unitId("users", "bob"), mode: "write", version: null }],
       retained: false,
+      mustNotWrite: false,
       createdAtMs: 1_700_000_000_000,
     };
     const user = new CborWriter().map(2).text("name").text("Bob").text("balance").float(1).finish();
-    const { units: _, createdAtMs: __, retained: ___, ...invocation } = intent;
+    const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
     const call = { key: "key", hash: "ab".repeat(32) };
     const outcome: Outcome = { kind: "result", value: new CborWriter().integer(1).finish() };
     const writes = [{ unit: unitId("users", "bob"), value: user }];

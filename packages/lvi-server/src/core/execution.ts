@@ -133,7 +133,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
 
 /** Left pending by an earlier server. Its reply may have left. */
 export function adopted(intent: Intent): Execution {
-  const { executionId, module, handler, args, environment, location, units, retained } = intent;
+  const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
     ...BEGINNING,
     id: executionId,
@@ -141,8 +141,7 @@ export function adopted(intent: Intent): Execution {
     location,
     usage: usageOf(args, units),
     retained,
-    // Storage does not say whether it came as a GET. One that did has named no unit to write.
-    mustNotWrite: units.every(({ mode }) => mode === "read"),
+    mustNotWrite,
     declared: null,
     callers: [],
     speculator: null,

@@ -46,6 +46,8 @@ export interface Intent extends Invocation {
   readonly units: readonly IntentUnit[];
   /** Whether the client chose the id, and may ask again for as long as done intents are kept. */
   readonly retained: boolean;
+  /** Whether it came as a GET: if its run near storage writes, it ends without effect. */
+  readonly mustNotWrite: boolean;
   readonly createdAtMs: number;
 }
 

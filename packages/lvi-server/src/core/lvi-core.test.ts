@@ -2413,6 +2413,23 @@ describe("an execution that must not write", () => {
       expect(story.said).toEqual(["A ← executed stored wrote_on_get"]);
     },
   );
+
+  test("an adopted intent that names only reads, and came as no GET, may write", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", { retained: true });
+    story.lookedUp();
+    story.loaded();
+    story.stored();
+    story.restart();
+    story.passes(5_000);
+    story.loaded();
+    story.ran({ kind: "undeclared", reason: "write of t/x" });
+    story.ran({ kind: "undeclared", reason: "write of t/x" });
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["2", true]);
+    expect(story.notes).not.toContain("wrote_on_get_alarm");
+  });
 });
 
 describe("a handler that leaves its read/write set", () => {

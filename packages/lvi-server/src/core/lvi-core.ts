@@ -614,6 +614,7 @@ export class LviCore {
         }))
         .toSorted(byUnit),
       retained: execution.retained,
+      mustNotWrite: execution.mustNotWrite,
       createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;

@@ -168,7 +168,13 @@ describe("in a file", () => {
       expect(isHashedCall(record.done.call, asked, HASHES)).toBe(true);
       expect(isHashedCall(record.done.call, { ...asked, caller: "bob" }, HASHES)).toBe(false);
       expect(await storage.recover(3)).toMatchObject([
-        { executionId: pending, retained: true, units: [{ unit: "users/bob" }], environment: { caller: "bob" } },
+        {
+          executionId: pending,
+          retained: true,
+          mustNotWrite: false,
+          units: [{ unit: "users/bob" }],
+          environment: { caller: "bob" },
+        },
       ]);
       expect((await storage.modules()).length).toBe(1);
       expect((await storage.readLease()).epoch).toBe(3);
@@ -214,7 +220,7 @@ describe("in a file", () => {
       const secret = (): Uint8Array => Buffer.from(`S3cretWord${"x".repeat(below(below(20) === 0 ? 9_000 : 300))}`);
       const pending: Intent[] = [];
       const finish = async (intent: Intent): Promise<void> => {
-        const { units: _, createdAtMs, retained: __, ...invocation } = intent;
+        const { units: _, createdAtMs, retained: __, mustNotWrite: ___, ...invocation } = intent;
         const outcome = { kind: "result", value: secret() } as const;
         const keeps = (["not", "briefly", "retained"] as const satisfies readonly OutcomeKept[])[below(3)]!;
         const call = HASHES.hash(secret());
@@ -237,6 +243,7 @@ describe("in a file", () => {
             location: "va",
             units: [{ unit: unitId("sessions", "S3cretWord"), mode: "write", version: null }],
             retained: true,
+            mustNotWrite: false,
             createdAtMs: turn,
           };
           pending.push(intent);

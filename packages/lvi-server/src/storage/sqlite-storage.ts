@@ -57,19 +57,20 @@ CREATE TABLE IF NOT EXISTS items (
   PRIMARY KEY ("table", key)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS pending_intents (
-  number        INTEGER PRIMARY KEY,
-  execution_id  TEXT NOT NULL UNIQUE,
-  commit_id     TEXT NOT NULL,
-  module        TEXT NOT NULL,
-  handler       TEXT NOT NULL,
-  args          BLOB NOT NULL,
-  time_ms       INTEGER NOT NULL,
-  seed          BLOB NOT NULL,
-  caller        TEXT,
-  location      TEXT NOT NULL,
-  units         TEXT NOT NULL,
-  retained      INTEGER NOT NULL,
-  created_at_ms INTEGER NOT NULL
+  number         INTEGER PRIMARY KEY,
+  execution_id   TEXT NOT NULL UNIQUE,
+  commit_id      TEXT NOT NULL,
+  module         TEXT NOT NULL,
+  handler        TEXT NOT NULL,
+  args           BLOB NOT NULL,
+  time_ms        INTEGER NOT NULL,
+  seed           BLOB NOT NULL,
+  caller         TEXT,
+  location       TEXT NOT NULL,
+  units          TEXT NOT NULL,
+  retained       INTEGER NOT NULL,
+  must_not_write INTEGER NOT NULL,
+  created_at_ms  INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS done_intents (
   execution_id TEXT PRIMARY KEY,
@@ -129,6 +130,7 @@ interface PendingRow {
   readonly location: string;
   readonly units: string;
   readonly retained: number;
+  readonly must_not_write: number;
   readonly created_at_ms: number;
 }
 
@@ -146,7 +148,8 @@ interface DoneRow {
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
-interface OldRow extends Omit<PendingRow, "retained">, Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome"> {
+interface OldRow
+  extends Omit<PendingRow, "retained" | "must_not_write">, Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome"> {
   readonly state: "pending" | "done";
 }
 
@@ -239,8 +242,8 @@ export class SqliteStorage implements Storage {
   #split(hasher: CallHasher | null): void {
     for (const row of this.#database.prepare("SELECT * FROM intents").iterate() as Iterable<unknown>) {
       const old = row as OldRow;
-      // Whether the client chose the id was not kept: then it may have.
-      if (old.state === "pending") this.#insertPending({ ...intentOf({ ...old, retained: 1 }) });
+      // Whether the client chose the id was not kept: then it may have. No request said that it must not write.
+      if (old.state === "pending") this.#insertPending(intentOf({ ...old, retained: 1, must_not_write: 0 }));
       else {
         const call = hasher?.hash(bytesOfCall(old)) ?? null;
         this.#insertDone({
@@ -524,12 +527,12 @@ export class SqliteStorage implements Storage {
 
   /** False: there is one under its execution id. */
   #insertPending(intent: Intent): boolean {
-    const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } =
-      intent;
+    const { executionId, commitId, module, handler, args, environment, location, units } = intent;
+    const { retained, mustNotWrite, createdAtMs } = intent;
     const inserted = this.#run(
       `INSERT INTO pending_intents (execution_id, commit_id, module, handler, args, time_ms, seed, caller, location, units,
-                                    retained, created_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+                                    retained, must_not_write, created_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       executionId,
       commitId,
       module,
@@ -541,6 +544,7 @@ export class SqliteStorage implements Storage {
       location,
       JSON.stringify(units),
       retained ? 1 : 0,
+      mustNotWrite ? 1 : 0,
       createdAtMs,
     );
     return inserted === 1;
@@ -623,6 +627,7 @@ function intentOf(row: PendingRow): Intent {
     location: row.location,
     units: JSON.parse(row.units) as IntentUnit[],
     retained: row.retained === 1,
+    mustNotWrite: row.must_not_write === 1,
     createdAtMs: row.created_at_ms,
   };
 }

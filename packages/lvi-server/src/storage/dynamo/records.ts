@@ -75,7 +75,8 @@ export function positionOf(item: Item): Position {
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function pendingRecord(epoch: number, intent: Intent): Stored {
-  const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } = intent;
+  const { executionId, commitId, module, handler, args, environment, location, units } = intent;
+  const { retained, mustNotWrite, createdAtMs } = intent;
   const unitsText = JSON.stringify(units);
   const common: Item = {
     ...keyOf(executionId),
@@ -89,6 +90,7 @@ export function pendingRecord(epoch: number, intent: Intent): Stored {
     seed: { B: environment.seed },
     ...callerAttribute(environment.caller),
     retained: { BOOL: retained },
+    must_not_write: { BOOL: mustNotWrite },
     created_at_ms: { N: String(createdAtMs) },
     [OPEN_SINCE]: { S: new Date(createdAtMs).toISOString() },
   };
@@ -119,8 +121,9 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed"), caller: callerOf(item) },
     location: text(item, "location"),
     units: JSON.parse(units) as IntentUnit[],
-    // One of schema 1 does not say.
+    // One of schema 1 does not say; then no request said that it must not write.
     retained: item["retained"]?.BOOL ?? true,
+    mustNotWrite: item["must_not_write"]?.BOOL ?? false,
     createdAtMs: number(item, "created_at_ms"),
   };
 }

@@ -75,6 +75,8 @@ export interface Execution {
   /** Of its location's budget. */
   usage: Usage;
   readonly retained: boolean;
+  /** The client chose the id, or has asked again under the id that it was told: it may ask for the outcome later, too. */
+  clientMayAsk: boolean;
   /** A run that writes ends it without effect. */
   readonly mustNotWrite: boolean;
   /** What the location declared; null without a set. */
@@ -122,6 +124,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
     location,
     usage,
     retained,
+    clientMayAsk: retained,
     mustNotWrite,
     declared: units,
     callers: [caller],
@@ -147,6 +150,7 @@ export function adopted(intent: Intent): Execution {
     location,
     usage: usageOf(args, units),
     retained,
+    clientMayAsk: retained,
     mustNotWrite,
     declared: null,
     callers: [],

@@ -1,6 +1,7 @@
 /** An execution under way at the server: who waits for it, where it stands, and what it holds. */
 import type {
   AccessedUnit,
+  ContentHash,
   Entry,
   ExecutedCause,
   ExecutionId,
@@ -40,7 +41,12 @@ type Phase =
   /** Runs near storage. */
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
-  | { readonly kind: "completing"; readonly completion: Completion; readonly sampled: Effect | null }
+  | {
+      readonly kind: "completing";
+      readonly completion: Completion;
+      readonly hash: ContentHash;
+      readonly sampled: Effect | null;
+    }
   /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };
@@ -69,6 +75,8 @@ export interface Execution {
   /** Of its location's budget. */
   usage: Usage;
   readonly retained: boolean;
+  /** The client chose the id, or has asked again under the id that it was told: it may ask for the outcome later, too. */
+  clientMayAsk: boolean;
   /** A run that writes ends it without effect. */
   readonly mustNotWrite: boolean;
   /** What the location declared; null without a set. */
@@ -95,7 +103,7 @@ export interface Execution {
   /** Its run has left the set that f^rw said. */
   hasLeftSet: boolean;
   /** Hash of the completion by which it ended, to compare with a second run. */
-  completionHash: string | null;
+  completionHash: ContentHash | null;
   followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
   /** Whose writes it has read, or whose units it takes, before they are applied: those are applied first. */
   ahead: Set<Execution>;
@@ -116,6 +124,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
     location,
     usage,
     retained,
+    clientMayAsk: retained,
     mustNotWrite,
     declared: units,
     callers: [caller],
@@ -133,7 +142,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
 
 /** Left pending by an earlier server. Its reply may have left. */
 export function adopted(intent: Intent): Execution {
-  const { executionId, module, handler, args, environment, location, units, retained } = intent;
+  const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
     ...BEGINNING,
     id: executionId,
@@ -141,8 +150,8 @@ export function adopted(intent: Intent): Execution {
     location,
     usage: usageOf(args, units),
     retained,
-    // Storage does not say whether it came as a GET. One that did has named no unit to write.
-    mustNotWrite: units.every(({ mode }) => mode === "read"),
+    clientMayAsk: retained,
+    mustNotWrite,
     declared: null,
     callers: [],
     speculator: null,

@@ -20,11 +20,12 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { CallHasher } from "./call-hash.ts";
+import { type CallHasher, hashOfResult } from "./call-hash.ts";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import {
   type Completion,
+  completionHash,
   type DoneIntent,
   doneIntentOf,
   type Intent,
@@ -1168,6 +1169,16 @@ describe("retention", () => {
     }
   });
 
+  test("a client that has asked again and is answered that it goes on is told the outcome for 24 hours too", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", { retained: true, deadlineMs: 1_000 }, "A again");
+    story.passes(1_000);
+    expect(story.said.at(-1)).toBe("A again ← refused pending");
+    story.ran(did("x x:=2", result("two")));
+    story.completed();
+    expect(done(story).outcome).toEqual({ value: result("two"), keeps: "retained" });
+  });
+
   test("whether the client chose the id is known to the server that adopts the intent", () => {
     for (const retained of [true, false]) {
       const story = new Story({ x: "1" });
@@ -1440,6 +1451,43 @@ describe("followups", () => {
     expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2"]);
     expect(story.storedValue("x")).toBe("2");
     expect(story.isIdle).toBe(true);
+  });
+
+  test.each(["as it is", "after a restart"])(
+    "late and different from the re-execution, %s: alarm, by a hash that storage alone can't compute",
+    (how) => {
+      const story = withPendingWrite();
+      story.passes(5_000);
+      story.ran(did("x x:=2"));
+      story.completed();
+      const record = story.intents.get(idOf("A"));
+      if (record?.state !== "done" || record.done.call === null) throw new Error("not done");
+      const run = completionHash(result("ok"), [{ unit: unit("x"), value: encode("2") }]);
+      expect(record.done.resultHash).not.toContain(run);
+      expect(record.done.resultHash).toBe(hashOfResult(record.done.call, run, story.hasher));
+      if (how !== "as it is") {
+        story.restart();
+        // A repeat has it looked up.
+        story.request("A", "+x=1");
+        story.lookedUp();
+      }
+      story.followup("A", C1, "x:=2");
+      expect(story.notes).not.toContain("determinism_alarm");
+      story.followup("A", C1, "x:=3");
+      expect(story.said.at(-1)).toBe("followup A ← completed_before");
+      expect(story.notes).toContain("determinism_alarm");
+    },
+  );
+
+  test("late, where the key of the hash is gone: nothing to compare with", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.keys = ["next"];
+    story.followup("A", C1, "x:=2");
+    expect(story.said.at(-1)).toBe("followup A ← completed_before");
+    expect(story.notes).not.toContain("determinism_alarm");
   });
 
   test("late: the re-execution was first", () => {
@@ -2413,6 +2461,23 @@ describe("an execution that must not write", () => {
       expect(story.said).toEqual(["A ← executed stored wrote_on_get"]);
     },
   );
+
+  test("an adopted intent that names only reads, and came as no GET, may write", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1", { retained: true });
+    story.lookedUp();
+    story.loaded();
+    story.stored();
+    story.restart();
+    story.passes(5_000);
+    story.loaded();
+    story.ran({ kind: "undeclared", reason: "write of t/x" });
+    story.ran({ kind: "undeclared", reason: "write of t/x" });
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["2", true]);
+    expect(story.notes).not.toContain("wrote_on_get_alarm");
+  });
 });
 
 describe("a handler that leaves its read/write set", () => {

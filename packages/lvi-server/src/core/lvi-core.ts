@@ -39,7 +39,7 @@ import {
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Budgets } from "./budgets.ts";
-import { bytesOfCall, type CallHasher, callOf, isHashedCall, isSameCall } from "./call-hash.ts";
+import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
@@ -452,6 +452,7 @@ export class LviCore {
 
   /** The same execution again: it waits for the outcome of the first. */
   #join(execution: Execution, caller: Caller): void {
+    execution.clientMayAsk ||= caller.request.retained;
     if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller);
     this.#note("joined", execution);
     execution.callers.push(caller);
@@ -614,6 +615,7 @@ export class LviCore {
         }))
         .toSorted(byUnit),
       retained: execution.retained,
+      mustNotWrite: execution.mustNotWrite,
       createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;
@@ -666,8 +668,9 @@ export class LviCore {
     const execution = this.#executions.get(followup.executionId);
     const done = this.#finished.get(followup.executionId);
     if (execution === undefined && done !== undefined) {
-      if (done.commitId === followup.commitId) {
-        this.#compare(done, done.writesHash, completionHash(followup.outcome, followup.writes));
+      if (done.commitId === followup.commitId && done.call !== null) {
+        const hash = hashOfResult(done.call, completionHash(followup.outcome, followup.writes), this.#hasher);
+        if (hash !== null) this.#compare(done, done.resultHash, hash);
       }
       return answer("completed_before", "followup_late");
     }
@@ -676,8 +679,8 @@ export class LviCore {
       return answer("unknown_intent", "followup_unknown");
     }
     if (execution.phase.kind === "completing" && execution.told) {
-      const { completion } = execution.phase;
-      this.#compare(completion, completion.writesHash, completionHash(followup.outcome, followup.writes));
+      const { completion, hash } = execution.phase;
+      this.#compare(completion, hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
       execution.followups.push({ caller, result: "completed_before" });
       return;
@@ -1080,6 +1083,8 @@ export class LviCore {
         writes.map(({ unit }) => ({ unit, mode: "exclusive" })),
       );
     }
+    const hash = completionHash(outcome, writes);
+    const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
       ...execution.invocation,
       executionId: execution.id,
@@ -1087,16 +1092,16 @@ export class LviCore {
       location: execution.location,
       outcome,
       writes,
-      writesHash: completionHash(outcome, writes),
+      resultHash: hashOfResult(call, hash, this.#hasher)!,
       doneAtMs: this.#wallMs,
-      call: this.#hasher.hash(bytesOfCall(callOf(execution.invocation))),
+      call,
       keeps: outcomeKept(execution, path),
     };
     const { near, intent } = execution;
     // Under its locks its reads are still what it ran on.
     const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
     const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
-    execution.phase = { kind: "completing", completion, sampled };
+    execution.phase = { kind: "completing", completion, hash, sampled };
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
@@ -1117,11 +1122,13 @@ export class LviCore {
         return this.#taken(execution, record);
       }
     }
-    if (execution.phase.kind === "completing" && execution.phase.sampled !== null)
-      this.#effects.push(execution.phase.sampled);
+    if (execution.phase.kind === "completing") {
+      const { hash, sampled } = execution.phase;
+      if (sampled !== null) this.#effects.push(sampled);
+      execution.completionHash = hash;
+    }
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
-    execution.completionHash = completion.writesHash;
     const repairs = this.#repairs(execution, completion);
     const { callers, followups } = execution;
     this.#end(execution);
@@ -1657,8 +1664,8 @@ function wroteOnGet(handler: string, how: string): string {
  * Of an execution that ends. A location that has sent the followup has the answer and has told it, so it asks no more; one
  * that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ retained, callers }: Execution, path: SamplePath | null): OutcomeKept {
-  if (retained || callers.some(({ request }) => request.retained)) return "retained";
+function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | null): OutcomeKept {
+  if (clientMayAsk) return "retained";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { CborWriter, commitId, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
+import { CborWriter, commitId, type ContentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import { describe, expect, test, vi } from "vitest";
-import { isHashedCall } from "../core/call-hash.ts";
+import { hashOfResult, isHashedCall } from "../core/call-hash.ts";
 import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
 import { KeyRing } from "../http/keys.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
@@ -167,8 +167,18 @@ describe("in a file", () => {
       const asked = { handler: "login", args, caller: "ann" };
       expect(isHashedCall(record.done.call, asked, HASHES)).toBe(true);
       expect(isHashedCall(record.done.call, { ...asked, caller: "bob" }, HASHES)).toBe(false);
+      const writesHash = "0123456789abcdef" as ContentHash;
+      expect(record.done.resultHash).toBe(hashOfResult(record.done.call!, writesHash, HASHES));
+      // It would tell who has the file whether an outcome that he tries is the one.
+      expect(timesFound(file, writesHash)).toBe(0);
       expect(await storage.recover(3)).toMatchObject([
-        { executionId: pending, retained: true, units: [{ unit: "users/bob" }], environment: { caller: "bob" } },
+        {
+          executionId: pending,
+          retained: true,
+          mustNotWrite: false,
+          units: [{ unit: "users/bob" }],
+          environment: { caller: "bob" },
+        },
       ]);
       expect((await storage.modules()).length).toBe(1);
       expect((await storage.readLease()).epoch).toBe(3);
@@ -177,6 +187,27 @@ describe("in a file", () => {
       await storage.collect({ doneBeforeMs: 9, toldBeforeMs: 0, limit: 10 });
       expect(timesFound(file, "t0ken-of-ann")).toBe(0);
       await storage.close();
+    }));
+
+  test("a disk without room for a second copy of the file: it is upgraded, a notice says what is left in it, and the next start rewrites it", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
+      old.close();
+      const { exec: whole } = DatabaseSync.prototype;
+      const full = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
+        if (sql === "VACUUM") throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+        whole.call(this, sql);
+      });
+      const first = new SqliteStorage(file, HASHES);
+      full.mockRestore();
+      expect(first.notice).toMatch(/could not be rewritten \(database or disk is full\)/);
+      expect(await first.recover(3)).toMatchObject([{ handler: "login" }]);
+      await first.close();
+      const second = new SqliteStorage(file, HASHES);
+      expect(second.notice).toBe(null);
+      expect(timesFound(file, "Sup3rSecret")).toBe(0);
+      await second.close();
     }));
 
   test("without the keys a file of the fourth schema is upgraded too: no call can be compared with its done intents", () =>
@@ -214,12 +245,12 @@ describe("in a file", () => {
       const secret = (): Uint8Array => Buffer.from(`S3cretWord${"x".repeat(below(below(20) === 0 ? 9_000 : 300))}`);
       const pending: Intent[] = [];
       const finish = async (intent: Intent): Promise<void> => {
-        const { units: _, createdAtMs, retained: __, ...invocation } = intent;
+        const { units: _, createdAtMs, retained: __, mustNotWrite: ___, ...invocation } = intent;
         const outcome = { kind: "result", value: secret() } as const;
         const keeps = (["not", "briefly", "retained"] as const satisfies readonly OutcomeKept[])[below(3)]!;
         const call = HASHES.hash(secret());
-        const writesHash = completionHash(outcome, []);
-        const completion = { ...invocation, outcome, writes: [], writesHash, doneAtMs: createdAtMs, call, keeps };
+        const resultHash = completionHash(outcome, []);
+        const completion = { ...invocation, outcome, writes: [], resultHash, doneAtMs: createdAtMs, call, keeps };
         expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
       };
       for (let turn = 0; turn < 150; turn++) {
@@ -237,6 +268,7 @@ describe("in a file", () => {
             location: "va",
             units: [{ unit: unitId("sessions", "S3cretWord"), mode: "write", version: null }],
             retained: true,
+            mustNotWrite: false,
             createdAtMs: turn,
           };
           pending.push(intent);

@@ -19,7 +19,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import { bytesOfCall, type CallHasher } from "../core/call-hash.ts";
+import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import {
   type Completion,
   type DoneIntent,
@@ -57,19 +57,20 @@ CREATE TABLE IF NOT EXISTS items (
   PRIMARY KEY ("table", key)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS pending_intents (
-  number        INTEGER PRIMARY KEY,
-  execution_id  TEXT NOT NULL UNIQUE,
-  commit_id     TEXT NOT NULL,
-  module        TEXT NOT NULL,
-  handler       TEXT NOT NULL,
-  args          BLOB NOT NULL,
-  time_ms       INTEGER NOT NULL,
-  seed          BLOB NOT NULL,
-  caller        TEXT,
-  location      TEXT NOT NULL,
-  units         TEXT NOT NULL,
-  retained      INTEGER NOT NULL,
-  created_at_ms INTEGER NOT NULL
+  number         INTEGER PRIMARY KEY,
+  execution_id   TEXT NOT NULL UNIQUE,
+  commit_id      TEXT NOT NULL,
+  module         TEXT NOT NULL,
+  handler        TEXT NOT NULL,
+  args           BLOB NOT NULL,
+  time_ms        INTEGER NOT NULL,
+  seed           BLOB NOT NULL,
+  caller         TEXT,
+  location       TEXT NOT NULL,
+  units          TEXT NOT NULL,
+  retained       INTEGER NOT NULL,
+  must_not_write INTEGER NOT NULL,
+  created_at_ms  INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS done_intents (
   execution_id TEXT PRIMARY KEY,
@@ -78,7 +79,7 @@ CREATE TABLE IF NOT EXISTS done_intents (
   location     TEXT NOT NULL,
   call_key     TEXT,
   call_hash    TEXT,
-  writes_hash  TEXT NOT NULL,
+  result_hash  TEXT NOT NULL,
   done_at_ms   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS done_intents_by_time ON done_intents (done_at_ms);
@@ -131,6 +132,7 @@ interface PendingRow {
   readonly location: string;
   readonly units: string;
   readonly retained: number;
+  readonly must_not_write: number;
   readonly created_at_ms: number;
 }
 
@@ -141,15 +143,19 @@ interface DoneRow {
   readonly location: string;
   readonly call_key: string | null;
   readonly call_hash: string | null;
-  readonly writes_hash: ContentHash;
+  readonly result_hash: string;
   readonly done_at_ms: number;
   readonly outcome: Uint8Array | null;
   readonly brief_outcome: Uint8Array | null;
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
-interface OldRow extends Omit<PendingRow, "retained">, Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome"> {
+interface OldRow
+  extends
+    Omit<PendingRow, "retained" | "must_not_write">,
+    Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome" | "result_hash"> {
   readonly state: "pending" | "done";
+  readonly writes_hash: ContentHash;
 }
 
 interface Job {
@@ -171,6 +177,7 @@ export class SqliteStorage implements Storage {
   #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
+  #notice: string | null = null;
 
   /**
    * `:memory:` keeps nothing. `hasher`: for the intents of an older schema; without it their repeats can't be told from other
@@ -242,8 +249,8 @@ export class SqliteStorage implements Storage {
   #split(hasher: CallHasher | null): void {
     for (const row of this.#database.prepare("SELECT * FROM intents").iterate() as Iterable<unknown>) {
       const old = row as OldRow;
-      // Whether the client chose the id was not kept: then it may have.
-      if (old.state === "pending") this.#insertPending({ ...intentOf({ ...old, retained: 1 }) });
+      // Whether the client chose the id was not kept: then it may have. No request said that it must not write.
+      if (old.state === "pending") this.#insertPending(intentOf({ ...old, retained: 1, must_not_write: 0 }));
       else {
         const call = hasher?.hash(bytesOfCall(old)) ?? null;
         this.#insertDone({
@@ -251,7 +258,7 @@ export class SqliteStorage implements Storage {
           commitId: old.commit_id,
           module: old.module,
           location: old.location,
-          writesHash: old.writes_hash,
+          resultHash: hasher === null || call === null ? "" : hashOfResult(call, old.writes_hash, hasher)!,
           doneAtMs: old.done_at_ms,
           call,
           outcome: old.outcome === null ? null : { value: decodeOutcome(old.outcome), keeps: "retained" },
@@ -262,11 +269,24 @@ export class SqliteStorage implements Storage {
     this.#database.exec("DROP TABLE intents");
   }
 
-  /** What an older version left in pages without overwriting them. */
+  /** What an older version left in pages without overwriting them. Without room for a second copy of the file, the next time. */
   #dropOldPages(): void {
-    this.#database.exec("VACUUM");
+    try {
+      this.#database.exec("VACUUM");
+    } catch (error) {
+      if (!NO_ROOM.has(errorCode(error))) throw error;
+      this.#notice =
+        `${this.#file} still has what an older version left in it: it could not be rewritten (${messageOf(error)}). ` +
+        "Make room for a second copy of it on its disk and in the folder for temporary files, and start the server again";
+      return;
+    }
     this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#set("has_old_pages", 0);
+  }
+
+  /** What the operator should know of the file; null: nothing. */
+  get notice(): string | null {
+    return this.#notice;
   }
 
   readLease(): Promise<Lease> {
@@ -527,12 +547,12 @@ export class SqliteStorage implements Storage {
 
   /** False: there is one under its execution id. */
   #insertPending(intent: Intent): boolean {
-    const { executionId, commitId, module, handler, args, environment, location, units, retained, createdAtMs } =
-      intent;
+    const { executionId, commitId, module, handler, args, environment, location, units } = intent;
+    const { retained, mustNotWrite, createdAtMs } = intent;
     const inserted = this.#run(
       `INSERT INTO pending_intents (execution_id, commit_id, module, handler, args, time_ms, seed, caller, location, units,
-                                    retained, created_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+                                    retained, must_not_write, created_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       executionId,
       commitId,
       module,
@@ -544,12 +564,13 @@ export class SqliteStorage implements Storage {
       location,
       JSON.stringify(units),
       retained ? 1 : 0,
+      mustNotWrite ? 1 : 0,
       createdAtMs,
     );
     return inserted === 1;
   }
 
-  #insertDone({ executionId, commitId, module, location, writesHash, doneAtMs, call, outcome }: DoneIntent): void {
+  #insertDone({ executionId, commitId, module, location, resultHash, doneAtMs, call, outcome }: DoneIntent): void {
     this.#run(
       "INSERT INTO done_intents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       executionId,
@@ -558,7 +579,7 @@ export class SqliteStorage implements Storage {
       location,
       call?.key ?? null,
       call?.hash ?? null,
-      writesHash,
+      resultHash,
       doneAtMs,
     );
     if (outcome === null) return;
@@ -626,6 +647,7 @@ function intentOf(row: PendingRow): Intent {
     location: row.location,
     units: JSON.parse(row.units) as IntentUnit[],
     retained: row.retained === 1,
+    mustNotWrite: row.must_not_write === 1,
     createdAtMs: row.created_at_ms,
   };
 }
@@ -638,7 +660,7 @@ function doneOf(row: DoneRow): DoneIntent {
     commitId: row.commit_id,
     module: row.module,
     location: row.location,
-    writesHash: row.writes_hash,
+    resultHash: row.result_hash,
     doneAtMs: row.done_at_ms,
     call: key === null || hash === null ? null : { key, hash },
     outcome: kept === null ? null : { value: decodeOutcome(kept), keeps: outcome === null ? "briefly" : "retained" },
@@ -679,10 +701,19 @@ function patiently(openMs: number, act: () => void): void {
   }
 }
 
+const BUSY = 5;
+/** SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: the disk, or the folder for temporary files. */
+const NO_ROOM: ReadonlySet<number | null> = new Set([10, 13, 14]);
+
 /** SQLITE_BUSY, with whatever it was busy in. */
 function isBusy(error: unknown): boolean {
+  return errorCode(error) === BUSY;
+}
+
+/** Of SQLite, without what more it says. */
+function errorCode(error: unknown): number | null {
   const { errcode } = error as { readonly errcode?: unknown };
-  return typeof errcode === "number" && (errcode & 0xff) === 5;
+  return typeof errcode === "number" ? errcode & 0xff : null;
 }
 
 function messageOf(error: unknown): string {

@@ -121,6 +121,7 @@ function intentOf(number: number, epoch = 1): Intent {
       { unit: Y, mode: "write", version: null },
     ],
     retained: number % 3 === 0,
+    mustNotWrite: number % 2 === 0,
     createdAtMs: 1_000 + number,
   };
 }
@@ -131,10 +132,10 @@ function completionOf(
   doneAtMs = 2_000,
   keeps: OutcomeKept = "retained",
 ): Completion {
-  const { units: _, createdAtMs: __, retained: ___, ...invocation } = intent;
+  const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
   const call = { key: "key", hash: intent.executionId.repeat(2) };
-  const writesHash = completionHash(OUTCOME, writes);
-  return { ...invocation, outcome: OUTCOME, writes, writesHash, doneAtMs, call, keeps };
+  const resultHash = completionHash(OUTCOME, writes);
+  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs, call, keeps };
 }
 
 /** What was done before times, at most ten of each. */
@@ -395,6 +396,19 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(left.map((record) => record !== null)).toEqual(expires ? [true, true, true] : [false, false, true]);
     expect(await storage.collect(due(10, 0, 2))).toEqual({ intents: expires ? 0 : 1, outcomes: 0 });
     expect(await storage.collect(due(10, 0, 2))).toEqual({ intents: 0, outcomes: 0 });
+  });
+
+  test("the next server finds pending intents as they were: whether the client chose the id, and whether they must not write", async (storage, reopen) => {
+    const { epoch } = await takeOver(storage);
+    const intents = [
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, true],
+    ].map(([retained, mustNotWrite], index) => ({ ...intentOf(index + 1), retained, mustNotWrite }) as Intent);
+    for (const intent of intents) await storage.storeIntent(epoch, intent);
+    const next = reopen === null ? storage : await reopen();
+    expect((await takeOver(next)).pending).toEqual(intents);
   });
 
   test("of a done execution its outcome is kept as long as it says, also by the next server; its arguments are not", async (storage, reopen) => {

@@ -27,7 +27,7 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])("%s", (file) 
 
 test("the protocol's page tells every state of an execution at the LVI server", () => {
   const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
-  const [, type = ""] = /\ntype Phase =([^]*?);\n/.exec(read("packages/lvi-server/src/core/execution.ts")) ?? [];
+  const [, type = ""] = /\ntype Phase =([^]*?);\n\n/.exec(read("packages/lvi-server/src/core/execution.ts")) ?? [];
   const states = [...type.matchAll(/kind: "([\w-]+)"/g)].map(([, kind]) => kind);
   const [, section = ""] = /\n## States\n([^]*?)\n## /.exec(read("docs/internals/protocol.md")) ?? [];
   const told = [...section.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, kind]) => kind);

@@ -101,12 +101,12 @@ class Flow {
       const inner = nonNullable(type);
       if (inner.kind !== "function")
         throw new Refusal("not_sliced_unknown_value", {
-          message: "No object is known that this can refer to.",
+          message: "The analyzer knows no object that this can refer to.",
           primary: span,
         });
       if (this.parameterCounts.has(inner.parameters.length))
         throw new Refusal("not_sliced_unknown_value", {
-          message: "No function is known that this can refer to: nothing is stored where it comes from.",
+          message: "The analyzer knows no function that this can refer to: none is stored where it comes from.",
           primary: span,
           help: "Store a function there, or remove what uses it.",
         });

@@ -146,7 +146,10 @@ test.each([
   ],
 ])("%s is refused", (_, body) => {
   const { code, message } = refusalOf(body);
-  expect([code, message]).toEqual(["not_sliced_unknown_value", expect.stringContaining("No function is known")]);
+  expect([code, message]).toEqual([
+    "not_sliced_unknown_value",
+    expect.stringContaining("The analyzer knows no function"),
+  ]);
 });
 
 test.each([

@@ -216,7 +216,8 @@ test("passwords and tokens of executions that have ended are in no file and in n
     secrets.push(String(result));
     return String(result);
   };
-  const lose = ({ path, location }: LinkRequest) => (path === FOLLOWUP_PATH && location === "here" ? "lose-request" : "pass");
+  const lose = ({ path, location }: LinkRequest) =>
+    path === FOLLOWUP_PATH && location === "here" ? "lose-request" : "pass";
 
   // The usual path, near storage, and an answer that is read from storage alone.
   const annsPassword = secret("Ann");
@@ -227,7 +228,10 @@ test("passwords and tokens of executions that have ended are in no file and in n
   expect(bob).toMatchObject({ path: "near-storage", reason: "plan" });
   tokenOf(bob);
   expect(await call("there", "login", { name: "ann", password: secret("Wrong") })).toMatchObject({ status: 403 });
-  expect(await call("here", "post", { token: annsToken, text: "one" })).toMatchObject({ result: 1, path: "speculative" });
+  expect(await call("here", "post", { token: annsToken, text: "one" })).toMatchObject({
+    result: 1,
+    path: "speculative",
+  });
 
   // A location that does not know what another one has written.
   await call("there", "feed", { name: "ann" });

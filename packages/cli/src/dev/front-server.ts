@@ -55,19 +55,24 @@ const KEEP_ALIVE_MS = 75_000;
 
 /** About the connection, not about the message (RFC 9110, 7.6.1). `Transfer-Encoding` and `Upgrade` are made anew where they count. */
 const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "te", "trailer", "expect"]);
+/** Stay whatever `Connection` names: without them the body of one request would be read as the next one. */
+const OF_THE_MESSAGE = ["host", "content-length", "transfer-encoding"];
 
 /** Throws what the system says if it can't listen. */
 export async function startFrontServer(options: FrontOptions): Promise<FrontServer> {
   let entry: EntryPort | null = null;
   const agent = new Agent({ keepAlive: true });
   const sockets = new Set<Duplex>();
-  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
-    const refusal = refusalOf(options, request);
-    if (refusal !== null) return send(response, refusal);
-    if (isForControl(options, request)) return answerControl(options, request, response);
-    if (entry === null) return send(response, buildErrorAnswer(options.build()));
-    hand(request, response, entry, agent, options);
-  });
+  const server = createServer(
+    { maxHeaderSize: MAX_HEAD_BYTES, shouldUpgradeCallback: isWebSocket },
+    (request, response) => {
+      const refusal = refusalOf(options, request);
+      if (refusal !== null) return send(response, refusal);
+      if (isForControl(options, request)) return answerControl(options, request, response);
+      if (entry === null) return send(response, buildErrorAnswer(options.build()));
+      hand(request, response, entry, agent, options);
+    },
+  );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on("upgrade", (request, socket, head) => {
     sockets.add(socket);
@@ -90,11 +95,16 @@ export async function startFrontServer(options: FrontOptions): Promise<FrontServ
   };
 }
 
+/** Some clients offer HTTP/2 with every request (`Upgrade: h2c`), and go on with HTTP/1.1 on the same connection. */
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
 /** Null: the request was meant for this server. */
 function refusalOf({ host }: FrontOptions, request: IncomingMessage): Answer | null {
   const hosts = request.headersDistinct["host"] ?? [];
   if (hosts.length !== 1 || !isMeantFor(host, hosts[0]!)) {
-    const message = `radical dev does not answer to the name "${(hosts[0] ?? "").slice(0, 200)}"`;
+    const message = `radical dev does not answer to the name "${hosts.join(", ").slice(0, 200)}"`;
     const hint =
       "Ask for localhost, or start radical dev with --host and the name or address. A tunnel must send the header host: localhost.";
     return { status: 403, body: errorBody("host_not_allowed", message, hint) };
@@ -112,6 +122,7 @@ function isForControl({ host }: FrontOptions, { url = "" }: IncomingMessage): bo
 function headersFor(request: IncomingMessage, entry: EntryPort): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   const named = new Set((request.headers.connection ?? "").toLowerCase().split(/\s*,\s*/));
+  for (const name of OF_THE_MESSAGE) named.delete(name);
   for (const [name, values] of Object.entries(request.headersDistinct)) {
     if (!OF_THE_CONNECTION.has(name) && !named.has(name) && !name.startsWith("mf-") && values !== undefined)
       headers[name] = values.length === 1 ? values[0] : values;
@@ -183,7 +194,9 @@ function rawHeadersOf({ rawHeaders }: IncomingMessage): string[] {
   const kept: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
-    if (!OF_THE_CONNECTION.has(name.toLowerCase())) kept.push(name, rawHeaders[index + 1]!);
+    const lower = name.toLowerCase();
+    // Chunks are made anew where the client knows them.
+    if (!OF_THE_CONNECTION.has(lower) && lower !== "transfer-encoding") kept.push(name, rawHeaders[index + 1]!);
   }
   return kept;
 }

@@ -1,7 +1,7 @@
 /** What the one port of `radical dev` makes of HTTP as clients may write it, byte by byte; a bare server stands for workerd. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { LogRing } from "@radical/lvi-server";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type FrontServer, startFrontServer } from "../src/dev/front-server.ts";
@@ -99,6 +99,31 @@ test("a client that offers HTTP/2 is answered, and so is what it asks next on th
     ["/first", "abc"],
     ["/third", ""],
   ]);
+});
+
+test("an answer that comes before the body was read is told, although the connection then breaks", async () => {
+  const hasty = createTcpServer((socket) => {
+    socket
+      .on("error", () => undefined)
+      .once("data", () => {
+        // What it has not read resets the connection.
+        socket.end("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
+        socket.pause().destroySoon();
+      });
+  });
+  hasty.listen(0, "127.0.0.1");
+  await once(hasty, "listening");
+  const before = (inner.address() as AddressInfo).port;
+  front.serve({ url: `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`, token: "token" });
+  try {
+    for (let time = 0; time < 5; time++) {
+      const answer = await fetch(`${front.url}/large`, { method: "POST", body: new Uint8Array(20_000_000) });
+      expect([answer.status, await answer.text()]).toEqual([413, "no"]);
+    }
+  } finally {
+    front.serve({ url: `http://127.0.0.1:${before}`, token: "token" });
+    hasty.close();
+  }
 });
 
 test("whose request names two hosts is told both", async () => {

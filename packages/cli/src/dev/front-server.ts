@@ -7,6 +7,7 @@
  */
 import {
   Agent,
+  type ClientRequest,
   createServer,
   type IncomingMessage,
   type OutgoingHttpHeaders,
@@ -52,6 +53,9 @@ export interface FrontOptions extends ControlOptions {
 /** More than workerd takes. */
 const MAX_HEAD_BYTES = 256 * 1024;
 const KEEP_ALIVE_MS = 75_000;
+/** More than a handler's arguments may have. */
+const LARGE_BODY_BYTES = 1_048_576;
+const HELD_MS = 250;
 
 /** About the connection, not about the message (RFC 9110, 7.6.1). `Transfer-Encoding` and `Upgrade` are made anew where they count. */
 const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "te", "trailer", "expect"]);
@@ -152,7 +156,10 @@ function hand(
   )
     headers["content-length"] = "0";
   const outgoing = sendOn({ host: hostname, port, method, path: url, headers, agent });
+  let answer: IncomingMessage | null = null;
   outgoing.on("response", (incoming) => {
+    if (response.headersSent || response.destroyed) return void incoming.resume();
+    answer = incoming;
     const document = incoming.statusCode === 404 && url === "/openapi.json" ? openApiOf(options) : undefined;
     if (document !== undefined) {
       incoming.resume();
@@ -168,13 +175,16 @@ function hand(
     incoming.pipe(response);
     incoming.on("error", () => response.destroy());
   });
-  outgoing.on("error", () => {
+  // Of the body nothing more is wanted; an answer may still come.
+  outgoing.on("error", () => void request.resume());
+  outgoing.on("close", () => {
+    if (answer?.complete === true) return;
     // A browser or a client is to try it again: workerd is being started again, or has broken off.
     if (response.headersSent || response.destroyed) return void response.destroy();
     const body = errorBody(
       "location_unavailable",
-      "the location broke the request off, because its Worker is started again or has failed",
-      "Send the request again; the log of radical dev tells more.",
+      "the location broke the request off, because its Worker is started again, has failed, or has not read the body",
+      "Send the request again, with a smaller body if it is large; the log of radical dev tells more.",
     );
     send(response, { status: 503, body, headers: { "retry-after": "1" } });
   });
@@ -182,7 +192,26 @@ function hand(
     if (!response.writableFinished) outgoing.destroy();
   });
   request.on("error", () => outgoing.destroy());
-  request.pipe(outgoing);
+  sendBody(request, outgoing);
+}
+
+/**
+ * Workerd breaks off a body that nobody reads, as soon as it has answered. A write then fails, and with it the connection, perhaps
+ * before the answer was read. So a large body waits for whoever refuses it by its head.
+ */
+function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
+  if (!(Number(request.headers["content-length"]) > LARGE_BODY_BYTES)) return void request.pipe(outgoing);
+  outgoing.flushHeaders();
+  const held = setTimeout(() => request.pipe(outgoing), HELD_MS);
+  outgoing.once("close", () => clearTimeout(held));
+  outgoing.once("response", (incoming) =>
+    incoming.once("end", () => {
+      // Nobody wants the rest.
+      if (outgoing.writableEnded) return;
+      request.unpipe(outgoing).resume();
+      outgoing.destroy();
+    }),
+  );
 }
 
 /** What an application without a document of this name has there. */

@@ -1,4 +1,5 @@
 /** `radical doctor`: what is wrong on this machine and with a deployment, a line each, with what to do. */
+import { terminalText } from "@radical/protocol";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
@@ -91,5 +92,5 @@ async function named(project: Project, options: DoctorCommandOptions): Promise<D
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, "; ");
+  return terminalText(text.replaceAll(/\s*\n\s*/g, "; "));
 }

@@ -1,6 +1,6 @@
 /** `radical record`: a sample of the executions of a deployment, in a file, for `radical replay`. */
 import { closeSync, openSync, writeSync } from "node:fs";
-import { checkRedaction, MalformedError, type RedactionQuestion } from "@radical/protocol";
+import { checkRedaction, MalformedError, type RedactionQuestion, terminalText } from "@radical/protocol";
 import { Command } from "commander";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
@@ -97,7 +97,8 @@ async function run(options: RecordCommandOptions): Promise<void> {
         file = output === "-" ? process.stdout.fd : openSync(output, "w", 0o600);
         terminal.note(`recording ${counted(count, "execution")} of ${serverName(primary)} … (Ctrl-C ends it)`);
       },
-      onRecord: (recorded) => void writeSync(file!, `${recordToLine(recorded)}\n`),
+      // The same JSON, on a terminal too.
+      onRecord: (recorded) => void writeSync(file!, `${terminalText(recordToLine(recorded))}\n`),
     });
     if (recording.differing.length > 0) process.exitCode = EXIT_FAILED;
     if (options.json === true) {

@@ -1,6 +1,7 @@
 /** `radical replay`: recorded executions in the build of the sources as they are; what is different fails it, for CI. */
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
+import { terminalText } from "@radical/protocol";
 import { Argument, Command } from "commander";
 import { buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
@@ -104,15 +105,21 @@ function recordsOf(text: string, file: string): readonly Recorded[] {
 }
 
 function tell(differing: readonly DifferingExecution[], records: number, terminal: Terminal): void {
-  for (const { execution, handler, differences } of differing.slice(0, MAX_SHOWN)) {
-    print(`${terminal.style("bold", handler)} ${terminal.style("dim", execution)}`);
-    for (const difference of differences) print(`  ${words(difference)}`);
-  }
+  for (const one of differing.slice(0, MAX_SHOWN)) for (const line of differingLines(one, terminal)) print(line);
   if (differing.length > MAX_SHOWN) print(`… and ${differing.length - MAX_SHOWN} more; --json has all`);
-  const by = [...new Set(differing.map(({ handler }) => handler))].toSorted().join(", ");
+  const by = terminalText([...new Set(differing.map(({ handler }) => handler))].toSorted().join(", "));
   terminal.note(
     `${terminal.style("red", "✗")} ${differing.length} of ${counted(records, "recorded execution")} differ: ${by}`,
   );
+}
+
+/** Keys of items and messages are of clients' choice. */
+export function differingLines(
+  { execution, handler, differences }: DifferingExecution,
+  { style }: Terminal,
+): readonly string[] {
+  const head = `${style("bold", terminalText(handler))} ${style("dim", terminalText(execution))}`;
+  return [head, ...differences.map((difference) => `  ${terminalText(words(difference))}`)];
 }
 
 function words(difference: Difference): string {

@@ -12,7 +12,7 @@ import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } f
 import { filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { createTerminal } from "../terminal/terminal.ts";
+import { createTerminal, indentedText } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
 
 const HELP = `
@@ -85,7 +85,7 @@ async function tail(options: TailCommandOptions): Promise<void> {
     },
     onState: (source, state) => {
       const words = state === "connected" ? "connected" : `lost: ${state.lost}`;
-      terminal.note(terminal.style("dim", `${source}: ${words}`));
+      terminal.note(terminal.style("dim", indentedText(`${source}: ${words}`)));
     },
   };
   const { signal, stopListening } = untilSignal();

@@ -45,7 +45,7 @@ export async function get(table: string, key: string, options: DataOptions): Pro
   if (item === null || item === undefined)
     throw new CommandError(
       "no_such_item",
-      `there is no ${table}/${key}`,
+      `there is no ${terminalText(`${table}/${key}`)}`,
       `radical data list ${table} shows what there is`,
     );
   const line = itemToJson({ table, key, value: item.value });
@@ -138,8 +138,8 @@ export async function remove(table: string, key: string, options: DataOptions): 
     terminal,
   });
   if (options.json === true) print(JSON.stringify({ written: deleted, tables: deleted === 0 ? [] : [table] }));
-  else if (deleted === 0) terminal.note(`there was no ${table}/${key}`);
-  else terminal.note(`${terminal.style("green", "✓")} ${table}/${key} deleted`);
+  else if (deleted === 0) terminal.note(`there was no ${terminalText(`${table}/${key}`)}`);
+  else terminal.note(`${terminal.style("green", "✓")} ${terminalText(`${table}/${key}`)} deleted`);
 }
 
 export async function importItems(file: string, options: DataOptions): Promise<void> {
@@ -282,7 +282,9 @@ function collected<T>(
       return [read(one)];
     } catch (error) {
       if (!(error instanceof ItemProblem) && !(error instanceof CommandError)) throw error;
-      problems.push(error instanceof CommandError ? error.message : `${placeOfOne(one)} ${error.message}`);
+      problems.push(
+        terminalText(error instanceof CommandError ? error.message : `${placeOfOne(one)} ${error.message}`),
+      );
       return [];
     }
   });

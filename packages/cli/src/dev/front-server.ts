@@ -7,6 +7,7 @@
  */
 import {
   Agent,
+  type ClientRequest,
   createServer,
   type IncomingMessage,
   type OutgoingHttpHeaders,
@@ -52,22 +53,30 @@ export interface FrontOptions extends ControlOptions {
 /** More than workerd takes. */
 const MAX_HEAD_BYTES = 256 * 1024;
 const KEEP_ALIVE_MS = 75_000;
+/** More than a handler's arguments may have. */
+const LARGE_BODY_BYTES = 1_048_576;
+const HELD_MS = 250;
 
 /** About the connection, not about the message (RFC 9110, 7.6.1). `Transfer-Encoding` and `Upgrade` are made anew where they count. */
 const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "te", "trailer", "expect"]);
+/** Stay whatever `Connection` names: without them the body of one request would be read as the next one. */
+const OF_THE_MESSAGE = ["host", "content-length", "transfer-encoding"];
 
 /** Throws what the system says if it can't listen. */
 export async function startFrontServer(options: FrontOptions): Promise<FrontServer> {
   let entry: EntryPort | null = null;
   const agent = new Agent({ keepAlive: true });
   const sockets = new Set<Duplex>();
-  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
-    const refusal = refusalOf(options, request);
-    if (refusal !== null) return send(response, refusal);
-    if (isForControl(options, request)) return answerControl(options, request, response);
-    if (entry === null) return send(response, buildErrorAnswer(options.build()));
-    hand(request, response, entry, agent, options);
-  });
+  const server = createServer(
+    { maxHeaderSize: MAX_HEAD_BYTES, shouldUpgradeCallback: isWebSocket },
+    (request, response) => {
+      const refusal = refusalOf(options, request);
+      if (refusal !== null) return send(response, refusal);
+      if (isForControl(options, request)) return answerControl(options, request, response);
+      if (entry === null) return send(response, buildErrorAnswer(options.build()));
+      hand(request, response, entry, agent, options);
+    },
+  );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on("upgrade", (request, socket, head) => {
     sockets.add(socket);
@@ -90,11 +99,16 @@ export async function startFrontServer(options: FrontOptions): Promise<FrontServ
   };
 }
 
+/** Some clients offer HTTP/2 with every request (`Upgrade: h2c`), and go on with HTTP/1.1 on the same connection. */
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
 /** Null: the request was meant for this server. */
 function refusalOf({ host }: FrontOptions, request: IncomingMessage): Answer | null {
   const hosts = request.headersDistinct["host"] ?? [];
   if (hosts.length !== 1 || !isMeantFor(host, hosts[0]!)) {
-    const message = `radical dev does not answer to the name "${(hosts[0] ?? "").slice(0, 200)}"`;
+    const message = `radical dev does not answer to the name "${hosts.join(", ").slice(0, 200)}"`;
     const hint =
       "Ask for localhost, or start radical dev with --host and the name or address. A tunnel must send the header host: localhost.";
     return { status: 403, body: errorBody("host_not_allowed", message, hint) };
@@ -112,6 +126,7 @@ function isForControl({ host }: FrontOptions, { url = "" }: IncomingMessage): bo
 function headersFor(request: IncomingMessage, entry: EntryPort): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   const named = new Set((request.headers.connection ?? "").toLowerCase().split(/\s*,\s*/));
+  for (const name of OF_THE_MESSAGE) named.delete(name);
   for (const [name, values] of Object.entries(request.headersDistinct)) {
     if (!OF_THE_CONNECTION.has(name) && !named.has(name) && !name.startsWith("mf-") && values !== undefined)
       headers[name] = values.length === 1 ? values[0] : values;
@@ -141,7 +156,10 @@ function hand(
   )
     headers["content-length"] = "0";
   const outgoing = sendOn({ host: hostname, port, method, path: url, headers, agent });
+  let answer: IncomingMessage | null = null;
   outgoing.on("response", (incoming) => {
+    if (response.headersSent || response.destroyed) return void incoming.resume();
+    answer = incoming;
     const document = incoming.statusCode === 404 && url === "/openapi.json" ? openApiOf(options) : undefined;
     if (document !== undefined) {
       incoming.resume();
@@ -157,13 +175,16 @@ function hand(
     incoming.pipe(response);
     incoming.on("error", () => response.destroy());
   });
-  outgoing.on("error", () => {
+  // Of the body nothing more is wanted; an answer may still come.
+  outgoing.on("error", () => void request.resume());
+  outgoing.on("close", () => {
+    if (answer?.complete === true) return;
     // A browser or a client is to try it again: workerd is being started again, or has broken off.
     if (response.headersSent || response.destroyed) return void response.destroy();
     const body = errorBody(
       "location_unavailable",
-      "the location broke the request off, because its Worker is started again or has failed",
-      "Send the request again; the log of radical dev tells more.",
+      "the location broke the request off, because its Worker is started again, has failed, or has not read the body",
+      "Send the request again, with a smaller body if it is large; the log of radical dev tells more.",
     );
     send(response, { status: 503, body, headers: { "retry-after": "1" } });
   });
@@ -171,7 +192,26 @@ function hand(
     if (!response.writableFinished) outgoing.destroy();
   });
   request.on("error", () => outgoing.destroy());
-  request.pipe(outgoing);
+  sendBody(request, outgoing);
+}
+
+/**
+ * Workerd breaks off a body that nobody reads, as soon as it has answered. A write then fails, and with it the connection, perhaps
+ * before the answer was read. So a large body waits for whoever refuses it by its head.
+ */
+function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
+  if (!(Number(request.headers["content-length"]) > LARGE_BODY_BYTES)) return void request.pipe(outgoing);
+  outgoing.flushHeaders();
+  const held = setTimeout(() => request.pipe(outgoing), HELD_MS);
+  outgoing.once("close", () => clearTimeout(held));
+  outgoing.once("response", (incoming) =>
+    incoming.once("end", () => {
+      // Nobody wants the rest.
+      if (outgoing.writableEnded) return;
+      request.unpipe(outgoing).resume();
+      outgoing.destroy();
+    }),
+  );
 }
 
 /** What an application without a document of this name has there. */
@@ -183,7 +223,9 @@ function rawHeadersOf({ rawHeaders }: IncomingMessage): string[] {
   const kept: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
-    if (!OF_THE_CONNECTION.has(name.toLowerCase())) kept.push(name, rawHeaders[index + 1]!);
+    const lower = name.toLowerCase();
+    // Chunks are made anew where the client knows them.
+    if (!OF_THE_CONNECTION.has(lower) && lower !== "transfer-encoding") kept.push(name, rawHeaders[index + 1]!);
   }
   return kept;
 }

@@ -31,7 +31,7 @@ export function isOfAnotherOrigin(origin: string | undefined, hostHeader: string
 
 /** The name or address in a `Host` header, in small letters; null: it is malformed. */
 function nameIn(hostHeader: string): string | null {
-  return /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]+)(?::\d{1,5})?$/.exec(hostHeader.toLowerCase())?.[1] ?? null;
+  return /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(hostHeader.toLowerCase())?.[1] ?? null;
 }
 
 function isEveryAddress(host: string): boolean {

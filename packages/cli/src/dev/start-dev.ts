@@ -35,6 +35,7 @@ import { KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { FaultSwitches } from "./faults.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
+import { locationLine } from "./location-line.ts";
 import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
 import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, startEdge } from "./miniflare.ts";
 import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
@@ -517,9 +518,8 @@ async function workerFiles(app: AppBuild, testHooks: TestHooks | undefined, stat
 
 function eventOfWorkerLog(level: string, message: string): DevEvent {
   try {
-    const line: unknown = JSON.parse(message);
-    // The runtime's own lines; their shape is its contract.
-    if (typeof line === "object" && line !== null && "event" in line && "location" in line) return line as DevEvent;
+    const line = locationLine(JSON.parse(message));
+    if (line !== null) return line;
   } catch {
     // Any other line.
   }

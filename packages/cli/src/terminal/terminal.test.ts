@@ -1,7 +1,10 @@
 import { PassThrough } from "node:stream";
+import { unitId } from "@radical/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { differingLines } from "../commands/replay.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
+import { locationLine } from "../dev/location-line.ts";
 import { edgeLine, primaryLine, showLine } from "../operate/tail/tail-line.ts";
 import { devLine } from "./dev-lines.ts";
 import { createTerminal, laidOut } from "./terminal.ts";
@@ -23,6 +26,11 @@ const request = {
   reason: POISON,
   ms: {},
 };
+const replayed = {
+  execution: "e",
+  handler: "get",
+  differences: [{ kind: "read_outside", unit: unitId("users", POISON) }],
+} as const;
 const serverLine = { level: "error", event: POISON, detail: POISON };
 
 test.each<readonly [string, string | null]>([
@@ -31,11 +39,30 @@ test.each<readonly [string, string | null]>([
   ["a line of the LVI server", devLine({ event: "server_log", line: serverLine }, plain)],
   ["a changed file", devLine({ event: "building", changed: [POISON] }, plain)],
   ["a line of the edge", showLine(edgeLine("warn", JSON.stringify(warning), null), plain)],
+  ["a line of a replay", differingLines(replayed, plain)[1]!],
   ["a line of the primary", showLine(primaryLine(JSON.stringify(serverLine), POISON), plain)],
 ])("%s is one line without control characters, whatever a client has chosen", (_, shown) => {
   expect(shown).toContain("\\u001b]0;pwn\\u0007");
   expect(shown).not.toMatch(CONTROLS);
   expect(shown).not.toContain("\n");
+});
+
+test.each([
+  { event: "build_failed", frames: [`${POISON}\n✓ all is well`], errors: 1 },
+  { event: "building" },
+  { event: "ready", url: POISON, locations: [], handlers: [] },
+  { event: "server_died", stderr: POISON },
+  { event: "request", status: 500, handler: null, path: null, code: null, reason: null, ms: { total: "1" } },
+])("what an application logs is not taken for a line of radical dev's own: $event", (fields) => {
+  const line = { location: "here", handler: null, message: POISON, ...fields };
+  expect(locationLine(line)).toBeNull();
+  const shown = showLine(edgeLine("log", JSON.stringify(line), null), plain);
+  expect(shown).not.toMatch(CONTROLS);
+  expect(shown).not.toContain("\n");
+});
+
+test("lines of the runtime are known", () => {
+  for (const line of [warning, { ...request, ms: { total: 1 } }]) expect(locationLine(line)).toBe(line);
 });
 
 test("what a Worker logs in several lines is indented: no line of it passes for another", () => {

@@ -1,6 +1,6 @@
 /** A line of either half of a deployment, as `radical tail` shows it. */
 import { terminalText } from "@radical/protocol";
-import type { DevEvent } from "../../dev/dev-events.ts";
+import { locationLine } from "../../dev/location-line.ts";
 import { devLine } from "../../terminal/dev-lines.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
@@ -92,8 +92,7 @@ export function filterOf({ handlers, errors }: Filter): (line: TailLine) => bool
 /** The half first, then what it says. */
 export function showLine({ half, server, level, line }: TailLine, terminal: Terminal): string {
   const mark = terminal.style(half === "edge" ? "cyan" : "yellow", half.padEnd(7));
-  if (half === "edge")
-    return `${mark}  ${devLine(line as unknown as DevEvent, terminal) ?? terminalText(JSON.stringify(line))}`;
+  if (half === "edge") return `${mark}  ${edgeWords(line, terminal)}`;
   const { time, level: _, event, ...fields } = line;
   const details = Object.entries(fields).map(
     ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
@@ -103,6 +102,16 @@ export function showLine({ half, server, level, line }: TailLine, terminal: Term
   const shownLevel =
     level === "error" ? terminal.style("red", level) : level === "warn" ? terminal.style("yellow", level) : level;
   return `${mark}  ${[...words([server, textOf(time)]), shownLevel, ...words([textOf(event)])].join(" ")}${terminalText(details.join(""))}`;
+}
+
+/** What looks like another event of `radical dev` is none: the application has logged it. */
+function edgeWords(line: TailLine["line"], terminal: Terminal): string {
+  const { event, level, message } = line;
+  const known =
+    event === "worker_log" && typeof message === "string"
+      ? ({ event, level: textOf(level) ?? "info", message } as const)
+      : locationLine(line);
+  return (known === null ? null : devLine(known, terminal)) ?? terminalText(JSON.stringify(line));
 }
 
 function levelOf(text: string): Level {

@@ -1,0 +1,45 @@
+/**
+ * Which lines that a Worker writes are the runtime's own. An application logs what it likes, also text of its clients, which may
+ * be JSON that only looks like one of ours.
+ */
+import type { LogLine } from "@radical/runtime";
+import type { LocationWarning } from "./dev-events.ts";
+
+const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
+  derivation_failed: true,
+  record_mode_failed: true,
+  speculation_stopped: true,
+  primary_unanswered: true,
+  primary_rejected: true,
+  wrote_on_get: true,
+  set_left: true,
+  impossible_reply: true,
+  followup_unanswered: true,
+  followup_refused: true,
+  cache_failed: true,
+  internal_error: true,
+};
+
+/** The line as the runtime writes it; null: it is another one. */
+export function locationLine(line: unknown): LogLine | null {
+  if (!isObject(line) || typeof line["location"] !== "string" || !isTextOrNull(line["handler"])) return null;
+  const { event, message } = line;
+  const isOurs =
+    event === "request"
+      ? isRequest(line)
+      : typeof event === "string" && Object.hasOwn(WARNINGS, event) && typeof message === "string";
+  return isOurs ? (line as unknown as LogLine) : null;
+}
+
+function isRequest({ status, ms, path, code, reason }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof status !== "number" || ![path, code, reason].every(isTextOrNull) || !isObject(ms)) return false;
+  return Object.values(ms).every((phase) => typeof phase === "number");
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

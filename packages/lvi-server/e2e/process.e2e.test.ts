@@ -432,7 +432,7 @@ describe("the process", () => {
       UPDATE modules SET used_at_ms = ${old};
       WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
       INSERT INTO done_intents
-      SELECT printf('%032x', n), commit_id, module, location, call_key, call_hash, writes_hash, ${old}
+      SELECT printf('%032x', n), commit_id, module, location, call_key, call_hash, result_hash, ${old}
       FROM done_intents, numbers;
     `);
     const rows = (table: string): unknown => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()!["count"];

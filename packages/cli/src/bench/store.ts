@@ -113,7 +113,7 @@ export class Store {
       location: "store",
       outcome: DONE,
       writes,
-      writesHash: contentHash(encodeOutcome(DONE)),
+      resultHash: contentHash(encodeOutcome(DONE)),
       doneAtMs: Date.now(),
       call: HASHES.hash(NO_ARGUMENTS),
       keeps: "briefly",

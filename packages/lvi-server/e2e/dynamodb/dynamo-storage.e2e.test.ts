@@ -102,12 +102,12 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     const call = { key: "key", hash: "ab".repeat(32) };
     const outcome: Outcome = { kind: "result", value: new CborWriter().integer(1).finish() };
     const writes = [{ unit: unitId("users", "bob"), value: user }];
-    const writesHash = completionHash(outcome, writes);
+    const resultHash = completionHash(outcome, writes);
     const completion: Completion = {
       ...invocation,
       outcome,
       writes,
-      writesHash,
+      resultHash,
       doneAtMs: 1_700_000_060_000,
       call,
       keeps: "retained",
@@ -164,7 +164,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         location: { S: "va" },
         call_key: { S: "key" },
         call_hash: { S: "ab".repeat(32) },
-        writes_hash: { S: writesHash },
+        result_hash: { S: resultHash },
         done_at_ms: { N: "1700000060000" },
         expires_at: { N: String(1_700_000_060 + 86_400) },
         keeps: { S: "retained" },
@@ -191,7 +191,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         module: { S: intent.module },
         handler: { S: "follow" },
         location: { S: "va" },
-        writes_hash: { S: writesHash },
+        writes_hash: { S: resultHash },
         done_at_ms: { N: "1700000060000" },
         args: { L: [{ S: "ann" }, { S: "bob" }] },
         outcome: { M: { kind: { S: "result" }, value: { N: "1" } } },

@@ -45,8 +45,8 @@ function intentOf(number: number, epoch: number): Intent {
 function completionOf(intent: Intent, writes: readonly Write[]): Completion {
   const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
   const call = { key: "key", hash: "ab".repeat(32) };
-  const writesHash = completionHash(OUTCOME, writes);
-  return { ...invocation, outcome: OUTCOME, writes, writesHash, doneAtMs: 2_000, call, keeps: "retained" };
+  const resultHash = completionHash(OUTCOME, writes);
+  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs: 2_000, call, keeps: "retained" };
 }
 
 const WRITES: readonly Write[] = [

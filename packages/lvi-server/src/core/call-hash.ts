@@ -2,7 +2,7 @@
  * What is kept of a finished call, to tell whether a later request under its execution id repeats it: a hash of handler,
  * arguments and caller, with a secret that storage does not have. Whoever has a copy of the storage can't try passwords on it.
  */
-import { CborWriter } from "@radical/protocol";
+import { CborWriter, type ContentHash } from "@radical/protocol";
 import type { Invocation } from "./intent.ts";
 
 export interface CallHash {
@@ -34,6 +34,15 @@ export function callOf({ handler, args, environment: { caller } }: Invocation): 
 export function bytesOfCall({ handler, args, caller }: Call): Uint8Array {
   const writer = new CborWriter().array(3).text(handler).bytes(args);
   return (caller === null ? writer.null() : writer.text(caller)).finish();
+}
+
+/**
+ * What is kept of what a call came to, by the secret of its hash: else whoever has a copy of the storage could try outcomes on
+ * it. `completion`: of outcome and writes. Null: the secret is gone.
+ */
+export function hashOfResult(call: CallHash, completion: ContentHash, hasher: CallHasher): string | null {
+  const bytes = new CborWriter().array(2).text(call.hash).text(completion).finish();
+  return hasher.hashWith(call.key, bytes)?.hash ?? null;
 }
 
 /** Whether a request asks for what is under way. Nobody is told the answer to another caller. */

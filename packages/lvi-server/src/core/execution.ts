@@ -1,6 +1,7 @@
 /** An execution under way at the server: who waits for it, where it stands, and what it holds. */
 import type {
   AccessedUnit,
+  ContentHash,
   Entry,
   ExecutedCause,
   ExecutionId,
@@ -40,10 +41,18 @@ type Phase =
   /** Runs near storage. */
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
-  | { readonly kind: "completing"; readonly completion: Completion; readonly sampled: Effect | null }
+  | { readonly kind: "completing"; readonly completion: Completion; readonly run: CompletedRun }
   /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };
+
+/** Beside what is stored of it. */
+interface CompletedRun {
+  /** Of outcome and writes, to compare with another run. */
+  readonly hash: ContentHash;
+  /** The sample that is told when it is durable. */
+  readonly sampled: Effect | null;
+}
 
 interface NearStorage {
   cause: ExecutedCause;
@@ -95,7 +104,7 @@ export interface Execution {
   /** Its run has left the set that f^rw said. */
   hasLeftSet: boolean;
   /** Hash of the completion by which it ended, to compare with a second run. */
-  completionHash: string | null;
+  completionHash: ContentHash | null;
   followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
   /** Whose writes it has read, or whose units it takes, before they are applied: those are applied first. */
   ahead: Set<Execution>;

@@ -69,7 +69,8 @@ export interface Completion extends Invocation {
   readonly outcome: Outcome;
   /** Sorted by unit. */
   readonly writes: readonly Write[];
-  readonly writesHash: ContentHash;
+  /** Of outcome and writes, with a secret: `hashOfResult`. */
+  readonly resultHash: string;
   readonly doneAtMs: number;
   readonly call: CallHash;
   readonly keeps: OutcomeKept;
@@ -84,7 +85,8 @@ export interface DoneIntent {
   readonly commitId: CommitId;
   readonly module: ModuleHash;
   readonly location: string;
-  readonly writesHash: ContentHash;
+  /** To compare a late followup with, as `call`. */
+  readonly resultHash: string;
   readonly doneAtMs: number;
   /** Null: no request can be compared with it. */
   readonly call: CallHash | null;
@@ -93,13 +95,13 @@ export interface DoneIntent {
 }
 
 export function doneIntentOf(completion: Completion): DoneIntent {
-  const { executionId, commitId, module, location, writesHash, doneAtMs, call, keeps, outcome } = completion;
+  const { executionId, commitId, module, location, resultHash, doneAtMs, call, keeps, outcome } = completion;
   return {
     executionId,
     commitId,
     module,
     location,
-    writesHash,
+    resultHash,
     doneAtMs,
     call,
     outcome: keeps === "not" ? null : { value: outcome, keeps },

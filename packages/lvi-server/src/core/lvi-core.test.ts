@@ -20,11 +20,12 @@ import {
   type Version,
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { CallHasher } from "./call-hash.ts";
+import { type CallHasher, hashOfResult } from "./call-hash.ts";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import {
   type Completion,
+  completionHash,
   type DoneIntent,
   doneIntentOf,
   type Intent,
@@ -1440,6 +1441,43 @@ describe("followups", () => {
     expect(story.said).toEqual(["run declared on x=1", "complete A 2.1 pending x:=2"]);
     expect(story.storedValue("x")).toBe("2");
     expect(story.isIdle).toBe(true);
+  });
+
+  test.each(["as it is", "after a restart"])(
+    "late and different from the re-execution, %s: alarm, by a hash that storage alone can't compute",
+    (how) => {
+      const story = withPendingWrite();
+      story.passes(5_000);
+      story.ran(did("x x:=2"));
+      story.completed();
+      const record = story.intents.get(idOf("A"));
+      if (record?.state !== "done" || record.done.call === null) throw new Error("not done");
+      const run = completionHash(result("ok"), [{ unit: unit("x"), value: encode("2") }]);
+      expect(record.done.resultHash).not.toContain(run);
+      expect(record.done.resultHash).toBe(hashOfResult(record.done.call, run, story.hasher));
+      if (how !== "as it is") {
+        story.restart();
+        // A repeat has it looked up.
+        story.request("A", "+x=1");
+        story.lookedUp();
+      }
+      story.followup("A", C1, "x:=2");
+      expect(story.notes).not.toContain("determinism_alarm");
+      story.followup("A", C1, "x:=3");
+      expect(story.said.at(-1)).toBe("followup A ← completed_before");
+      expect(story.notes).toContain("determinism_alarm");
+    },
+  );
+
+  test("late, where the key of the hash is gone: nothing to compare with", () => {
+    const story = withPendingWrite();
+    story.passes(5_000);
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.keys = ["next"];
+    story.followup("A", C1, "x:=2");
+    expect(story.said.at(-1)).toBe("followup A ← completed_before");
+    expect(story.notes).not.toContain("determinism_alarm");
   });
 
   test("late: the re-execution was first", () => {

@@ -39,7 +39,7 @@ import {
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { Budgets } from "./budgets.ts";
-import { bytesOfCall, type CallHasher, callOf, isHashedCall, isSameCall } from "./call-hash.ts";
+import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
 import type {
@@ -667,8 +667,9 @@ export class LviCore {
     const execution = this.#executions.get(followup.executionId);
     const done = this.#finished.get(followup.executionId);
     if (execution === undefined && done !== undefined) {
-      if (done.commitId === followup.commitId) {
-        this.#compare(done, done.writesHash, completionHash(followup.outcome, followup.writes));
+      if (done.commitId === followup.commitId && done.call !== null) {
+        const hash = hashOfResult(done.call, completionHash(followup.outcome, followup.writes), this.#hasher);
+        if (hash !== null) this.#compare(done, done.resultHash, hash);
       }
       return answer("completed_before", "followup_late");
     }
@@ -677,8 +678,8 @@ export class LviCore {
       return answer("unknown_intent", "followup_unknown");
     }
     if (execution.phase.kind === "completing" && execution.told) {
-      const { completion } = execution.phase;
-      this.#compare(completion, completion.writesHash, completionHash(followup.outcome, followup.writes));
+      const { completion, run } = execution.phase;
+      this.#compare(completion, run.hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
       execution.followups.push({ caller, result: "completed_before" });
       return;
@@ -1081,6 +1082,8 @@ export class LviCore {
         writes.map(({ unit }) => ({ unit, mode: "exclusive" })),
       );
     }
+    const hash = completionHash(outcome, writes);
+    const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
       ...execution.invocation,
       executionId: execution.id,
@@ -1088,16 +1091,16 @@ export class LviCore {
       location: execution.location,
       outcome,
       writes,
-      writesHash: completionHash(outcome, writes),
+      resultHash: hashOfResult(call, hash, this.#hasher)!,
       doneAtMs: this.#wallMs,
-      call: this.#hasher.hash(bytesOfCall(callOf(execution.invocation))),
+      call,
       keeps: outcomeKept(execution, path),
     };
     const { near, intent } = execution;
     // Under its locks its reads are still what it ran on.
     const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
     const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
-    execution.phase = { kind: "completing", completion, sampled };
+    execution.phase = { kind: "completing", completion, run: { hash, sampled } };
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
@@ -1118,11 +1121,13 @@ export class LviCore {
         return this.#taken(execution, record);
       }
     }
-    if (execution.phase.kind === "completing" && execution.phase.sampled !== null)
-      this.#effects.push(execution.phase.sampled);
+    if (execution.phase.kind === "completing") {
+      const { hash, sampled } = execution.phase.run;
+      if (sampled !== null) this.#effects.push(sampled);
+      execution.completionHash = hash;
+    }
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
-    execution.completionHash = completion.writesHash;
     const repairs = this.#repairs(execution, completion);
     const { callers, followups } = execution;
     this.#end(execution);

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { CborWriter, commitId, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
+import { CborWriter, commitId, type ContentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import { describe, expect, test, vi } from "vitest";
-import { isHashedCall } from "../core/call-hash.ts";
+import { hashOfResult, isHashedCall } from "../core/call-hash.ts";
 import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
 import { KeyRing } from "../http/keys.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
@@ -167,6 +167,10 @@ describe("in a file", () => {
       const asked = { handler: "login", args, caller: "ann" };
       expect(isHashedCall(record.done.call, asked, HASHES)).toBe(true);
       expect(isHashedCall(record.done.call, { ...asked, caller: "bob" }, HASHES)).toBe(false);
+      const writesHash = "0123456789abcdef" as ContentHash;
+      expect(record.done.resultHash).toBe(hashOfResult(record.done.call!, writesHash, HASHES));
+      // It would tell who has the file whether an outcome that he tries is the one.
+      expect(timesFound(file, writesHash)).toBe(0);
       expect(await storage.recover(3)).toMatchObject([
         {
           executionId: pending,
@@ -224,8 +228,8 @@ describe("in a file", () => {
         const outcome = { kind: "result", value: secret() } as const;
         const keeps = (["not", "briefly", "retained"] as const satisfies readonly OutcomeKept[])[below(3)]!;
         const call = HASHES.hash(secret());
-        const writesHash = completionHash(outcome, []);
-        const completion = { ...invocation, outcome, writes: [], writesHash, doneAtMs: createdAtMs, call, keeps };
+        const resultHash = completionHash(outcome, []);
+        const completion = { ...invocation, outcome, writes: [], resultHash, doneAtMs: createdAtMs, call, keeps };
         expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
       };
       for (let turn = 0; turn < 150; turn++) {

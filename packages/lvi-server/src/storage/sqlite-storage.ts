@@ -19,7 +19,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
-import { bytesOfCall, type CallHasher } from "../core/call-hash.ts";
+import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import {
   type Completion,
   type DoneIntent,
@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS done_intents (
   location     TEXT NOT NULL,
   call_key     TEXT,
   call_hash    TEXT,
-  writes_hash  TEXT NOT NULL,
+  result_hash  TEXT NOT NULL,
   done_at_ms   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS done_intents_by_time ON done_intents (done_at_ms);
@@ -141,7 +141,7 @@ interface DoneRow {
   readonly location: string;
   readonly call_key: string | null;
   readonly call_hash: string | null;
-  readonly writes_hash: ContentHash;
+  readonly result_hash: string;
   readonly done_at_ms: number;
   readonly outcome: Uint8Array | null;
   readonly brief_outcome: Uint8Array | null;
@@ -149,8 +149,11 @@ interface DoneRow {
 
 /** Of schema 4, in which pending and done intents were one table. */
 interface OldRow
-  extends Omit<PendingRow, "retained" | "must_not_write">, Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome"> {
+  extends
+    Omit<PendingRow, "retained" | "must_not_write">,
+    Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome" | "result_hash"> {
   readonly state: "pending" | "done";
+  readonly writes_hash: ContentHash;
 }
 
 interface Job {
@@ -251,7 +254,7 @@ export class SqliteStorage implements Storage {
           commitId: old.commit_id,
           module: old.module,
           location: old.location,
-          writesHash: old.writes_hash,
+          resultHash: hasher === null || call === null ? "" : hashOfResult(call, old.writes_hash, hasher)!,
           doneAtMs: old.done_at_ms,
           call,
           outcome: old.outcome === null ? null : { value: decodeOutcome(old.outcome), keeps: "retained" },
@@ -550,7 +553,7 @@ export class SqliteStorage implements Storage {
     return inserted === 1;
   }
 
-  #insertDone({ executionId, commitId, module, location, writesHash, doneAtMs, call, outcome }: DoneIntent): void {
+  #insertDone({ executionId, commitId, module, location, resultHash, doneAtMs, call, outcome }: DoneIntent): void {
     this.#run(
       "INSERT INTO done_intents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       executionId,
@@ -559,7 +562,7 @@ export class SqliteStorage implements Storage {
       location,
       call?.key ?? null,
       call?.hash ?? null,
-      writesHash,
+      resultHash,
       doneAtMs,
     );
     if (outcome === null) return;
@@ -640,7 +643,7 @@ function doneOf(row: DoneRow): DoneIntent {
     commitId: row.commit_id,
     module: row.module,
     location: row.location,
-    writesHash: row.writes_hash,
+    resultHash: row.result_hash,
     doneAtMs: row.done_at_ms,
     call: key === null || hash === null ? null : { key, hash },
     outcome: kept === null ? null : { value: decodeOutcome(kept), keeps: outcome === null ? "briefly" : "retained" },

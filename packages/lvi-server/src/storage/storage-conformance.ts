@@ -134,8 +134,8 @@ function completionOf(
 ): Completion {
   const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
   const call = { key: "key", hash: intent.executionId.repeat(2) };
-  const writesHash = completionHash(OUTCOME, writes);
-  return { ...invocation, outcome: OUTCOME, writes, writesHash, doneAtMs, call, keeps };
+  const resultHash = completionHash(OUTCOME, writes);
+  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs, call, keeps };
 }
 
 /** What was done before times, at most ten of each. */

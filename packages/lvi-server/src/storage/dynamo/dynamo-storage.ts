@@ -625,12 +625,12 @@ function intentParts({ commitId }: Pick<Position, "commitId">): string {
   return `intent ${commitId}`;
 }
 
-function outcomeParts({ commitId, writesHash }: Pick<Completion, "commitId" | "writesHash">): string {
-  return `outcome ${commitId} ${writesHash}`;
+function outcomeParts({ commitId, resultHash }: Pick<Completion, "commitId" | "resultHash">): string {
+  return `outcome ${commitId} ${resultHash}`;
 }
 
-function writeSetParts({ commitId, writesHash }: Pick<Completion, "commitId" | "writesHash">): string {
-  return `writes ${commitId} ${writesHash}`;
+function writeSetParts({ commitId, resultHash }: Pick<Completion, "commitId" | "resultHash">): string {
+  return `writes ${commitId} ${resultHash}`;
 }
 
 /** Records that fit into one transaction. */

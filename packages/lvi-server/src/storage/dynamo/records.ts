@@ -13,7 +13,6 @@ import {
   CborReader,
   CborWriter,
   type CommitId,
-  type ContentHash,
   type ExecutionId,
   type ModuleHash,
   type Outcome,
@@ -45,8 +44,8 @@ export interface Position {
   readonly owner: number;
   /** Parts beside the record: of a pending intent in the parts table, of a done one in the blobs table. */
   readonly overflowParts: number;
-  /** Of its outcome and writes; empty while it is pending. */
-  readonly writesHash: ContentHash;
+  /** Of its outcome and writes, with a secret; empty while it is pending. */
+  readonly resultHash: string;
   /** Of the write set of a record that is partly applied. */
   readonly writeParts: number;
 }
@@ -67,9 +66,14 @@ export function positionOf(item: Item): Position {
     commitId: text(item, "commit_id") as CommitId,
     owner: number(item, "owner"),
     overflowParts: Number(item["overflow_parts"]?.N ?? 0),
-    writesHash: (item["writes_hash"]?.S ?? "") as ContentHash,
+    resultHash: resultHashOf(item),
     writeParts: Number(item["write_parts"]?.N ?? 0),
   };
+}
+
+/** A record of schema 1 has one without a secret, and names its parts by it. */
+function resultHashOf(item: Item): string {
+  return item["result_hash"]?.S ?? item["writes_hash"]?.S ?? "";
 }
 
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -132,7 +136,7 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
 
 /** `writeParts` over 0: not done yet, but partly applied. */
 export function doneRecord(epoch: number, completion: Completion, writeParts: number, expiresAtMs: number): Stored {
-  const { executionId, commitId, module, location, outcome, writesHash, doneAtMs, call } = doneIntentOf(completion);
+  const { executionId, commitId, module, location, outcome, resultHash, doneAtMs, call } = doneIntentOf(completion);
   const common: Item = {
     ...keyOf(executionId),
     status: { S: writeParts > 0 ? PARTLY_APPLIED : doneStatus(doneAtMs) },
@@ -141,7 +145,7 @@ export function doneRecord(epoch: number, completion: Completion, writeParts: nu
     module: { S: module },
     location: { S: location },
     ...(call === null ? {} : { call_key: { S: call.key }, call_hash: { S: call.hash } }),
-    writes_hash: { S: writesHash },
+    result_hash: { S: resultHash },
     done_at_ms: { N: String(doneAtMs) },
     // Not before all writes are in their items.
     [writeParts > 0 ? "will_expire_at" : EXPIRY]: { N: String(Math.ceil(expiresAtMs / 1_000)) },
@@ -180,7 +184,7 @@ export function doneOf(item: Item, overflow: Uint8Array | null): DoneIntent {
     commitId: text(item, "commit_id") as CommitId,
     module: text(item, "module") as ModuleHash,
     location: text(item, "location"),
-    writesHash: text(item, "writes_hash") as ContentHash,
+    resultHash: resultHashOf(item),
     doneAtMs: number(item, "done_at_ms"),
     // A record of schema 1 has none.
     call: key === undefined || hash === undefined ? null : { key, hash },

@@ -78,6 +78,8 @@ export interface Execution {
   /** Of its location's budget. */
   usage: Usage;
   readonly retained: boolean;
+  /** The client chose the id, or has asked again under the id that it was told: it may ask for the outcome later, too. */
+  clientMayAsk: boolean;
   /** A run that writes ends it without effect. */
   readonly mustNotWrite: boolean;
   /** What the location declared; null without a set. */
@@ -125,6 +127,7 @@ export function requested(caller: Caller, usage: Usage): Execution {
     location,
     usage,
     retained,
+    clientMayAsk: retained,
     mustNotWrite,
     declared: units,
     callers: [caller],
@@ -150,6 +153,7 @@ export function adopted(intent: Intent): Execution {
     location,
     usage: usageOf(args, units),
     retained,
+    clientMayAsk: retained,
     mustNotWrite,
     declared: null,
     callers: [],

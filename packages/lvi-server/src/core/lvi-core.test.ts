@@ -1169,6 +1169,16 @@ describe("retention", () => {
     }
   });
 
+  test("a client that has asked again and is answered that it goes on is told the outcome for 24 hours too", () => {
+    const story = withPendingWrite();
+    story.request("A", "+x=1", { retained: true, deadlineMs: 1_000 }, "A again");
+    story.passes(1_000);
+    expect(story.said.at(-1)).toBe("A again ← refused pending");
+    story.ran(did("x x:=2", result("two")));
+    story.completed();
+    expect(done(story).outcome).toEqual({ value: result("two"), keeps: "retained" });
+  });
+
   test("whether the client chose the id is known to the server that adopts the intent", () => {
     for (const retained of [true, false]) {
       const story = new Story({ x: "1" });

@@ -452,6 +452,7 @@ export class LviCore {
 
   /** The same execution again: it waits for the outcome of the first. */
   #join(execution: Execution, caller: Caller): void {
+    execution.clientMayAsk ||= caller.request.retained;
     if (execution.callers.length >= this.#options.maxCallers) return this.#replyPending(caller);
     this.#note("joined", execution);
     execution.callers.push(caller);
@@ -1663,8 +1664,8 @@ function wroteOnGet(handler: string, how: string): string {
  * Of an execution that ends. A location that has sent the followup has the answer and has told it, so it asks no more; one
  * that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ retained, callers }: Execution, path: SamplePath | null): OutcomeKept {
-  if (retained || callers.some(({ request }) => request.retained)) return "retained";
+function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | null): OutcomeKept {
+  if (clientMayAsk) return "retained";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 

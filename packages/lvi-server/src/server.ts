@@ -90,13 +90,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     epoch: () => epoch,
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.updates.listeners),
   });
-  const storage = observedStorage(
-    storageWithFailpoints(
-      typeof options.storage === "string"
-        ? new SqliteStorage(options.storage, options.keys.callHashes)
-        : options.storage,
-    ),
-    (operation, tookMs, failure) => metrics.operated(operation, tookMs, failure),
+  const opened =
+    typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
+  if (opened instanceof SqliteStorage && opened.notice !== null) log.warn("storage_notice", { reason: opened.notice });
+  const storage = observedStorage(storageWithFailpoints(opened), (operation, tookMs, failure) =>
+    metrics.operated(operation, tookMs, failure),
   );
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };

@@ -189,6 +189,28 @@ describe("in a file", () => {
       await storage.close();
     }));
 
+  test("a disk without room for a second copy of the file: it is upgraded, a notice says what is left in it, and the next start rewrites it", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
+      old.close();
+      // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+      const whole = DatabaseSync.prototype.exec;
+      const full = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
+        if (sql === "VACUUM") throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+        whole.call(this, sql);
+      });
+      const first = new SqliteStorage(file, HASHES);
+      full.mockRestore();
+      expect(first.notice).toMatch(/could not be rewritten \(database or disk is full\)/);
+      expect(await first.recover(3)).toMatchObject([{ handler: "login" }]);
+      await first.close();
+      const second = new SqliteStorage(file, HASHES);
+      expect(second.notice).toBe(null);
+      expect(timesFound(file, "Sup3rSecret")).toBe(0);
+      await second.close();
+    }));
+
   test("without the keys a file of the fourth schema is upgraded too: no call can be compared with its done intents", () =>
     inFolder(async (file) => {
       const old = new DatabaseSync(file);

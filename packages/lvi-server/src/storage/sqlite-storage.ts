@@ -175,6 +175,7 @@ export class SqliteStorage implements Storage {
   #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
+  #notice: string | null = null;
 
   /**
    * `:memory:` keeps nothing. `hasher`: for the intents of an older schema; without it their repeats can't be told from other
@@ -265,11 +266,24 @@ export class SqliteStorage implements Storage {
     this.#database.exec("DROP TABLE intents");
   }
 
-  /** What an older version left in pages without overwriting them. */
+  /** What an older version left in pages without overwriting them. Without room for a second copy of the file, the next time. */
   #dropOldPages(): void {
-    this.#database.exec("VACUUM");
+    try {
+      this.#database.exec("VACUUM");
+    } catch (error) {
+      if (!NO_ROOM.has(errorCode(error))) throw error;
+      this.#notice =
+        `${this.#file} still has what an older version left in it: it could not be rewritten (${messageOf(error)}). ` +
+        "Make room for a second copy of it on its disk and in the folder for temporary files, and start the server again";
+      return;
+    }
     this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#set("has_old_pages", 0);
+  }
+
+  /** What the operator should know of the file; null: nothing. */
+  get notice(): string | null {
+    return this.#notice;
   }
 
   readLease(): Promise<Lease> {
@@ -684,10 +698,19 @@ function patiently(act: () => void): void {
   }
 }
 
+const BUSY = 5;
+/** SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: the disk, or the folder for temporary files. */
+const NO_ROOM: ReadonlySet<number | null> = new Set([10, 13, 14]);
+
 /** SQLITE_BUSY, with whatever it was busy in. */
 function isBusy(error: unknown): boolean {
+  return errorCode(error) === BUSY;
+}
+
+/** Of SQLite, without what more it says. */
+function errorCode(error: unknown): number | null {
   const { errcode } = error as { readonly errcode?: unknown };
-  return typeof errcode === "number" && (errcode & 0xff) === 5;
+  return typeof errcode === "number" ? errcode & 0xff : null;
 }
 
 function messageOf(error: unknown): string {

@@ -41,15 +41,18 @@ type Phase =
   /** Runs near storage. */
   | { readonly kind: "running" }
   /** Writes and outcome are on their way to storage. */
-  | {
-      readonly kind: "completing";
-      readonly completion: Completion;
-      readonly hash: ContentHash;
-      readonly sampled: Effect | null;
-    }
+  | { readonly kind: "completing"; readonly completion: Completion; readonly run: CompletedRun }
   /** An abandoned intent that is to be run near storage later. */
   | { readonly kind: "paused" }
   | { readonly kind: "ended" };
+
+/** Beside what is stored of it. */
+interface CompletedRun {
+  /** Of outcome and writes, to compare with another run. */
+  readonly hash: ContentHash;
+  /** The sample that is told when it is durable. */
+  readonly sampled: Effect | null;
+}
 
 interface NearStorage {
   cause: ExecutedCause;

@@ -679,8 +679,8 @@ export class LviCore {
       return answer("unknown_intent", "followup_unknown");
     }
     if (execution.phase.kind === "completing" && execution.told) {
-      const { completion, hash } = execution.phase;
-      this.#compare(completion, hash, completionHash(followup.outcome, followup.writes));
+      const { completion, run } = execution.phase;
+      this.#compare(completion, run.hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
       execution.followups.push({ caller, result: "completed_before" });
       return;
@@ -1101,7 +1101,7 @@ export class LviCore {
     // Under its locks its reads are still what it ran on.
     const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
     const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
-    execution.phase = { kind: "completing", completion, hash, sampled };
+    execution.phase = { kind: "completing", completion, run: { hash, sampled } };
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
@@ -1123,7 +1123,7 @@ export class LviCore {
       }
     }
     if (execution.phase.kind === "completing") {
-      const { hash, sampled } = execution.phase;
+      const { hash, sampled } = execution.phase.run;
       if (sampled !== null) this.#effects.push(sampled);
       execution.completionHash = hash;
     }

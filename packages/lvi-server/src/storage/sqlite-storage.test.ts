@@ -194,7 +194,8 @@ describe("in a file", () => {
       const old = new DatabaseSync(file);
       old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
       old.close();
-      const { exec: whole } = DatabaseSync.prototype;
+      // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+      const whole = DatabaseSync.prototype.exec;
       const full = vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
         if (sql === "VACUUM") throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
         whole.call(this, sql);

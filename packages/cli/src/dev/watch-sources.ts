@@ -1,6 +1,6 @@
 /** Watches the folders that hold sources; several changes at once, as editors and checkouts make them, are one. */
 import { type FSWatcher, type WatchEventType, watch } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 
 export interface SourceWatcher {
   /** Watches these folders and no others from now on. */
@@ -45,11 +45,16 @@ export function watchSources(
       for (const folder of folders) {
         if (watchers.has(folder)) continue;
         try {
-          const watcher = watch(join(root, folder), (change, name) => note(folder, name, change));
-          watcher.on("error", () => {
-            watcher.close();
-            watchers.delete(folder);
+          const watcher = watch(join(root, folder), (change, name) => {
+            // It is gone itself. Another one may be there under its name, which is to be watched anew.
+            if (change === "rename" && name === posix.basename(folder)) forget();
+            note(folder, name, change);
           });
+          const forget = (): void => {
+            watcher.close();
+            if (watchers.get(folder) === watcher) watchers.delete(folder);
+          };
+          watcher.on("error", forget);
           watchers.set(folder, watcher);
         } catch {
           // The folder is gone; the build that misses its files says so.

@@ -71,7 +71,7 @@ async function madeOf(key: string, { application, caller, handler }: Scope): Pro
   }
   if (caller === null && key.length < MIN_ANONYMOUS_LENGTH) {
     throw invalid(
-      `the Idempotency-Key has ${key.length} characters, and nobody is signed in: another client could guess it and be told this answer`,
+      `the Idempotency-Key has fewer than ${MIN_ANONYMOUS_LENGTH} characters, and nobody is signed in: another client could guess it and be told this answer`,
       `send a UUID, or at least ${MIN_ANONYMOUS_LENGTH} characters that nobody can guess`,
     );
   }

@@ -70,7 +70,7 @@ describe("a key", () => {
       code: "invalid_idempotency_key",
       hint: expect.stringContaining("UUID") as unknown,
     });
-    expect(refusal!.message).toContain("has 15 characters");
+    expect(refusal!.message).toContain("has fewer than 16 characters");
     expect(ERROR_KINDS.invalid_idempotency_key.status).toBe(400);
   });
 });

@@ -363,14 +363,6 @@ describe("the process", () => {
     };
     await replaceKeys(keysOf("old"));
     const child = spawn([...sqlite.args, "--workers", "1", "--keys-file", file], { RADICAL_KEYS: "" });
-    const lines = createInterface(child.stderr!)[Symbol.asyncIterator]();
-    const logs = async (event: string): Promise<Readonly<Record<string, unknown>>> => {
-      for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
-        const entry = JSON.parse(line.value) as Readonly<Record<string, unknown>>;
-        if (entry["event"] === event) return entry;
-      }
-      throw new Error(`the server ended without ${event}`);
-    };
     const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
     const client = new TestClient(
       `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`,
@@ -399,17 +391,17 @@ describe("the process", () => {
     await someMore();
     await replaceKeys(keysOf("old", "next"));
     child.kill("SIGHUP");
-    expect(await logs("keys_loaded")).toMatchObject({ keys: "old, next" });
+    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: "old, next" });
     await someMore();
     signWith("next");
     await someMore();
     await replaceKeys("this is no key");
     child.kill("SIGHUP");
-    expect(await logs("keys_not_loaded")).toMatchObject({ level: "error" });
+    expect(await logged(child, "keys_not_loaded")).toMatchObject({ level: "error" });
     await someMore();
     // Without the signal: the change is seen.
     await replaceKeys(keysOf("next"));
-    expect(await logs("keys_loaded")).toMatchObject({ keys: "next" });
+    expect(await logged(child, "keys_loaded")).toMatchObject({ keys: "next" });
     await someMore();
     ending.abort();
     await Promise.all(load);

@@ -56,10 +56,15 @@ export async function runToEnd(child: ChildProcess): Promise<{ code: number | nu
   return { code, out, errors };
 }
 
-/** The first line of its log with this event. */
+/** What is left of each log: two events may come in one piece. */
+const logs = new WeakMap<ChildProcess, AsyncIterator<string>>();
+
+/** The next line of its log with this event. */
 export async function logged(child: ChildProcess, event: string): Promise<Readonly<Record<string, unknown>>> {
-  for await (const line of createInterface(child.stderr!)) {
-    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const lines = logs.get(child) ?? createInterface(child.stderr!)[Symbol.asyncIterator]();
+  logs.set(child, lines);
+  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+    const entry = JSON.parse(line.value) as Readonly<Record<string, unknown>>;
     if (entry["event"] === event) return entry;
   }
   throw new Error(`the server ended without ${event}`);

@@ -35,6 +35,8 @@ beforeAll(async () => {
   front = await startFrontServer({
     host: "127.0.0.1",
     port: 0,
+    // Longer than this machine may stand still.
+    heldMs: 100_000,
     build: () => ({ kind: "good", module: "a" }),
     control: () => null,
     log: new LogRing(),

@@ -48,6 +48,8 @@ export interface FrontOptions extends ControlOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Longest that a large body waits for an answer to its head, in milliseconds. Default: 250. */
+  readonly heldMs?: number;
 }
 
 /** More than workerd takes. */
@@ -192,17 +194,17 @@ function hand(
     if (!response.writableFinished) outgoing.destroy();
   });
   request.on("error", () => outgoing.destroy());
-  sendBody(request, outgoing);
+  sendBody(request, outgoing, options.heldMs ?? HELD_MS);
 }
 
 /**
  * Workerd breaks off a body that nobody reads, as soon as it has answered. A write then fails, and with it the connection, perhaps
  * before the answer was read. So a large body waits for whoever refuses it by its head.
  */
-function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
+function sendBody(request: IncomingMessage, outgoing: ClientRequest, heldMs: number): void {
   if (!(Number(request.headers["content-length"]) > LARGE_BODY_BYTES)) return void request.pipe(outgoing);
   outgoing.flushHeaders();
-  const held = setTimeout(() => request.pipe(outgoing), HELD_MS);
+  const held = setTimeout(() => request.pipe(outgoing), heldMs);
   outgoing.once("close", () => clearTimeout(held));
   outgoing.once("response", (incoming) =>
     incoming.once("end", () => {

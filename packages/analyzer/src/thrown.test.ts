@@ -1,4 +1,4 @@
-/** What `throw` ends with: the message of the error that is thrown, whatever made it; and with `abort`, what that says. */
+/** A `throw` ends with the message of the error that is thrown, whatever made it. With `abort` it ends with the abort. */
 import { expect, test } from "vitest";
 import { buildWith } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";

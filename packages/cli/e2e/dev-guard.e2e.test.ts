@@ -1,4 +1,4 @@
-/** What pages of the web can't do to `radical dev`: by the name that they have point to this machine, and by headers. */
+/** Pages of the web can't reach `radical dev`, neither by a name of theirs that points to this machine, nor by headers. */
 import { mkdir, readFile, readdir, readlink, symlink } from "node:fs/promises";
 import { request as send } from "node:http";
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-/** What the one port of `radical dev` makes of HTTP as clients may write it, byte by byte; a bare server stands for workerd. */
+/** The one port of `radical dev` is given HTTP as clients may write it, byte by byte. A bare server stands for workerd. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
@@ -15,7 +15,7 @@ interface Seen {
 
 let inner: Server;
 let front: FrontServer;
-/** What has passed the port. */
+/** Requests that have passed the port. */
 const seen: Seen[] = [];
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ function answersTo(...requests: readonly (readonly string[])[]): Promise<string>
 test.each([
   ["content-length", ["Content-Length: 33"], "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"],
   ["transfer-encoding", ["Transfer-Encoding: chunked"], "21\r\nGET /hidden HTTP/1.1\r\nHost: x\r\n\r\n\r\n0\r\n\r\n"],
-])("a body is no request, although Connection names %s", async (name, headers, body) => {
+])("a body is not taken for a request, although Connection names %s", async (name, headers, body) => {
   const answer = await answersTo([
     "POST /shown HTTP/1.1",
     "Host: localhost",
@@ -108,7 +108,7 @@ test("an answer that comes before the body was read is told, although the connec
     socket
       .on("error", () => undefined)
       .once("data", () => {
-        // What it has not read resets the connection.
+        // Unread bytes reset the connection.
         socket.end("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
         socket.pause().destroySoon();
       });

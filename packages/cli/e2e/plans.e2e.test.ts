@@ -18,7 +18,7 @@ function count(key: string): i32 {
   return before + 1;
 }
 
-/** What the date does to its key can't be followed. */
+/** The analysis can't follow the date into its key. */
 export function visit(at: i64): i32 {
   return count(nameof<Date>() + new Date(at).toISOString().slice(0, 10));
 }

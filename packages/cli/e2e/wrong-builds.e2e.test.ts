@@ -42,7 +42,7 @@ export function sliced(key: string): i32 {
   return count(key);
 }
 
-/** What the date does to its key can't be followed. */
+/** The analysis can't follow the date into its key. */
 export function recorded(key: string): i32 {
   return count(key + new Date(0).toISOString().slice(0, 0));
 }

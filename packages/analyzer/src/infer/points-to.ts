@@ -30,7 +30,7 @@ export class PointsTo {
   /** Objects by creating site, then by part of the created structure. */
   private readonly sites = new Map<object, Map<string | ClassDeclaration, AbstractObject>>();
   private readonly tables = new Map<string, TableLocation>();
-  /** What decoding may run for keys that items lack. */
+  /** Functions that decoding may run for keys that items lack. */
   readonly decodedInitializers = new Set<Expression>();
   private changed = false;
   private readonly visited = new Set<FunctionDeclaration>();

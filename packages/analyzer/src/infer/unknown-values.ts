@@ -56,7 +56,7 @@ function isNamed(expression: Expression | undefined): boolean {
 class Flow {
   private readonly pointsTo: PointsTo;
   private readonly evaluated = new Set<Expression>();
-  /** What comes into a variable; what a function returns. */
+  /** Values that come into a variable, or that a function returns. */
   private readonly given = new Map<Local | Global | FunctionDeclaration, Expression[]>();
   private readonly assigned = new Map<
     FieldDeclaration,

@@ -228,7 +228,7 @@ export class RadicalCompiler extends as.Compiler {
   readonly builtinCalls: { readonly name: string; readonly site: CallSite }[] = [];
   /** Accesses to the memory behind views: `array.buffer`, with the class of the view. */
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
-  /** What is thrown and is neither an error, a text nor a call without a result. */
+  /** A thrown value that is neither an error, a text nor a call without a result. */
   readonly otherThrows: CallSite[] = [];
 
   constructor(program: as.Program) {

@@ -1,5 +1,5 @@
 /**
- * What to write where a number does not fit its place. The compiler refuses only conversions that may lose something, so
+ * Help for a number that does not fit its place. The compiler refuses only conversions that may lose something, so
  * the advice is a type of the place that keeps the value. Rounding is advised where the place can't have another type.
  */
 import { NodeKind, Token, type as } from "./assemblyscript.ts";
@@ -55,7 +55,7 @@ const TAKES_INDEXES =
 /** Methods of the library that take elements. */
 const TAKES_ELEMENTS = /^(push|unshift|add|set|includes|indexOf|lastIndexOf|has|fill)$/;
 
-/** What the value at `range` is for. */
+/** The purpose of the value at `range`. */
 function placeOf(range: as.Range): Place {
   const path = pathTo(range);
   let index = path.length - 1;

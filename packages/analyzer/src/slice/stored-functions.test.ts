@@ -130,7 +130,7 @@ test.each([
   explore(build, { strings: ["a", "b"], runs: 40, callsPerRun: 12, sources: input.sources });
 });
 
-/** One that no rule follows any more is no set that lacks something. */
+/** A value that no rule follows any more does not make a set that lacks something. */
 const GIVEN = 'function given(log: string[], text: string): string { items.has("given"); return text; }';
 
 test.each([

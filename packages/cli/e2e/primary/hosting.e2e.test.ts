@@ -199,7 +199,7 @@ const AS_NODE: { readonly uid?: number; readonly gid?: number } =
 interface Serving {
   readonly child: ChildProcess;
   readonly url: string;
-  /** What it has written to standard error so far. */
+  /** Its standard error so far. */
   readonly log: () => string;
   readonly ended: Promise<readonly [code: number | null, signal: NodeJS.Signals | null]>;
   readonly stop: () => Promise<number | null>;

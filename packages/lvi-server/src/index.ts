@@ -5,12 +5,21 @@ export { LineStream } from "./http/line-stream.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel } from "./log.ts";
 export { KeyRing, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 export { type RunningServer, type ServerOptions, startServer } from "./server.ts";
-export { type ItemReader, openItems, type StoredUnit } from "./storage/items.ts";
+export { type ItemReader, openItems } from "./storage/items.ts";
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
 export type { DynamoTables, DynamoTablesOptions, TableState } from "./storage/dynamo/dynamo-tables.ts";
 export { openTables } from "./storage/open-tables.ts";
 export { openStorage, parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
-export { type Collected, type CollectionDue, type Storage, StorageError } from "./storage/storage.ts";
+export {
+  type Collected,
+  type CollectionDue,
+  type Commit,
+  commitOf,
+  type CommitResult,
+  type Storage,
+  StorageError,
+  type StoredUnit,
+} from "./storage/storage.ts";
 // What drives the core in the simulation.
 export { Deadlines } from "./core/deadlines.ts";
 export type { CallHash, CallHasher } from "./core/call-hash.ts";

@@ -685,8 +685,8 @@ const WAITED =`,
     edits: [
       inFile(
         "simulation/model-storage.ts",
-        `    if (epoch !== this.lease.epoch) return { kind: "fenced" };\n    const record`,
-        `    const record`,
+        `    if (epoch !== this.lease.epoch) return { kind: "fenced" };\n    for (const { id, expects }`,
+        `    for (const { id, expects }`,
       ),
     ],
   },

@@ -9,7 +9,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
-import { loadAll } from "../../src/storage/storage-conformance.ts";
+import { Layout } from "../../src/storage/dynamo/tables.ts";
+import { complete, loadAll } from "../../src/storage/storage-conformance.ts";
 import { StorageError } from "../../src/storage/storage.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 import { cancellation, type Fault, FaultyProxy, refusal } from "./faulty-proxy.ts";
@@ -133,7 +134,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
     },
     "complete a new execution": {
       request: "TransactWriteItems",
-      run: (by: DynamoStorage) => by.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
+      run: (by: DynamoStorage) => complete(by, epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
       done: { kind: "applied" },
       isDone: async () => {
         const { size } = await loadAll(direct, [X, Y]);
@@ -297,7 +298,8 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
   describe("a part of a batch", () => {
     const units = Array.from({ length: 30 }, (_, index) => unitId("t", `k${index}`));
     const fill = (): Promise<unknown> =>
-      direct.complete(
+      complete(
+        direct,
         epoch,
         "new",
         completionOf(
@@ -352,7 +354,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
 
     test("a value that no item can hold: `none`, and nothing of it is applied", async () => {
       const writes = [...WRITES, { unit: unitId("t", "z"), value: new Uint8Array(500_000) }];
-      expect(await failureOf(storage.complete(epoch, "new", completionOf(intentOf(1, epoch), writes)))).toEqual([
+      expect(await failureOf(complete(storage, epoch, "new", completionOf(intentOf(1, epoch), writes)))).toEqual([
         "none",
         expect.stringMatching(/larger than DynamoDB takes.*t\/z has 500000 bytes/),
       ]);
@@ -383,11 +385,11 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
   });
 
   test("a value that was changed behind our back is not served", async () => {
-    await direct.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES));
+    await complete(direct, epoch, "new", completionOf(intentOf(1, epoch), WRITES));
     await client().send(
       new UpdateItemCommand({
         TableName: `${prefix}-items`,
-        Key: { unit: { S: X } },
+        Key: new Layout(16, 64).itemKey(X),
         UpdateExpression: "SET #value = :value",
         ExpressionAttributeNames: { "#value": "value" },
         ExpressionAttributeValues: { ":value": { N: "99" } },
@@ -452,14 +454,14 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       proxy.reset();
       proxy.plan("TransactWriteItems", ...Array.from({ length: after }, (): Fault => ({ kind: "pass" })));
       proxy.always("TransactWriteItems", { kind: "break", applied: false });
-      expect((await failureOf(dying.complete(epoch, expects, completion)))[0]).toBe("unknown");
+      expect((await failureOf(complete(dying, epoch, expects, completion)))[0]).toBe("unknown");
       const applied = (await loadAll(direct, units)).size;
       const { epoch: next } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
       const pending = await direct.recover(next);
       const { size: found } = await loadAll(direct, units);
       // The one before goes on: it finds out, and changes nothing.
       proxy.reset();
-      expect(await dying.complete(epoch, expects, completion)).toEqual({ kind: "fenced" });
+      expect(await complete(dying, epoch, expects, completion)).toEqual({ kind: "fenced" });
       const record = await direct.lookUp(next, completion.executionId);
       expect(record?.state ?? "none").toBe(found === 0 ? (expects === "pending" ? "pending" : "none") : "done");
       return { applied, pending: pending.length, found };

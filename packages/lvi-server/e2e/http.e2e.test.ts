@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import {
   ALARMS_PATH,
   type AccessedUnit,
+  byUnit,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -98,8 +99,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all([server.close(), hasty.close()]));
-
-const byUnit = (a: Write, b: Write): number => (a.unit < b.unit ? -1 : 1);
 
 const errorOf = async (response: Response): Promise<[number, string]> => {
   const { error } = (await response.json()) as { error: { code: string; message: string; hint: string } };

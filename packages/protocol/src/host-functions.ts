@@ -6,12 +6,6 @@
  * as u32 at pointer − 4); `pointer` is an address in the instance's memory.
  */
 
-/** Version of the boundary between handlers and hosts, of what is built now. It is part of the module hash. */
-export const ABI_VERSION = 4;
-
-/** The oldest version that hosts run: a primary may have intents whose modules earlier releases have built. */
-export const OLDEST_ABI_VERSION = 3;
-
 /** Most bytes that the values written by one execution may take together, and most bytes of its result. */
 export const MAX_WRITTEN_BYTES = 4 * 1024 * 1024;
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024;

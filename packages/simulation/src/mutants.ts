@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       inFile(
         "server/answered-requests.ts",
-        `return seen !== null && seen >= this.#olderSince && seen <= latest;`,
+        `return seen !== null && compareCommits(seen, this.#olderSince) >= 0 && compareCommits(seen, latest) <= 0;`,
         `return seen !== latest + "x";`,
       ),
     ],

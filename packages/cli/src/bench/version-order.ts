@@ -1,5 +1,5 @@
 /** The versions of each unit in the order of their commits, and where in it an execution that only reads can stand. */
-import type { UnitId } from "@radical/protocol";
+import { type CommitId, compareCommits, type UnitId } from "@radical/protocol";
 import type { Versioned } from "./history.ts";
 
 interface UnitVersion {
@@ -18,7 +18,9 @@ export class VersionOrder {
   /** `initial`: units that are there before the first writer. */
   constructor(history: readonly Versioned[], initial: ReadonlySet<UnitId>) {
     this.#initial = initial;
-    this.writers = history.filter(({ commit }) => commit !== null).toSorted((a, b) => (a.commit! < b.commit! ? -1 : 1));
+    this.writers = history
+      .filter(({ commit }) => commit !== null)
+      .toSorted((a, b) => compareCommits(a.commit as CommitId, b.commit as CommitId));
     for (const [writer, { commit, writes }] of this.writers.entries()) {
       for (const [unit, isPresent] of writes) {
         const versions = this.#versions.get(unit);

@@ -9,7 +9,14 @@
  * A unit may have been absent several times, and which time an execution saw is not told: a time is ruled out if it would
  * close a cycle with what is known, and an edge is drawn when one is left.
  */
-import type { ExecutionId, Outcome, UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  compareCommits,
+  type ExecutionId,
+  NO_COMMIT,
+  type Outcome,
+  type UnitId,
+} from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { Applied } from "../model-storage.ts";
 import { toldBy, writerOf } from "../programs.ts";
@@ -40,12 +47,13 @@ export function checkVersions(history: readonly Operation[], log: readonly Appli
   interface Versions {
     readonly writers: (number | null)[];
     readonly values: (string | null)[];
-    lastCommit: string;
+    lastCommit: CommitId;
   }
   const units = new Map<UnitId, Versions>();
   const versionsOf = (unit: UnitId): Versions => {
     let versions = units.get(unit);
-    if (versions === undefined) units.set(unit, (versions = { writers: [null], values: [null], lastCommit: "" }));
+    if (versions === undefined)
+      units.set(unit, (versions = { writers: [null], values: [null], lastCommit: NO_COMMIT }));
     return versions;
   };
   for (const { executionId, commitId, outcome, writes } of log) {
@@ -57,7 +65,8 @@ export function checkVersions(history: readonly Operation[], log: readonly Appli
     outcomes[node] ??= outcome;
     for (const { unit, value } of writes) {
       const versions = versionsOf(unit);
-      if (versions.lastCommit >= commitId) problems.push(`${unit} got ${commitId} after ${versions.lastCommit}`);
+      if (compareCommits(versions.lastCommit, commitId) >= 0)
+        problems.push(`${unit} got ${commitId} after ${versions.lastCommit}`);
       versions.lastCommit = commitId;
       const previous = versions.writers.at(-1)!;
       if (previous !== null) graph.before(previous, node);

@@ -22,19 +22,28 @@ import { parseSync } from "oxc-parser";
 const LAYERS = {
   "command-line": { workspace: [], tests: [], libraries: "any" },
   protocol: { workspace: [], tests: [], libraries: [], pure: true },
+  history: { workspace: [], tests: [], libraries: [], pure: true },
   sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
   "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
-  analyzer: { workspace: ["protocol", "wasm-host"], tests: ["sdk", "command-line"], libraries: ["assemblyscript"] },
+  analyzer: {
+    workspace: ["protocol", "wasm-host"],
+    tests: ["sdk", "command-line", "history"],
+    libraries: ["assemblyscript"],
+  },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
-  "lvi-server": { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
+  "lvi-server": {
+    workspace: ["protocol", "wasm-host"],
+    tests: ["analyzer", "sdk", "command-line", "history"],
+    libraries: "any",
+  },
   cli: {
-    workspace: ["protocol", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["protocol", "history", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: ["command-line"],
     libraries: "any",
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },
   simulation: {
-    workspace: ["command-line", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["command-line", "history", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: [],
     libraries: "any",
   },

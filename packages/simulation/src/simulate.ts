@@ -14,7 +14,7 @@ import { ModelStorage } from "./model-storage.ts";
 import { Network, type ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { bytesOf, MODULES } from "./programs.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 import type { CoreClasses, ServerFaults } from "./server.ts";
 import { Trace } from "./trace.ts";
 import { type Weather, type WeatherName, weatherOf } from "./weather.ts";

@@ -1,5 +1,5 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
-import { Candidate, LviCore, type NoteName } from "@radical/lvi-server";
+import { Candidate, LviCore, type NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
 import { Execution } from "@radical/runtime/core";
 import { checkStorage } from "./checkers/storage.ts";

@@ -2,7 +2,7 @@
  * The main stories of the protocol, played by the real cores: nothing is random but what the cores draw, and every
  * message takes as long. Their transcripts are `docs/internals/transcripts.md`.
  */
-import { Candidate, LviCore } from "@radical/lvi-server";
+import { Candidate, LviCore } from "@radical/lvi-server/core";
 import type { ExecutionId, UnitId } from "@radical/protocol";
 import { Execution } from "@radical/runtime/core";
 import { Clock } from "./clock.ts";

@@ -22,6 +22,7 @@ import {
   MAX_RESULT_BYTES,
   MAX_VALUE_BYTES,
   MODULE_LIST_PATH,
+  handlersWith,
   type ModuleContent,
   type ModuleList,
   MODULES_PATH,
@@ -691,8 +692,8 @@ describe("bad input", () => {
   test("a module that can't be run", async () => {
     const { content } = await testModule();
     const wrong: ModuleContent[] = [
-      { ...content, plans: { ...content.plans, nobody: "near-storage" } },
-      { ...content, plans: { increment: "sliced" }, rwWasm: EMPTY_MODULE },
+      { ...content, handlers: { ...content.handlers, ...handlersWith({ nobody: "near-storage" }) } },
+      { ...content, handlers: handlersWith({ increment: "sliced" }), rwWasm: EMPTY_MODULE },
       { ...content, wasm: MODULE_WITH_FOREIGN_IMPORT },
     ];
     for (const one of wrong) {

@@ -60,18 +60,20 @@ export const FOLLOWUP_REPLY: Form = {
 
 /**
  * The ABI: the boundary between handlers and hosts, and the form of a module's content. It is part of the module hash. A
- * primary runs every version from the floor on, because intents may name modules that earlier releases have built.
+ * module states the least version that has its imports and sections. A primary runs every version from the floor on,
+ * because intents may name modules that earlier releases have built.
  */
 export const ABI: Form = {
   floor: 3,
-  sent: 4,
+  sent: 5,
   history: {
     3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
     4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",
+    5: "named sections instead of fields, among them the tables that each handler reads and writes",
   },
 };
 
-/** Version of the ABI that is built now. */
+/** The newest version of the ABI. */
 export const ABI_VERSION: number = ABI.sent;
 
 /** The oldest version of the ABI that hosts run. */

@@ -11,7 +11,7 @@ import {
   type Lease,
   type StoreResult,
   withoutOutcome,
-} from "@radical/lvi-server";
+} from "@radical/lvi-server/core";
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 
@@ -51,12 +51,15 @@ export class ModelStorage {
 
   acquireLease(seen: Lease, termMs: number): Lease | null {
     const { epoch, beat } = this.lease;
+    // variant: lease-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
     return (this.lease = { epoch: epoch + 1, beat: 0, termMs });
   }
 
   renewLease(epoch: number, termMs: number): boolean {
+    // variant: renewal-fenced
     if (epoch !== this.lease.epoch) return false;
+    // variant: renewal-stored
     this.lease = { epoch, beat: this.lease.beat + 1, termMs };
     return true;
   }
@@ -84,6 +87,7 @@ export class ModelStorage {
 
   storeIntent(epoch: number, intent: Intent): StoreResult {
     if (this.#fencesIntents && epoch !== this.lease.epoch) return { kind: "fenced" };
+    // variant: intent-late
     if (epoch < this.#recovered) {
       this.ghosts++;
       return { kind: "stored" };
@@ -100,9 +104,11 @@ export class ModelStorage {
   }
 
   commit(epoch: number, { records, items }: Commit): CommitResult {
+    // variant: completion-fenced
     if (epoch !== this.lease.epoch) return { kind: "fenced" };
     for (const { id, expects } of records) {
       const record = this.intents.get(id);
+      // variant: completion-expected
       if (expects === "new" ? record !== undefined : record?.state !== "pending")
         return { kind: "exists", id, record: record ?? null };
     }

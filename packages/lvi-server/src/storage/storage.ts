@@ -10,7 +10,7 @@
  * earlier server completes anything. An intent that an earlier one had on its way may still arrive: it counts as not
  * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its lease.
  */
-import type { CommitId, ExecutionId, HandlerPlan, ModuleHash, UnitId, Write } from "@radical/protocol";
+import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
 import type { StoreResult } from "../core/events.ts";
 import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Lease } from "../core/lease.ts";
@@ -73,9 +73,9 @@ export interface Storage {
 export interface KeyRange {
   readonly table: string;
   /** Null: from the first. */
-  readonly from: string | null;
+  readonly from: Key | null;
   /** It is not in the range itself; null: to the last. */
-  readonly to: string | null;
+  readonly to: Key | null;
   /** From the last to the first. */
   readonly isReversed?: boolean;
 }

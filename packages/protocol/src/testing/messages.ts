@@ -3,10 +3,10 @@ import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import type { Followup } from "../messages/followup.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest } from "../messages/lvi-request.ts";
-import { ABI_VERSION } from "../host-functions.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
 import { entryOf } from "../version.ts";
+import { ABI_VERSION } from "../wire-version.ts";
 
 const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
 const value = Uint8Array.of(0x63, 0x61, 0x62, 0x63);
@@ -69,7 +69,12 @@ export const followup: Followup = {
 export const module: ModuleContent = {
   abi: ABI_VERSION,
   limits: DEFAULT_LIMITS,
-  plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
+  handlers: {
+    b: { plan: "near-storage", tables: null },
+    a: { plan: "sliced", tables: { reads: ["follows", "users"], writes: [] } },
+    d: { plan: "recorded", tables: { reads: [], writes: ["users"] } },
+    c: { plan: "given", tables: { reads: [], writes: [] } },
+  },
   wasm: value,
   rwWasm: Uint8Array.of(1),
 };

@@ -11,7 +11,14 @@
  */
 import { DynamoDBClient, type TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import { randomUUID } from "node:crypto";
-import { contentHash, type ExecutionId, type HandlerPlan, type ModuleHash, type UnitId } from "@radical/protocol";
+import {
+  compareCommits,
+  contentHash,
+  type ExecutionId,
+  type HandlerPlan,
+  type ModuleHash,
+  type UnitId,
+} from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
@@ -245,7 +252,7 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
     });
     if (fenced !== null) throw new StorageError("none", OVERTAKEN);
-    return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+    return pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   }
 
   /** Of the records of a bucket that are pending or partly applied, or whose outcome is kept briefly. */

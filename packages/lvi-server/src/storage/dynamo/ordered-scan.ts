@@ -1,5 +1,6 @@
 /** The items of one table of the application in the order of their keys: its buckets, each of which has that order, merged. */
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
+import { compareKeys, type Key } from "@radical/protocol";
 import type { KeyRange } from "../storage.ts";
 import { text } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
@@ -9,8 +10,8 @@ import type { Layout, Tables } from "./tables.ts";
 /** What is left of one bucket, from the item that comes next. */
 interface Source {
   readonly items: AsyncIterator<Item>;
-  item: Item;
-  key: Buffer;
+  readonly item: Item;
+  readonly key: Key;
 }
 
 /** `most`: how many the caller takes at most, so that little more is read; null: all. */
@@ -37,11 +38,11 @@ export async function* orderedItems(
   while (left.length > 0) {
     let first = 0;
     for (let index = 1; index < left.length; index++) {
-      if (isAfter * left[index]!.key.compare(left[first]!.key) < 0) first = index;
+      if (isAfter * compareKeys(left[index]!.key, left[first]!.key) < 0) first = index;
     }
-    const { item, items: rest } = left[first]!;
+    const { item, key, items: rest } = left[first]!;
     // The end of a range is not in it; DynamoDB has no condition that says so beside a beginning.
-    if (text(item, "key") !== range.to) yield item;
+    if (key !== range.to) yield item;
     const next = await nextOf(rest);
     if (next === null) left.splice(first, 1);
     else left[first] = next;
@@ -51,12 +52,12 @@ export async function* orderedItems(
 async function nextOf(items: AsyncIterator<Item>): Promise<Source | null> {
   const next = await items.next();
   if (next.done === true) return null;
-  return { items, item: next.value, key: Buffer.from(text(next.value, "key")) };
+  return { items, item: next.value, key: text(next.value, "key") as Key };
 }
 
 /** Null: the range is empty, which DynamoDB refuses to be asked for. */
 function conditionOf({ from, to }: KeyRange): ((bucket: string) => Partial<QueryCommandInput>) | null {
-  if (from !== null && to !== null && Buffer.from(from).compare(Buffer.from(to)) >= 0) return null;
+  if (from !== null && to !== null && compareKeys(from, to) >= 0) return null;
   const keys =
     from !== null && to !== null
       ? "#key BETWEEN :from AND :to"

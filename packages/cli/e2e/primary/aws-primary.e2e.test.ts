@@ -237,7 +237,9 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     const outdated = await one.plan();
     await dynamo.send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
     await dynamo.send(new DeleteTableCommand({ TableName: table }));
-    await dynamo.send(new UpdateTableCommand({ TableName: `${tablePrefix}-overflow`, DeletionProtectionEnabled: false }));
+    await dynamo.send(
+      new UpdateTableCommand({ TableName: `${tablePrefix}-overflow`, DeletionProtectionEnabled: false }),
+    );
     await new SSMClient().send(new DeleteParameterCommand({ Name: parameters.tunnelTokens.b }));
     proxy.forget();
     await expect(one.apply(outdated, STORED, tell)).rejects.toMatchObject({ code: "plan_outdated" });

@@ -50,7 +50,8 @@ export class DynamoTables {
   }
 
   get names(): readonly string[] {
-    return Object.values(tablesOf(this.#prefix));
+    const { items, executions, parts, overflow, meta } = tablesOf(this.#prefix);
+    return [items, executions, parts, overflow, meta];
   }
 
   inspect(): Promise<readonly TableState[]> {

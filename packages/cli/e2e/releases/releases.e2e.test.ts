@@ -174,7 +174,7 @@ async function ofServer(server: LviServerProcess, at: string): Promise<Response>
   return signedRequest(originOf(server), KEY, "GET", at, new Uint8Array(), signal, {});
 }
 
-async function pendingAt(server: LviServerProcess): Promise<number> {
+async function pendingAt(server: LviServerProcess): Promise<number | null> {
   return ((await (await ofServer(server, STATUS_PATH)).json()) as ServerStatus).pending;
 }
 

@@ -21,10 +21,15 @@ import { parseSync } from "oxc-parser";
 /** @type {Readonly<Record<string, Layer>>} */
 const LAYERS = {
   "command-line": { workspace: [], tests: [], libraries: "any" },
+  variants: { workspace: [], tests: [], libraries: "any" },
   protocol: { workspace: [], tests: [], libraries: [], pure: true },
   sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
   "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
-  analyzer: { workspace: ["protocol", "wasm-host"], tests: ["sdk", "command-line"], libraries: ["assemblyscript"] },
+  analyzer: {
+    workspace: ["protocol", "wasm-host"],
+    tests: ["sdk", "command-line", "variants"],
+    libraries: ["assemblyscript"],
+  },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
   "lvi-server": { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
   cli: {
@@ -34,7 +39,7 @@ const LAYERS = {
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },
   simulation: {
-    workspace: ["command-line", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["command-line", "variants", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: [],
     libraries: "any",
   },

@@ -57,6 +57,7 @@ export class Leader {
   /** When the leader must hear of the time; Infinity: not until something else happens. */
   get wakeAtMs(): number {
     const nextMs = this.#putOff === null ? this.#untilMs : (this.#putOff.refusesAtMs ?? Infinity);
+    // variant: wake-for-leadership
     return Math.min(this.#renewAtMs, nextMs);
   }
 
@@ -67,6 +68,7 @@ export class Leader {
       this.#hear(nowMs, event as Renewal, this.#renewal.sentAtMs);
       return false;
     }
+    // variant: leadership-held
     if (nowMs < this.#untilMs) return true;
     this.#withhold(nowMs, event);
     return false;
@@ -88,6 +90,7 @@ export class Leader {
       return;
     }
     if (!event.isHeld) return this.#led.replaced();
+    // variant: leadership-renewed
     this.#untilMs = heldUntilMs(sentAtMs, this.#termMs);
     if (nowMs >= this.#untilMs) return this.#renew(nowMs);
     this.#renewAtMs = nowMs + renewalMs(this.#termMs);
@@ -96,6 +99,7 @@ export class Leader {
     const { events } = this.#putOff;
     this.#putOff = null;
     this.#note("leadership_regained");
+    // variant: put-off-resumed
     this.#led.emit({ kind: "resume", events });
   }
 

@@ -110,6 +110,7 @@ export class Candidate {
       this.#looks = 0;
     }
     this.#looks++;
+    // variant: leadership-waited-out
     const leftMs = this.#unchangedSinceMs + leadership.termMs * (1 + DRIFT) - nowMs;
     if (leadership.termMs > 0 && leftMs > 0)
       return { kind: "wait", ms: Math.min(renewalMs(leadership.termMs), leftMs) };

@@ -3,7 +3,7 @@
  * change of the weather changes what happens, so a few seeds are tried with each.
  */
 import { simulate, type SimulationResult } from "./simulate.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 import { type Weather, weatherOf } from "./weather.ts";
 
 export interface SmallCase {

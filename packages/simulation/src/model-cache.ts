@@ -11,7 +11,7 @@ import {
 } from "@radical/protocol";
 import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 
 /** What a location's cache must not know, and may hold nevertheless. */
 export interface KnownCommits {

@@ -12,7 +12,7 @@ import type { PendingWrite } from "./model-cache.ts";
 import { Network, type ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { bytesOf, MODULES } from "./programs.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 import type { ServerFaults } from "./server.ts";
 import { Trace } from "./trace.ts";
 import { type Weather, type WeatherName, weatherOf } from "./weather.ts";

@@ -9,7 +9,7 @@ import { FaultCounts } from "./faults.ts";
 import type { ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { encodeArgs, type ProgramName } from "./programs.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 import { Trace } from "./trace.ts";
 
 interface Story {

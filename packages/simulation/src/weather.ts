@@ -6,7 +6,7 @@
 import type { CoreOptions } from "@radical/lvi-server";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 import type { StorageFaults } from "./server.ts";
 
 /** Mean times between faults of a kind; null: none. */

@@ -1,5 +1,5 @@
 /** Virtual time: what is to happen when, in one deterministic order. */
-import { Deadlines } from "@radical/lvi-server";
+import { Deadlines } from "@radical/lvi-server/core";
 import type { Random } from "@radical/history";
 import type { Trace } from "./trace.ts";
 

@@ -10,7 +10,7 @@ import {
   type Leadership,
   type StoreResult,
   withoutOutcome,
-} from "@radical/lvi-server";
+} from "@radical/lvi-server/core";
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 

@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a candidate does not wait the leadership out",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [expression("leadership-waited-out", `1 + DRIFT`, `0.5`)],
   },
   {
@@ -233,7 +233,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the leadership is checked only when a request comes",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [
       condition("leadership-held", `$ || event.kind !== "lvi-request"`),
       argument("wake-for-leadership", "min", 1, `Infinity`),
@@ -242,25 +242,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the leadership is not checked when storage has answered",
     within: 2_500,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("leadership-held", `$ || event.kind === "intent-stored" || event.kind === "completed"`)],
   },
   {
     name: "a renewal counts from its answer",
     within: 5_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [argument("leadership-renewed", "heldUntilMs", 0, `nowMs`)],
   },
   {
     name: "a leadership that ran out is renewed whoever leads",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.lease.epoch`)],
   },
   {
     name: "what was put off without the leadership is forgotten",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [expression("put-off-resumed", `events`, `[]`)],
   },
   {
@@ -271,7 +271,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a queue behind own writes is left without a word to those behind",
     within: 5_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("queue-left", `next.ahead.size < 0 && $`)],
   },
   {
@@ -290,7 +290,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a shared lock is made exclusive although others share it",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [
       expression(
         "lock-strengthened",
@@ -324,7 +324,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an adopted intent waits for its followup for ever",
     within: 500,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("adopted-followup")],
   },
   {
@@ -418,19 +418,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the epoch of a completion is not checked",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("completion-fenced")],
   },
   {
     name: "the leadership is taken whatever was seen of it",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("lease-as-seen", `epoch < seen.epoch || beat < 0`)],
   },
   {
     name: "an intent that arrives after a takeover counts",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("intent-late", `epoch < 0`)],
   },
   {

@@ -1,5 +1,5 @@
 /** The primary in the simulation: the storage, and the servers that know it. */
-import type { NoteName } from "@radical/lvi-server";
+import type { NoteName } from "@radical/lvi-server/core";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";

@@ -21,7 +21,7 @@ import {
   readsOf,
   type Recovered,
   Updates,
-} from "@radical/lvi-server";
+} from "@radical/lvi-server/core";
 import {
   contentHash,
   type ExecutionId,

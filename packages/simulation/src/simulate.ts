@@ -1,5 +1,5 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
-import type { NoteName } from "@radical/lvi-server";
+import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
 import { checkStorage } from "./checkers/storage.ts";
 import { checkVersions } from "./checkers/versions.ts";

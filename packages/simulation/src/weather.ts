@@ -3,7 +3,7 @@
  * set, and what clients do. Storms try everything at once; a calm history, or one with a single kind of trouble, reaches
  * states that a storm destroys before they matter.
  */
-import type { CoreOptions } from "@radical/lvi-server";
+import type { CoreOptions } from "@radical/lvi-server/core";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -20,7 +20,7 @@ export interface Trouble {
   readonly locationKilled: number | null;
 }
 
-const NAMES = ["storm", "calm", "leases", "own writes", "restarts", "cold memory"] as const;
+const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory"] as const;
 /** Of every so many seeds, besides. */
 const LONG_RUNS = "long runs";
 const LONG_RUNS_EVERY = 32;
@@ -166,7 +166,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         drift: 0.05,
         ...collecting(random, calm.core),
       };
-    case "leases": {
+    case "leadership": {
       // Two servers, of which one stops for about as long as its lease, or waits as long for storage; else all is well.
       const termMs = random.pick([800, 3_000]);
       return {

@@ -22,7 +22,7 @@ import {
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
-import type { Lease } from "../../core/lease.ts";
+import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
 import {
   type Collected,
@@ -164,7 +164,7 @@ export class DynamoStorage implements Storage {
 
   // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async readLease(): Promise<Lease> {
+  async readLease(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
     const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
@@ -172,7 +172,7 @@ export class DynamoStorage implements Storage {
     return leader === undefined ? lease : { ...lease, leader };
   }
 
-  async acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
+  async acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const lease: TransactWriteItem = {

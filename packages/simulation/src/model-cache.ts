@@ -6,9 +6,9 @@ import {
   isIntact,
   sameVersion,
   type UnitId,
-  type UpdateLine,
   type Version,
 } from "@radical/protocol";
+import type { CachePut } from "@radical/runtime/core";
 import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
 import type { Random } from "./random.ts";
@@ -55,15 +55,13 @@ export class ModelCache {
     this.#entries.set(unit, entry);
   }
 
-  /** An update: with something that is held, and only forward. */
-  refresh(line: string, counts: FaultCounts): void {
-    const updates = JSON.parse(line) as UpdateLine;
-    if (!updates.some(([unit]) => this.#entries.has(unit))) return;
-    for (const [unit, commitId, , text] of updates) {
+  /** What others have written, as the server has told it. */
+  refresh(updates: readonly CachePut[], counts: FaultCounts): void {
+    for (const { unit, entry } of updates) {
       const held = this.#entries.get(unit);
-      const isLate = held !== undefined && commitId < held.version.commitId;
+      const isLate = held !== undefined && entry.version.commitId < held.version.commitId;
       counts.add(held === undefined ? "update told of more" : isLate ? "update came late" : "cache updated");
-      this.put(unit, entryOf(commitId, text === null ? null : Buffer.from(text, "base64")));
+      this.put(unit, entry);
     }
   }
 

@@ -21,20 +21,30 @@ import { parseSync } from "oxc-parser";
 /** @type {Readonly<Record<string, Layer>>} */
 const LAYERS = {
   "command-line": { workspace: [], tests: [], libraries: "any" },
+  variants: { workspace: [], tests: [], libraries: "any" },
   protocol: { workspace: [], tests: [], libraries: [], pure: true },
+  history: { workspace: [], tests: [], libraries: [], pure: true },
   sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
   "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
-  analyzer: { workspace: ["protocol", "wasm-host"], tests: ["sdk", "command-line"], libraries: ["assemblyscript"] },
+  analyzer: {
+    workspace: ["protocol", "wasm-host"],
+    tests: ["sdk", "command-line", "history", "variants"],
+    libraries: ["assemblyscript"],
+  },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
-  "lvi-server": { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
+  "lvi-server": {
+    workspace: ["protocol", "wasm-host"],
+    tests: ["analyzer", "sdk", "command-line", "history"],
+    libraries: "any",
+  },
   cli: {
-    workspace: ["protocol", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["protocol", "history", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: ["command-line"],
     libraries: "any",
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },
   simulation: {
-    workspace: ["command-line", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["command-line", "history", "variants", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: [],
     libraries: "any",
   },
@@ -124,18 +134,23 @@ export function checkLayers(root) {
   const folder = path.join(root, "packages");
   const packages = readdirSync(folder).filter((name) => existsSync(path.join(folder, name, "package.json")));
 
-  /** @type {Map<string, { layer: string, exports: Record<string, unknown> }>} by the name under which they are imported */
+  /** @type {Map<string, { layer: string, isPrivate: boolean, exports: Record<string, unknown> }>} by the name under which they are imported */
   const published = new Map();
   for (const layer of packages) {
-    const manifest = /** @type {{ name: string, exports?: Record<string, unknown> }} */ (
+    const manifest = /** @type {{ name: string, private?: boolean, exports?: Record<string, unknown> }} */ (
       JSON.parse(readFileSync(path.join(folder, layer, "package.json"), "utf8"))
     );
-    published.set(manifest.name, { layer, exports: manifest.exports ?? {} });
+    published.set(manifest.name, {
+      layer,
+      isPrivate: manifest.private === true,
+      exports: manifest.exports ?? {},
+    });
     if (!Object.hasOwn(LAYERS, layer)) {
       problems.push(`packages/${layer}: no rule says what it may import; add it to LAYERS in scripts/check-layers.mjs`);
     }
   }
 
+  const privateLayers = new Set(Array.from(published.values(), (one) => (one.isPrivate ? one.layer : "")));
   for (const layer of packages) {
     const rule = LAYERS[layer];
     if (rule === undefined) continue;
@@ -164,6 +179,8 @@ export function checkLayers(root) {
         if (target !== undefined) {
           if (!Object.hasOwn(target.exports, subpath) && target.layer !== layer) {
             report(`imports the inner file "${specifier}"; only what ${name} exports may be imported`);
+          } else if (!isTest && !privateLayers.has(layer) && isOnlyInWorkspace(target.exports[subpath])) {
+            report(`imports "${specifier}", which ${name} does not publish; a published package can't import it`);
           }
           const allowed = isTest ? [...rule.workspace, ...rule.tests] : inCore ? CORE.workspace : rule.workspace;
           if (!allowed.includes(target.layer) && target.layer !== layer) {
@@ -194,6 +211,13 @@ export function checkLayers(root) {
     problems.push(...checkProjects(root, layer, rule));
   }
   return problems;
+}
+
+/** Whether an export has its source alone: nothing of it is built for others. @param {unknown} target */
+function isOnlyInWorkspace(target) {
+  return (
+    typeof target === "object" && target !== null && Object.keys(target).every((condition) => condition === "source")
+  );
 }
 
 /** @param {string} file @param {string} text */

@@ -2,6 +2,7 @@
  * What the front half of the analyzer hands to the slicer, and what it gets back.
  */
 import type { Diagnostic, SourceFile, Span } from "./diagnostics/diagnostic.ts";
+import type { HandlerTables } from "@radical/protocol";
 import type { as } from "./parse/assemblyscript.ts";
 import type { Facts } from "./parse/facts.ts";
 
@@ -105,6 +106,8 @@ export type Derived =
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
+      /** Every table that a run of the handler may touch; null: that is not known. */
+      readonly tables: HandlerTables | null;
       readonly transformations: readonly Transformation[];
       /** Of everything that is kept: first what is expensive, then recursions, dependent reads and lines. */
       readonly explanations: readonly Explanation[];
@@ -123,5 +126,7 @@ export type Derived =
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
+      /** Every table that a run of the handler may touch; null: that is not known. */
+      readonly tables: HandlerTables | null;
       readonly steps: Steps;
     };

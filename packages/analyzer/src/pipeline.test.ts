@@ -60,6 +60,7 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer {
           kind: "sliced",
           handler: name,
           source: sources[name]!,
+          tables: null,
           readOnly: name === "friends",
           reads: [],
           writes: [],

@@ -6,7 +6,13 @@
  *
  * Each step works on what the ones before it gave; a step that finds errors is the last.
  */
-import { DEFAULT_LIMITS, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
+import {
+  DEFAULT_LIMITS,
+  type HandlerTables,
+  type Parameter,
+  type RecordTypes,
+  type ValueType,
+} from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
 import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
@@ -30,6 +36,7 @@ import { compileReadWriteSets } from "./read-write-program.ts";
 import { isSetFunction, readDirections, type Directions, type GivenSet } from "./schema/directions.ts";
 import { extractSchema, recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 import { readTags } from "./schema/tags.ts";
+import { tablesNamed } from "./slice/access-patterns.ts";
 import { instanceOf, knownAccesses, type KnownAccesses } from "./slice/known-accesses.ts";
 
 export interface BuildInput {
@@ -69,6 +76,8 @@ export interface HandlerReport {
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
+  /** Every table that a run may touch; null: that is not known. */
+  readonly tables: HandlerTables | null;
   readonly transformations: readonly Transformation[];
   readonly explanations: readonly Explanation[];
   readonly steps: Steps;
@@ -266,7 +275,7 @@ function derive(
   );
 }
 
-const NOT_KNOWN: KnownAccesses = { readOnly: false, reads: [], writes: [], steps: null };
+const NOT_KNOWN: KnownAccesses = { readOnly: false, reads: [], writes: [], tables: null, steps: null };
 
 function refused(handler: HandlerSchema, words: string, { steps, ...known }: KnownAccesses): Derived {
   const reason = diagnostic("analyzer_crash", {
@@ -334,8 +343,8 @@ function planOf(
     return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
   }
   if (derived === undefined) throw new Error(`${name} has no plan`);
-  const { readOnly, reads, writes, steps } = derived;
-  const common = { readOnly, reads, writes, steps };
+  const { readOnly, reads, writes, tables, steps } = derived;
+  const common = { readOnly, reads, writes, tables, steps };
   if (derived.kind === "refused") return { ...nothing, ...common, plan: { kind: "recorded", reason: derived.reason } };
   const { transformations, explanations, source } = derived;
   return { ...common, plan: { kind: "sliced" }, transformations, explanations, rwSource: source };
@@ -393,10 +402,16 @@ function givenAccesses(
   const front = { program, facts: compiler.facts, sources, tables: schema.tables };
   for (const { set, declaration } of declared)
     if (declaration !== null) {
-      const readOnly = handlersOwn.get(set.handler)?.readOnly ?? false;
-      found.set(set.handler, { ...knownAccesses(front, declaration, { isGivenSet: true }), readOnly });
+      const { readOnly, tables } = handlersOwn.get(set.handler) ?? NOT_KNOWN;
+      const said = knownAccesses(front, declaration, { isGivenSet: true });
+      found.set(set.handler, { ...said, readOnly, tables: allTables(tables, said.tables) });
     }
   return found;
+}
+
+/** What either may touch: a given set may name more than its handler. */
+function allTables(a: HandlerTables | null, b: HandlerTables | null): HandlerTables | null {
+  return a === null || b === null ? null : tablesNamed([...a.reads, ...b.reads], [...a.writes, ...b.writes]);
 }
 
 function declarationOf({ file, name }: GivenSet, program: as.Program): as.FunctionDeclaration | null {

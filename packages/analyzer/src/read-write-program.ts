@@ -211,7 +211,7 @@ function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived 
     primary: spanOfRange(handler.declaration.name.range),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  const { readOnly, reads, writes } = verdict;
+  const { readOnly, reads, writes, tables } = verdict;
   const steps = { ...verdict.steps, readWriteSet: null };
-  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes, steps };
+  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes, tables, steps };
 }

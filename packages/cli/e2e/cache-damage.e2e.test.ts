@@ -17,7 +17,7 @@ import { loadProject } from "../src/config/load-config.ts";
 import { type DeploymentKey, loadDeploymentKey } from "../src/dev/deployment-key.ts";
 import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
 import { registerModule } from "../src/dev/register-module.ts";
-import { generator } from "./crash/random.ts";
+import { Random } from "@radical/history";
 import { readItems } from "./storage.ts";
 
 const SEED = 20_251_121;
@@ -155,8 +155,6 @@ async function call(at: LocationName, [handler, args]: Call): Promise<Told & { r
 }
 
 type Call = readonly [handler: string, args: (prefix: string) => object];
-type Random = () => number;
-const chosen = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 
 const PEOPLE = ["ann", "bob", "cid"];
 const OPENING: readonly Call[] = [
@@ -173,11 +171,11 @@ const READS: readonly Call[] = [
 ];
 
 function randomCall(random: Random, step: number): Call {
-  const from = chosen(random, PEOPLE);
-  const to = chosen(random, PEOPLE);
-  const amount = Math.floor(random() * 60);
-  const target = chosen(random, ["x", "y"]);
-  return chosen<Call>(random, [
+  const from = random.pick(PEOPLE);
+  const to = random.pick(PEOPLE);
+  const amount = random.below(60);
+  const target = random.pick(["x", "y"]);
+  return random.pick<Call>([
     ["transfer", (prefix) => ({ from: prefix + from, to: prefix + to, amount })],
     ["transfer", (prefix) => ({ from: prefix + from, to: prefix + to, amount })],
     ["increment", (prefix) => ({ name: `${prefix}n` })],
@@ -268,12 +266,12 @@ const KV_DAMAGE: Readonly<Record<string, Damage>> = {
   "half of it lost": () => withKv((texts) => new Map([...texts].filter((_, index) => index % 2 === 0))),
   torn: each((text) => text.slice(0, text.length / 2)),
   empty: each(() => ""),
-  garbage: each((text, random) => Array.from(text, () => String.fromCharCode(random() * 255)).join("")),
+  garbage: each((text, random) => Array.from(text, () => String.fromCharCode(random.below(255))).join("")),
   "a character changed": each((text, random) => {
-    const at = Math.floor(random() * text.length);
+    const at = random.below(text.length);
     return text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
   }),
-  "every value that of another unit": each((_text, random, all) => chosen(random, all)),
+  "every value that of another unit": each((_text, random, all) => random.pick(all)),
 };
 
 /** Bytes of the files in which the caches lie, while nobody runs; not of the first page of a database, which names it one. */
@@ -284,8 +282,7 @@ function tearFiles(random: Random): number {
     if (!/^(?:do\/object-RadicalCache\/[0-9a-f]{64}\.sqlite|kv\/caches\/blobs\/)/.test(name)) continue;
     const bytes = readFileSync(join(cache, name));
     const from = name.endsWith(".sqlite") ? 4_096 : name.endsWith("-wal") ? 32 : 0;
-    for (let at = from + Math.floor(random() * 64); at < bytes.length; at += 64)
-      bytes[at]! ^= 1 << Math.floor(random() * 8);
+    for (let at = from + random.below(64); at < bytes.length; at += 64) bytes[at]! ^= 1 << random.below(8);
     writeFileSync(join(cache, name), bytes);
     torn++;
   }
@@ -293,7 +290,7 @@ function tearFiles(random: Random): number {
 }
 
 test("the same answers, the same values in storage, and the caches heal", async () => {
-  const random = generator(SEED);
+  const random = new Random(SEED);
   for (const opening of OPENING) await Promise.all(NAMES.map((at) => call(at, opening)));
 
   const damages = { object: Object.values(OBJECT_DAMAGE), kv: Object.values(KV_DAMAGE) };

@@ -5,6 +5,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Random } from "@radical/history";
 import { valueToJson } from "@radical/protocol";
 import { afterAll, beforeAll, expect, onTestFailed, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
@@ -32,7 +33,7 @@ interface Call {
 }
 
 const seed = Math.trunc(Math.random() * 2 ** 32);
-const random = generator(seed);
+const random = new Random(seed);
 const calls: Call[] = [];
 const paths = new Map<string | null, number>();
 let clock = 0;
@@ -64,7 +65,7 @@ test("every acknowledged effect happens exactly once and in order", async () => 
   await perform("open", { names: ACCOUNTS, balance: BALANCE });
   await perform("refill", { pool: "pool", by: POOL });
   await Promise.all([
-    client((turn) => perform("increment", { name: pick(["a", "b"]) }, { keyed: turn % 4 !== 0 })),
+    client((turn) => perform("increment", { name: random.pick(["a", "b"]) }, { keyed: turn % 4 !== 0 })),
     client(() => perform("increment", { name: "a" })),
     client((turn) => (turn % 2 === 0 ? perform("count", { name: "a" }) : perform("increment", { name: "b" }))),
     client((turn) => perform("transfer", transferArgs(), { keyed: turn % 3 !== 0 })),
@@ -72,8 +73,8 @@ test("every acknowledged effect happens exactly once and in order", async () => 
     client(() => perform("balances", { names: ACCOUNTS })),
     client((turn) => perform("stamp", { name: "r1", stamp: turn + 1 })),
     client((turn) => perform("stamp", { name: "r2", stamp: turn + 1 })),
-    client(() => perform("stamps", { names: STAMPED }, { keyed: random() < 0.5 })),
-    client((turn) => perform("swing", { pointer: "p", to: pick(["x", "y", "z"]), stamp: turn + 1 })),
+    client(() => perform("stamps", { names: STAMPED }, { keyed: random.chance(0.5) })),
+    client((turn) => perform("swing", { pointer: "p", to: random.pick(["x", "y", "z"]), stamp: turn + 1 })),
     client(() => perform("follow", { pointer: "p" })),
     client((turn) => perform("draw", { pool: "pool", holder: `first-${turn}` }, { keyed: turn % 2 === 0 })),
     client((turn) =>
@@ -127,7 +128,7 @@ async function perform(handler: string, args: Call["args"], { keyed = true } = {
   let call: Pick<Call, "kind" | "result" | "code"> = { kind: "unknown", result: undefined, code: "" };
   for (let attempt = 0; attempt < 100; attempt++) {
     const answer = await app
-      .call(handler, args, { location: pick(LOCATIONS), ...(keyed ? { idempotencyKey } : {}) })
+      .call(handler, args, { location: random.pick(LOCATIONS), ...(keyed ? { idempotencyKey } : {}) })
       .catch(() => null);
     const code = answer?.error?.code ?? "";
     paths.set(answer?.path ?? code, (paths.get(answer?.path ?? code) ?? 0) + 1);
@@ -139,7 +140,8 @@ async function perform(handler: string, args: Call["args"], { keyed = true } = {
     break;
   }
   const ended = ++clock;
-  if (keyed && call.kind !== "unknown" && random() < 0.2) await expectSameAgain(handler, args, idempotencyKey, call);
+  if (keyed && call.kind !== "unknown" && random.chance(0.2))
+    await expectSameAgain(handler, args, idempotencyKey, call);
   calls.push({ handler, args, began, ended, ...call });
   if (calls.length % CALLS_PER_KILL === 0) kill();
 }
@@ -151,7 +153,7 @@ async function expectSameAgain(
   idempotencyKey: string,
   first: Pick<Call, "kind" | "result" | "code">,
 ): Promise<void> {
-  const again = await app.call(handler, args, { location: pick(LOCATIONS), idempotencyKey }).catch(() => null);
+  const again = await app.call(handler, args, { location: random.pick(LOCATIONS), idempotencyKey }).catch(() => null);
   if (again === null || again.status === 503) return;
   expect({ result: again.result, code: again.error?.code ?? "" }, `${handler} again`).toEqual({
     result: first.result,
@@ -168,9 +170,9 @@ async function read(handler: string, args: Call["args"], location: string): Prom
 }
 
 function transferArgs(): Call["args"] {
-  const from = pick(ACCOUNTS);
-  const to = pick(ACCOUNTS.filter((name) => name !== from));
-  return { from, to, amount: 1 + Math.trunc(random() * 40) };
+  const from = random.pick(ACCOUNTS);
+  const to = random.pick(ACCOUNTS.filter((name) => name !== from));
+  return { from, to, amount: random.between(1, 40) };
 }
 
 function kill(): void {
@@ -342,18 +344,4 @@ function query<T>(ask: (database: DatabaseSync) => T): T {
   } finally {
     database.close();
   }
-}
-
-function pick<T>(list: readonly T[]): T {
-  return list[Math.trunc(random() * list.length)]!;
-}
-
-/** Mulberry32. */
-function generator(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -120,7 +120,7 @@ function wanted(module: string, cache: "kv" | "durable-object" | "memory", cron:
     content: {
       abi: ABI_VERSION,
       limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1, speculationFuel: 1 },
-      plans: {},
+      handlers: {},
       wasm: new Uint8Array([1]),
       rwWasm: new Uint8Array([2]),
     },

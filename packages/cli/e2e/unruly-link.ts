@@ -5,6 +5,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import type { Random } from "@radical/history";
 import type { Address } from "../src/dev/delay-proxy.ts";
 import type { Link } from "../src/dev/start-dev.ts";
 
@@ -34,7 +35,7 @@ export interface UnrulyLinks {
   readonly counts: Readonly<Record<"dropped" | "replyDropped" | "duplicated", number>>;
 }
 
-export function unrulyLinks(faultsOf: (path: string) => Faults, random: () => number): UnrulyLinks {
+export function unrulyLinks(faultsOf: (path: string) => Faults, random: Random): UnrulyLinks {
   const counts = { dropped: 0, replyDropped: 0, duplicated: 0 };
   let calm = false;
   return {
@@ -56,11 +57,11 @@ export function unrulyLinks(faultsOf: (path: string) => Faults, random: () => nu
         const { method = "", url: path = "", headers } = incoming;
         const message: Message = { method, path, headers, body: await buffer(incoming) };
         const faults = faultsOf(path);
-        const happens = (probability: number): boolean => !calm && random() < probability;
-        if (!calm) await new Promise((resolve) => setTimeout(resolve, random() * faults.maxDelayMs));
+        const happens = (probability: number): boolean => !calm && random.chance(probability);
+        if (!calm) await new Promise((resolve) => setTimeout(resolve, random.unit() * faults.maxDelayMs));
         if (happens(faults.duplicate)) {
           counts.duplicated++;
-          repeatLater(message, random() * faults.lateMs);
+          repeatLater(message, random.unit() * faults.lateMs);
         }
         if (happens(faults.drop)) {
           counts.dropped++;

@@ -1,6 +1,6 @@
 /** What `radical.config.ts` and programs that drive Radical import. */
 export { type Benchmark, defineBenchmark } from "./bench/benchmark.ts";
-export type { Draw } from "./bench/random.ts";
+export type { Random as Draw } from "@radical/history";
 export { CommandError } from "./command-error.ts";
 export { defineConfig, PAPER_LOCATIONS, type Location, type RadicalConfig } from "./config/config.ts";
 export { loadProject, type Project } from "./config/load-config.ts";

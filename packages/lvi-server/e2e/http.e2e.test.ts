@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
+import { Random } from "@radical/history";
 import {
   ALARMS_PATH,
   type AccessedUnit,
@@ -20,6 +21,7 @@ import {
   MAX_RESULT_BYTES,
   MAX_VALUE_BYTES,
   MODULE_LIST_PATH,
+  handlersWith,
   type ModuleContent,
   type ModuleList,
   MODULES_PATH,
@@ -584,7 +586,7 @@ describe("bad input", () => {
   });
 
   test("signed nonsense is malformed or refused, whatever it is, and leaves nothing behind", async () => {
-    const random = generator(1);
+    const random = new Random(1);
     const units = Array.from({ length: 20 }, (_, index) => ({
       unit: unitId("counters", `n${index}`),
       mode: "read-write" as const,
@@ -592,9 +594,10 @@ describe("bad input", () => {
     }));
     for (let round = 0; round < 300; round++) {
       const bytes = encodeLviRequest(client.requestOf("increment", "n0", units));
-      const cut = random(3) === 0 ? bytes.slice(0, random(bytes.length)) : bytes;
-      for (let flips = random(4); flips > 0 && cut.length > 0; flips--) cut[random(cut.length)] = random(256);
-      const response = await client.send("POST", random(4) === 0 ? FOLLOWUP_PATH : LVI_PATH, cut);
+      const cut = random.below(3) === 0 ? bytes.slice(0, random.below(bytes.length)) : bytes;
+      for (let flips = random.below(4); flips > 0 && cut.length > 0; flips--)
+        cut[random.below(cut.length)] = random.below(256);
+      const response = await client.send("POST", random.below(4) === 0 ? FOLLOWUP_PATH : LVI_PATH, cut);
       expect([200, 400]).toContain(response.status);
       await response.arrayBuffer();
     }
@@ -690,8 +693,8 @@ describe("bad input", () => {
   test("a module that can't be run", async () => {
     const { content } = await testModule();
     const wrong: ModuleContent[] = [
-      { ...content, plans: { ...content.plans, nobody: "near-storage" } },
-      { ...content, plans: { increment: "sliced" }, rwWasm: EMPTY_MODULE },
+      { ...content, handlers: { ...content.handlers, ...handlersWith({ nobody: "near-storage" }) } },
+      { ...content, handlers: handlersWith({ increment: "sliced" }), rwWasm: EMPTY_MODULE },
       { ...content, wasm: MODULE_WITH_FOREIGN_IMPORT },
     ];
     for (const one of wrong) {
@@ -743,11 +746,3 @@ describe("bad input", () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toMatchObject({ status: "ok", executions: 0 });
   });
 });
-
-/** Whole numbers below a bound (linear congruential generator of Numerical Recipes). */
-function generator(state: number): (below: number) => number {
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.trunc((state / 2 ** 32) * below);
-  };
-}

@@ -6,6 +6,8 @@ import {
   DEFAULT_LIMITS,
   MAX_LIMITS,
   encodeModuleContent,
+  type HandlerPlan,
+  handlersWith,
   type ModuleContent,
   type ModuleHash,
 } from "@radical/protocol";
@@ -157,12 +159,12 @@ async function build(): Promise<TestModule> {
       name!,
       name!.endsWith("NearStorage") ? "near-storage" : name === "incrementRecorded" ? "recorded" : "sliced",
     ]),
-  ) as ModuleContent["plans"];
+  ) as Readonly<Record<string, HandlerPlan>>;
   const content = {
     // What never ends is ended by a limit of the server.
     abi: ABI_VERSION,
     limits: limitsWithFuel(MAX_LIMITS.fuel),
-    plans,
+    handlers: handlersWith(plans),
     wasm: await compile(HANDLERS),
     rwWasm: await compile(READ_WRITE_SETS),
   };

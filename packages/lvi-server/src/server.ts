@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import type { UnitId } from "@radical/protocol";
+import { plansOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, readsOf } from "./core/intent.ts";
 import type { Lease } from "./core/lease.ts";
@@ -192,7 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       hasModule: (hash) => engine.hasModule(hash),
       registerModule: async (hash, content, bytes) => {
         checkModule(hash, content);
-        const plans = new Map(Object.entries(content.plans));
+        const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
         await engine.registerModule({ hash, plans, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
         log.info("module_registered", { module: hash, handlers: plans.size });

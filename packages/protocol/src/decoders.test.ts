@@ -282,6 +282,52 @@ describe.each(DECODERS)("$name", (decoder) => {
   });
 });
 
+test.each([
+  [
+    "sections out of order",
+    (writer: CborWriter) =>
+      writer
+        .map(2)
+        .text("limits")
+        .array(5)
+        .integer(1)
+        .integer(1)
+        .integer(1)
+        .integer(1)
+        .integer(1)
+        .text("handlers")
+        .map(0),
+    /not in order/,
+  ],
+  [
+    "a section that comes twice",
+    (writer: CborWriter) =>
+      writer.map(2).text("limits").array(5).integer(1).integer(1).integer(1).integer(1).integer(1).text("limits"),
+    /not in order/,
+  ],
+  ["no limits", (writer: CborWriter) => writer.map(1).text("handlers").map(0), /no section limits/],
+  [
+    "a section of a later release",
+    (writer: CborWriter) => writer.map(1).text("schedules").map(0),
+    /has a section "schedules"/,
+  ],
+  [
+    "half of a handler's tables",
+    (writer: CborWriter) => writer.map(1).text("handlers").map(1).text("a").array(3).text("sliced").array(0).null(),
+    /half of its tables/,
+  ],
+  [
+    "tables out of order",
+    (writer: CborWriter) =>
+      writer.map(1).text("handlers").map(1).text("a").array(3).text("sliced").array(2).text("b").text("a"),
+    /table a is not in order/,
+  ],
+])("a module with %s is refused", (_, sections, words) => {
+  const writer = new CborWriter().array(4).integer(5);
+  sections(writer);
+  expect(() => decodeModuleContent(writer.bytes(new Uint8Array()).bytes(new Uint8Array()).finish())).toThrow(words);
+});
+
 test("a module lists each handler once, in order, whatever its name", () => {
   const listing = (...names: string[]): Uint8Array => {
     const writer = new CborWriter()
@@ -295,7 +341,7 @@ test("a module lists each handler once, in order, whatever its name", () => {
     for (const name of names) writer.text(name).text("near-storage");
     return writer.bytes(Uint8Array.of(1)).bytes(Uint8Array.of(2)).finish();
   };
-  expect(Object.keys(decodeModuleContent(listing("__proto__", "a")).plans)).toEqual(["__proto__", "a"]);
+  expect(Object.keys(decodeModuleContent(listing("__proto__", "a")).handlers)).toEqual(["__proto__", "a"]);
   expect(() => decodeModuleContent(listing("a", "a"))).toThrow(/not in order/);
   expect(() => decodeModuleContent(listing("b", "a"))).toThrow(/not in order/);
 });

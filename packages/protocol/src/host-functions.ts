@@ -7,7 +7,7 @@
  */
 
 /** Version of the boundary between handlers and hosts, of what is built now. It is part of the module hash. */
-export const ABI_VERSION = 4;
+export const ABI_VERSION = 5;
 
 /** The oldest version that hosts run: a primary may have intents whose modules earlier releases have built. */
 export const OLDEST_ABI_VERSION = 3;
@@ -54,6 +54,8 @@ export interface HostFunction {
   readonly result: "i32" | "i64" | "f64" | null;
   /** Which of the two programs of a module may import it: handlers, read/write-set functions, or both. */
   readonly program: "both" | "read-write-set";
+  /** Version of the ABI that added it; left out: every version that hosts run has it. */
+  readonly since?: number;
 }
 
 export const HOST_FUNCTIONS = {
@@ -95,6 +97,16 @@ export const HOST_FUNCTIONS = {
 } as const satisfies Record<string, HostFunction>;
 
 export type HostFunctionName = keyof typeof HOST_FUNCTIONS;
+
+/** The least version of the ABI that has all of these host functions. */
+export function abiOfImports(
+  imports: Iterable<string>,
+  functions: Readonly<Record<string, HostFunction>> = HOST_FUNCTIONS,
+): number {
+  let abi = OLDEST_ABI_VERSION;
+  for (const name of imports) abi = Math.max(abi, functions[name]?.since ?? OLDEST_ABI_VERSION);
+  return abi;
+}
 
 /** AssemblyScript's own import for failed assertions and `throw`: message, file, line, column. */
 export const ASSEMBLYSCRIPT_ABORT = { module: "env", name: "abort" } as const;

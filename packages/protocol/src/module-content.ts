@@ -3,7 +3,7 @@
  * execution does. The LVI server keeps every module that an open intent names and runs exactly that one.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { ABI_VERSION, OLDEST_ABI_VERSION } from "./host-functions.ts";
+import { ABI_VERSION, abiOfImports, OLDEST_ABI_VERSION } from "./host-functions.ts";
 import { MalformedError } from "./malformed-error.ts";
 
 /**
@@ -63,42 +63,199 @@ export function limitsWithFuel(fuel: number): Limits {
   return { ...DEFAULT_LIMITS, fuel, speculationFuel: Math.min(fuel, DEFAULT_LIMITS.speculationFuel) };
 }
 
-/** From this version of the ABI on a module names its `speculationFuel`; before, it is all of the fuel. */
+/** A module names its `speculationFuel` from this version of the ABI on; before, it is all of the fuel. */
 const SPECULATION_FUEL_SINCE = 4;
 
+/** A module consists of named sections from this version of the ABI on. */
+const SECTIONS_SINCE = 5;
+
+/** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
+export interface HandlerTables {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+export interface HandlerContent {
+  readonly plan: HandlerPlan;
+  /** Null: any table. The build does not know them, or the module is older than its sections. */
+  readonly tables: HandlerTables | null;
+}
+
 export interface ModuleContent {
-  /** Version of the ABI that it was built for. */
+  /** The least version of the ABI that has what the module needs; see `leastAbi`. */
   readonly abi: number;
   readonly limits: Limits;
   /** By handler name. */
-  readonly plans: Readonly<Record<string, HandlerPlan>>;
+  readonly handlers: Readonly<Record<string, HandlerContent>>;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
   readonly rwWasm: Uint8Array;
 }
 
-/** Canonical bytes of a module: what is hashed (SHA-256), and what is registered at the LVI server. */
+/** The plan of each handler, by name. */
+export function plansOf({ handlers }: Pick<ModuleContent, "handlers">): Readonly<Record<string, HandlerPlan>> {
+  return Object.fromEntries(Object.entries(handlers).map(([name, { plan }]) => [name, plan]));
+}
+
+/** Handlers by their plans alone: each may touch any table. */
+export function handlersWith(plans: Readonly<Record<string, HandlerPlan>>): ModuleContent["handlers"] {
+  return Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, { plan, tables: null }]));
+}
+
+/** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
+export function leastAbi(imports: Iterable<string>): number {
+  return Math.max(SECTIONS_SINCE, abiOfImports(imports));
+}
+
+/**
+ * Canonical bytes of a module: the bytes that its hash (SHA-256) is taken of, and that are registered at the LVI server.
+ *
+ * From ABI version 5 on: `[ABI, sections, f, f^rw]`. The sections are a map in order of their names:
+ *
+ * - `handlers`: a map in order of the names, of `[plan, tables read, tables written]`; both null: any table.
+ * - `limits`: `[memory pages, accesses, fuel, stack bytes, speculation fuel]`.
+ *
+ * A release refuses a section that it does not know, since a handler may depend on it.
+ */
 export function encodeModuleContent(content: ModuleContent): Uint8Array {
-  const writer = new CborWriter();
-  const { abi, limits } = content;
-  const names = Object.keys(content.plans).toSorted();
-  writer
-    .array(fieldsOf(abi))
-    .integer(abi)
-    .integer(limits.memoryPages)
-    .integer(limits.accesses)
-    .integer(limits.fuel)
-    .integer(limits.stackBytes);
-  if (abi >= SPECULATION_FUEL_SINCE) writer.integer(limits.speculationFuel);
-  writer.map(names.length);
-  for (const name of names) writer.text(name).text(content.plans[name]!);
-  writer.bytes(content.wasm).bytes(content.rwWasm);
-  return writer.finish();
+  return content.abi >= SECTIONS_SINCE ? encodeSections(content) : encodeFields(content);
+}
+
+/** Throws a MalformedError; an UnknownAbiError for a module of an ABI version that is not run here. */
+export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
+  const reader = new CborReader(bytes);
+  const fields = reader.array();
+  const abi = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
+  if (abi < OLDEST_ABI_VERSION || abi > ABI_VERSION) throw new UnknownAbiError(abi);
+  if (fields !== fieldsOf(abi)) throw new MalformedError("malformed module");
+  const content = { abi, ...(abi >= SECTIONS_SINCE ? readSections(reader) : readFields(reader, abi)) };
+  const decoded = { ...content, wasm: reader.bytes().slice(), rwWasm: reader.bytes().slice() };
+  reader.end();
+  return decoded;
 }
 
 function fieldsOf(abi: number): number {
-  return abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
+  return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
+}
+
+type Described = Pick<ModuleContent, "limits" | "handlers">;
+
+function encodeSections({ abi, limits, handlers, wasm, rwWasm }: ModuleContent): Uint8Array {
+  const writer = new CborWriter().array(fieldsOf(abi)).integer(abi).map(SECTIONS.length);
+  const names = Object.keys(handlers).toSorted();
+  writer.text("handlers").map(names.length);
+  for (const name of names) {
+    const { plan, tables } = handlers[name]!;
+    writer.text(name).array(3).text(plan);
+    writeNames(writer, tables?.reads ?? null);
+    writeNames(writer, tables?.writes ?? null);
+  }
+  writer.text("limits").array(5);
+  writeLimits(writer, limits).integer(limits.speculationFuel);
+  return writer.bytes(wasm).bytes(rwWasm).finish();
+}
+
+/** In their order in the map. */
+const SECTIONS = ["handlers", "limits"] as const;
+
+function readSections(reader: CborReader): Described {
+  const count = reader.map();
+  const names: string[] = [];
+  let handlers: Described["handlers"] = {};
+  let limits = DEFAULT_LIMITS;
+  for (let left = count; left > 0; left--) {
+    const name = nextName(reader, names, "section");
+    if (name === "handlers") handlers = readHandlers(reader);
+    else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
+    else throw new UnknownSectionError(name);
+  }
+  const missing = SECTIONS.find((section) => !names.includes(section));
+  if (missing !== undefined) throw new MalformedError(`the module has no section ${missing}`);
+  return { handlers, limits };
+}
+
+function readHandlers(reader: CborReader): Described["handlers"] {
+  const names: string[] = [];
+  const handlers: [name: string, handler: HandlerContent][] = [];
+  for (let left = reader.map(); left > 0; left--) {
+    const name = nextName(reader, names, "handler");
+    if (reader.array() !== 3) throw new MalformedError(`handler ${name} is malformed`);
+    const plan = readPlan(reader);
+    const [reads, writes] = [readNames(reader), readNames(reader)];
+    if ((reads === null) !== (writes === null)) throw new MalformedError(`handler ${name} names half of its tables`);
+    handlers.push([name, { plan, tables: reads === null || writes === null ? null : { reads, writes } }]);
+  }
+  return Object.fromEntries(handlers);
+}
+
+function writeNames(writer: CborWriter, names: readonly string[] | null): void {
+  if (names === null) return void writer.null();
+  writer.array(names.length);
+  for (const name of names) writer.text(name);
+}
+
+function readNames(reader: CborReader): readonly string[] | null {
+  if (reader.nullIfNext()) return null;
+  const names: string[] = [];
+  for (let left = reader.array(); left > 0; left--) nextName(reader, names, "table");
+  return names;
+}
+
+/** One form only, since the hash names the bytes: names ascend, and none comes twice. */
+function nextName(reader: CborReader, before: string[], noun: string): string {
+  const name = reader.text();
+  const last = before.at(-1);
+  if (last !== undefined && name <= last) throw new MalformedError(`${noun} ${name} is not in order`);
+  before.push(name);
+  return name;
+}
+
+function readPlan(reader: CborReader): HandlerPlan {
+  const words = reader.text();
+  const plan = HANDLER_PLANS.find((candidate) => candidate === words);
+  if (plan === undefined) throw new MalformedError(`unknown plan ${words}`);
+  return plan;
+}
+
+function writeLimits(writer: CborWriter, limits: Limits): CborWriter {
+  return writer.integer(limits.memoryPages).integer(limits.accesses).integer(limits.fuel).integer(limits.stackBytes);
+}
+
+function readLimits(reader: CborReader, fields: number, expected: 4 | 5): Limits {
+  if (fields !== expected) throw new MalformedError("the limits are malformed");
+  const limit = (name: keyof Limits): number => reader.integerIn(1, MAX_LIMITS[name]);
+  const ofAllVersions = {
+    memoryPages: limit("memoryPages"),
+    accesses: limit("accesses"),
+    fuel: limit("fuel"),
+    stackBytes: limit("stackBytes"),
+  };
+  const { fuel } = ofAllVersions;
+  return { ...ofAllVersions, speculationFuel: expected === 5 ? reader.integerIn(1, fuel) : fuel };
+}
+
+/** A module of ABI version 3 or 4: its fields stand in one array, and it names no tables. */
+function encodeFields({ abi, limits, handlers, wasm, rwWasm }: ModuleContent): Uint8Array {
+  const writer = new CborWriter().array(fieldsOf(abi)).integer(abi);
+  writeLimits(writer, limits);
+  if (abi >= SPECULATION_FUEL_SINCE) writer.integer(limits.speculationFuel);
+  const names = Object.keys(handlers).toSorted();
+  writer.map(names.length);
+  for (const name of names) writer.text(name).text(handlers[name]!.plan);
+  return writer.bytes(wasm).bytes(rwWasm).finish();
+}
+
+function readFields(reader: CborReader, abi: number): Described {
+  const expected = abi >= SPECULATION_FUEL_SINCE ? 5 : 4;
+  const limits = readLimits(reader, expected, expected);
+  const names: string[] = [];
+  const handlers: [name: string, handler: HandlerContent][] = [];
+  for (let left = reader.map(); left > 0; left--) {
+    const name = nextName(reader, names, "handler");
+    handlers.push([name, { plan: readPlan(reader), tables: null }]);
+  }
+  return { limits, handlers: Object.fromEntries(handlers) };
 }
 
 /** A module of an ABI version that this release does not run. */
@@ -116,41 +273,11 @@ export class UnknownAbiError extends MalformedError {
   }
 }
 
-/** Throws a MalformedError; an UnknownAbiError for a module of an ABI version that is not run here. */
-export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
-  const reader = new CborReader(bytes);
-  const fields = reader.array();
-  const abi = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
-  if (abi < OLDEST_ABI_VERSION || abi > ABI_VERSION) throw new UnknownAbiError(abi);
-  if (fields !== fieldsOf(abi)) throw new MalformedError("malformed module");
-  const limit = (name: keyof Limits): number => reader.integerIn(1, MAX_LIMITS[name]);
-  const ofAllVersions = {
-    memoryPages: limit("memoryPages"),
-    accesses: limit("accesses"),
-    fuel: limit("fuel"),
-    stackBytes: limit("stackBytes"),
-  };
-  const { fuel } = ofAllVersions;
-  const speculationFuel = abi >= SPECULATION_FUEL_SINCE ? reader.integerIn(1, fuel) : fuel;
-  const limits: Limits = { ...ofAllVersions, speculationFuel };
-  const plans: [name: string, plan: HandlerPlan][] = [];
-  for (let i = reader.map(); i > 0; i--) {
-    const name = reader.text();
-    // One form only, since the bytes are what the hash names: no handler twice, too.
-    const before = plans.at(-1)?.[0];
-    if (before !== undefined && name <= before) throw new MalformedError(`handler ${name} is not in order`);
-    const words = reader.text();
-    const plan = HANDLER_PLANS.find((candidate) => candidate === words);
-    if (plan === undefined) throw new MalformedError(`unknown plan ${words}`);
-    plans.push([name, plan]);
+/** A module with a section that this release does not know. */
+export class UnknownSectionError extends MalformedError {
+  readonly hint = "a newer release has built it: upgrade this one, the primary before its locations";
+
+  constructor(name: string) {
+    super(`the module has a section "${name}", which this release of Radical does not know`);
   }
-  const content: ModuleContent = {
-    abi,
-    limits,
-    plans: Object.fromEntries(plans),
-    wasm: reader.bytes().slice(),
-    rwWasm: reader.bytes().slice(),
-  };
-  reader.end();
-  return content;
 }

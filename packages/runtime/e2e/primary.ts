@@ -14,6 +14,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import {
   ABI_VERSION,
+  handlersWith,
   type CommitId,
   type Entry,
   FOLLOWUP_PATH,
@@ -94,7 +95,8 @@ export class TestPrimary {
 
   constructor({ manifest, wasm, rwWasm }: Application) {
     const plans = Object.fromEntries(Object.entries(manifest.handlers).map(([name, { plan }]) => [name, plan]));
-    this.#module = compileModule({ abi: ABI_VERSION, limits: manifest.limits, plans, wasm, rwWasm });
+    const handlers = handlersWith(plans);
+    this.#module = compileModule({ abi: ABI_VERSION, limits: manifest.limits, handlers, wasm, rwWasm });
     this.#server = createServer((request, response) => {
       void this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error));
     });

@@ -195,7 +195,7 @@ export class ExecutionDriver {
         const run = (): void => {
           // The primary may have answered meanwhile: nobody needs f any more.
           if (this.#hasEnded || this.#execution.answered) return;
-          this.#hear({ kind: "speculated", speculation: speculate(host, effect), atMs: now() });
+          this.#hear({ kind: "speculated", speculation: speculate(ports, effect), atMs: now() });
         };
         return ports.takeTurn(effect.after, run, this.#begin(nothing));
       }
@@ -265,10 +265,12 @@ function find(
   }
 }
 
-function speculate(host: Host, effect: Extract<Effect, { kind: "speculate" }>): Speculation {
+function speculate(ports: ExecutionPorts, { snapshot, set }: Extract<Effect, { kind: "speculate" }>): Speculation {
   try {
+    // variant: speculation-fuel
     const bound: Speculative = { speculative: true };
-    const run = host.runHandler((unit) => effect.snapshot.get(unit), effect.set, bound);
+    // variant: speculation-reads
+    const run = ports.host.runHandler((unit) => snapshot.get(unit), set, bound);
     switch (run.kind) {
       case "completed":
       case "exhausted":

@@ -1,6 +1,6 @@
 /** Virtual time: what is to happen when, in one deterministic order. */
-import { Deadlines } from "@radical/lvi-server";
-import type { Random } from "./random.ts";
+import { Deadlines } from "@radical/lvi-server/core";
+import type { Random } from "@radical/history";
 import type { Trace } from "./trace.ts";
 
 export class Clock {

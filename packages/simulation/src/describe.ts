@@ -1,5 +1,5 @@
 /** Events and effects of the cores as lines of a trace. */
-import type { Effect, Event } from "@radical/lvi-server";
+import type { Effect, Event } from "@radical/lvi-server/core";
 import type { AccessedUnit, CommitId, ExecutionId } from "@radical/protocol";
 import type { Effect as LocationEffect } from "@radical/runtime/core";
 

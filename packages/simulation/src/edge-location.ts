@@ -136,7 +136,10 @@ export class EdgeLocation implements Location {
       host: {
         deriveAccessSet: (snapshot) => locationHost.deriveAccessSet(call, snapshot),
         recordHandler: (snapshot, options) => locationHost.recordHandler(call, snapshot, options),
-        runHandler: (snapshot, set, options) => locationHost.runHandler(call, snapshot, set, options),
+        runHandler: (snapshot, set, options) => {
+          // variant: speculation-host
+          return locationHost.runHandler(call, snapshot, set, options);
+        },
       },
       answer: (answer, { done }) => {
         if (running.guesses && answer.kind === "outcome") {
@@ -195,6 +198,7 @@ export class EdgeLocation implements Location {
     this.#sendings.set(sending, (reply) => done(answeredIn(reply)));
     send(sending);
     this.#after(timeoutMs, running, () => {
+      // variant: reply-awaited
       if (this.#sendings.delete(sending)) done({ kind: "unanswered", reason: "too late" });
     });
   }
@@ -206,6 +210,7 @@ export class EdgeLocation implements Location {
   }
 
   refresh(line: string): void {
+    // variant: update-heard
     tellLine(this.#core, line, this.#listeningPorts);
   }
 
@@ -213,7 +218,7 @@ export class EdgeLocation implements Location {
     now: () => this.#nowMs,
     // The server tells what it has to tell unasked.
     listen: () => undefined,
-    holds: (unit) => this.#cache.get(unit) !== undefined,
+    holds: (unit) => this.#cache.holds(unit),
     refresh: (entries) => this.#cache.refresh(entries, this.#options.counts),
   };
 

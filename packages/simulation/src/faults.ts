@@ -1,5 +1,5 @@
 /** The faults that the simulation injects, by name, and a count of each: a fault that never fires proves nothing. */
-import type { Effect } from "@radical/lvi-server";
+import type { Effect } from "@radical/lvi-server/core";
 import type { Effect as LocationEffect } from "@radical/runtime/core";
 
 /** Effects of the server's core before which its process may end. Those it may end after are before the next one. */

@@ -11,7 +11,7 @@ import {
 import type { CachePut } from "@radical/runtime/core";
 import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 
 /** What a location's cache must not know, and may hold nevertheless. */
 export interface KnownCommits {
@@ -34,6 +34,10 @@ export class ModelCache {
   get(unit: UnitId): Entry | undefined {
     const entry = this.#entries.get(unit);
     return entry !== undefined && isIntact(entry) ? entry : undefined;
+  }
+
+  holds(unit: UnitId): boolean {
+    return this.#entries.has(unit);
   }
 
   read(units: Iterable<UnitId>): ReadonlyMap<UnitId, Entry> {

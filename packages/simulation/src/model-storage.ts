@@ -10,7 +10,7 @@ import {
   type Lease,
   type StoreResult,
   withoutOutcome,
-} from "@radical/lvi-server";
+} from "@radical/lvi-server/core";
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 
@@ -49,12 +49,15 @@ export class ModelStorage {
 
   acquireLease(seen: Lease, termMs: number): Lease | null {
     const { epoch, beat } = this.lease;
+    // variant: lease-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
     return (this.lease = { epoch: epoch + 1, beat: 0, termMs });
   }
 
   renewLease(epoch: number, termMs: number): boolean {
+    // variant: renewal-fenced
     if (epoch !== this.lease.epoch) return false;
+    // variant: renewal-stored
     this.lease = { epoch, beat: this.lease.beat + 1, termMs };
     return true;
   }
@@ -82,6 +85,7 @@ export class ModelStorage {
 
   storeIntent(epoch: number, intent: Intent): StoreResult {
     if (this.#fencesIntents && epoch !== this.lease.epoch) return { kind: "fenced" };
+    // variant: intent-late
     if (epoch < this.#recovered) {
       this.ghosts++;
       return { kind: "stored" };
@@ -93,8 +97,10 @@ export class ModelStorage {
   }
 
   complete(epoch: number, expects: "pending" | "new", completion: Completion): CompleteResult {
+    // variant: completion-fenced
     if (epoch !== this.lease.epoch) return { kind: "fenced" };
     const record = this.intents.get(completion.executionId);
+    // variant: completion-expected
     if (expects === "new" ? record !== undefined : record?.state !== "pending")
       return { kind: "exists", record: record ?? null };
     const { executionId, commitId, module, environment, outcome, writes } = completion;

@@ -3,7 +3,7 @@
  * its execution saw, so that a checker can tell versions apart; beside that stands what a client would be told, for the
  * checkers that look at nothing else. `programs` in groups: those of one group use the same units.
  */
-import type { Host } from "@radical/lvi-server";
+import type { Host } from "@radical/lvi-server/core";
 import type { Entry, Environment, HandlerPlan, ModuleHash, Outcome, UnitId, Write } from "@radical/protocol";
 
 /** The arguments of every program. */

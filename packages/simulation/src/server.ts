@@ -4,7 +4,7 @@
  */
 import {
   type CallHasher,
-  type Candidate,
+  Candidate,
   type CandidateEffect,
   type CandidateEvent,
   type CoreOptions,
@@ -15,13 +15,13 @@ import {
   type ExecutionResult,
   type ExecutionTask,
   type HeldLease,
-  type LviCore,
+  LviCore,
   type NoteName,
   type Now,
   readsOf,
   type Recovered,
   Updates,
-} from "@radical/lvi-server";
+} from "@radical/lvi-server/core";
 import {
   contentHash,
   type ExecutionId,
@@ -44,12 +44,6 @@ const HASHER: CallHasher = {
   hash: (bytes) => ({ key: "simulation", hash: contentHash(bytes) }),
   hashWith: (key, bytes) => ({ key, hash: contentHash(bytes) }),
 };
-
-/** The protocol core, or a wrong variant of it. */
-export interface CoreClasses {
-  readonly LviCore: new (options: CoreOptions, recovered: Recovered, now: Now, hasher: CallHasher) => LviCore;
-  readonly Candidate: new (termMs: number) => Candidate;
-}
 
 /** Probabilities of storage's faults, and its longest usual delay. */
 export interface StorageFaults {
@@ -74,7 +68,6 @@ export interface ServerFaults {
 
 export interface ServerOptions {
   readonly index: number;
-  readonly core: CoreClasses;
   readonly coreOptions: Partial<CoreOptions>;
   readonly clock: Clock;
   readonly storage: ModelStorage;
@@ -166,7 +159,7 @@ export class Server {
   // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
-    const { isAlone, core, termMs, storage } = this.#options;
+    const { isAlone, termMs, storage } = this.#options;
     this.#write(() => "starts");
     this.#life = {
       core: null,
@@ -178,7 +171,7 @@ export class Server {
       wakeAtMs: null,
     };
     if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
-    const candidate = new core.Candidate(termMs);
+    const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
 
@@ -209,7 +202,7 @@ export class Server {
   }
 
   #serve(epoch: number, lease: HeldLease | null): void {
-    const { core, coreOptions, storage, clock } = this.#options;
+    const { coreOptions, storage, clock } = this.#options;
     // As the server does, or as one whose load has failed.
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
       const pending = storage.recover(epoch);
@@ -227,7 +220,7 @@ export class Server {
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
-      life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      life.core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       this.#beHeard(life.updates);
       this.#wake();
     };

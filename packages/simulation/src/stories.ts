@@ -2,17 +2,14 @@
  * The main stories of the protocol, played by the real cores: nothing is random but what the cores draw, and every
  * message takes as long. Their transcripts are `docs/internals/transcripts.md`.
  */
-import { Candidate, LviCore } from "@radical/lvi-server";
 import type { ExecutionId, UnitId } from "@radical/protocol";
-import { Execution } from "@radical/runtime/core";
 import { Clock } from "./clock.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
-import { ModelStorage } from "./model-storage.ts";
 import type { ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { encodeArgs, type ProgramName } from "./programs.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 import { Trace } from "./trace.ts";
 
 interface Story {
@@ -57,8 +54,6 @@ class Stage {
     const trace = this.#trace;
     const counts = new FaultCounts();
     this.primary = new Primary({
-      core: { LviCore, Candidate },
-      Storage: ModelStorage,
       coreOptions: { followupTimeoutMs: 500 },
       clock,
       trace,
@@ -89,7 +84,6 @@ class Stage {
           attemptMs: 1_500,
           servers,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
-          Execution,
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));

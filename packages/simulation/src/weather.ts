@@ -3,10 +3,10 @@
  * set, and what clients do. Storms try everything at once; a calm history, or one with a single kind of trouble, reaches
  * states that a storm destroys before they matter.
  */
-import type { CoreOptions } from "@radical/lvi-server";
+import type { CoreOptions } from "@radical/lvi-server/core";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 import type { StorageFaults } from "./server.ts";
 
 /** Mean times between faults of a kind; null: none. */

@@ -95,7 +95,7 @@ export class Workload {
     const chosen: Operation["units"][number][] = [];
     while (chosen.length < count) {
       const isFavourite = chosen.length === 0 && weather.affinity > 0 && random.chance(weather.affinity);
-      const unit = isFavourite ? units[home % units.length]! : random.zipf<Operation["units"][number]>(units);
+      const unit = isFavourite ? units[home % units.length]! : units[random.zipf(units.length)]!;
       if (!chosen.includes(unit)) chosen.push(unit);
     }
     return chosen;

@@ -1,6 +1,6 @@
 export type { Invocation } from "./execution.ts";
 export { metered } from "./metering/meter.ts";
-export { compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
+export { abiOf, compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
 export { atLeast, type Pace } from "./pace.ts";
 export {
   deriveAccessSet,

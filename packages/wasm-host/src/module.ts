@@ -4,6 +4,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import {
+  abiOfImports,
   ASSEMBLYSCRIPT_ABORT,
   encodeModuleContent,
   HOST_FUNCTIONS,
@@ -11,6 +12,7 @@ import {
   METER_EXPORTS,
   type Limits,
   hasReadWriteSetFunction,
+  leastAbi,
   type ModuleContent,
   type ModuleHash,
 } from "@radical/protocol";
@@ -44,29 +46,45 @@ export function compileModule(content: ModuleContent): HandlerModule {
   };
 }
 
+/** The version of the ABI that a module of these programs states. */
+export function abiOf(...programs: readonly Uint8Array[]): number {
+  return leastAbi(programs.flatMap((program) => importsOf(compileWasm(program)).map(({ name }) => name)));
+}
+
 /**
- * Why a module can't be run although it is valid WebAssembly, or null: an import that the host does not have, or a
- * handler, memory or counter that is not there.
+ * Why a module can't be run although it is valid WebAssembly, or null: an import that the host or the stated version of
+ * the ABI does not have, or a handler, memory or counter that is not there.
  */
-export function faultOf(module: HandlerModule, plans: ModuleContent["plans"]): string | null {
-  const handlers = Object.keys(plans);
+export function faultOf(
+  { f, rw }: Pick<HandlerModule, "f" | "rw">,
+  { abi, handlers }: Pick<ModuleContent, "abi" | "handlers">,
+): string | null {
+  const names = Object.keys(handlers);
   return (
-    faultOfProgram("the handlers", module.f, handlers) ??
+    faultOfProgram("the handlers", f, abi, names) ??
     faultOfProgram(
       "the read/write-set functions",
-      module.rw,
-      handlers.filter((name) => hasReadWriteSetFunction(plans[name]!)),
+      rw,
+      abi,
+      names.filter((name) => hasReadWriteSetFunction(handlers[name]!.plan)),
     )
   );
 }
 
-function faultOfProgram(noun: string, program: CompiledModule, functions: readonly string[]): string | null {
+function faultOfProgram(
+  noun: string,
+  program: CompiledModule,
+  abi: number,
+  functions: readonly string[],
+): string | null {
   for (const { module, name, kind } of importsOf(program)) {
     const known =
       module === HOST_NAMESPACE
         ? Object.hasOwn(HOST_FUNCTIONS, name)
         : module === ASSEMBLYSCRIPT_ABORT.module && name === ASSEMBLYSCRIPT_ABORT.name;
     if (!known || kind !== "function") return `${noun} import ${kind} ${module}.${name}, which the host does not have`;
+    const since = abiOfImports([name]);
+    if (since > abi) return `${noun} import ${module}.${name}, which ABI version ${abi} does not have`;
   }
   const exports = new Map(exportsOf(program).map(({ name, kind }) => [name, kind]));
   const missing = functions.find((name) => exports.get(name) !== "function");

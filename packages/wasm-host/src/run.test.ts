@@ -1,4 +1,4 @@
-import { commitId, entryOf, unitId, type Entry, type Outcome, type UnitId } from "@radical/protocol";
+import { commitId, entryOf, handlersWith, unitId, type Entry, type Outcome, type UnitId } from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Invocation } from "./execution.ts";
 import { moduleHash, type HandlerModule } from "./module.ts";
@@ -559,10 +559,10 @@ test("the module hash covers everything that decides what an execution does", as
   const hashes = [
     content,
     { ...content, limits: { ...content.limits, accesses: 9 } },
-    { ...content, plans: { a: "near-storage" as const } },
-    { ...content, plans: { a: "sliced" as const } },
-    { ...content, plans: { a: "recorded" as const } },
-    { ...content, plans: { a: "given" as const } },
+    { ...content, handlers: handlersWith({ a: "near-storage" }) },
+    { ...content, handlers: handlersWith({ a: "sliced" }) },
+    { ...content, handlers: handlersWith({ a: "recorded" }) },
+    { ...content, handlers: handlersWith({ a: "given" }) },
     { ...content, wasm: content.rwWasm },
     { ...content, rwWasm: content.wasm },
   ].map((one) => moduleHash(one));

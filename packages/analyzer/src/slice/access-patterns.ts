@@ -1,4 +1,5 @@
 /** Accesses of the IR as what the developer is shown of them. */
+import type { HandlerTables } from "@radical/protocol";
 import type { AccessPattern } from "../front.ts";
 import type { PointsTo } from "../infer/points-to.ts";
 import type { Access } from "../lower/ir.ts";
@@ -10,6 +11,8 @@ export interface AccessPatterns {
   readonly readOnly: boolean;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
+  /** Every table that a run may touch; null: that is not known. */
+  readonly tables: HandlerTables | null;
 }
 
 /** `accesses`: each with whether a read's value is needed to go on. */
@@ -39,7 +42,20 @@ export function isRead({ operation }: Pick<Access, "operation">): boolean {
 
 /** By place; of several for one access with the same words one, dependent if any is. */
 export function sortedPatterns(reads: readonly AccessPattern[], writes: readonly AccessPattern[]): AccessPatterns {
-  return { readOnly: writes.length === 0, reads: sorted(reads), writes: sorted(writes) };
+  const tables = tablesNamed(
+    reads.map(({ table }) => table),
+    writes.map(({ table }) => table),
+  );
+  return { readOnly: writes.length === 0, reads: sorted(reads), writes: sorted(writes), tables };
+}
+
+/** Stands for a table that the analyzer does not know. */
+export const UNKNOWN_TABLE = "?";
+
+/** Null if one of them is not known. */
+export function tablesNamed(reads: readonly string[], writes: readonly string[]): HandlerTables | null {
+  if (reads.includes(UNKNOWN_TABLE) || writes.includes(UNKNOWN_TABLE)) return null;
+  return { reads: [...new Set(reads)].toSorted(), writes: [...new Set(writes)].toSorted() };
 }
 
 function sorted(patterns: readonly AccessPattern[]): AccessPattern[] {

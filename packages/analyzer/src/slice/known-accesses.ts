@@ -1,6 +1,7 @@
 /**
  * What is known of the accesses of a function that has no slice: a handler in record mode or near storage, a given set.
- * It is told to people and used for nothing else.
+ * People are told of it. Its tables, which become a part of the module, count on nothing but the compiler: of every call
+ * that the function may reach, the table must be named there.
  *
  * The function is lowered as far as there are rules; what has none becomes *unknown*, `{?}` in a key. Accesses that are
  * lost on the way are found among the calls that the compiler resolved, in all that the function may reach: of these
@@ -17,7 +18,14 @@ import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import type { NodeFacts } from "../parse/facts.ts";
 import { textOf } from "../parse/span.ts";
-import { accessPatterns, isRead, sortedPatterns, type AccessPatterns } from "./access-patterns.ts";
+import {
+  accessPatterns,
+  isRead,
+  sortedPatterns,
+  tablesNamed,
+  UNKNOWN_TABLE,
+  type AccessPatterns,
+} from "./access-patterns.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 
 type Known = Pick<FrontEnd, "program" | "facts" | "sources" | "tables">;
@@ -29,20 +37,23 @@ export function knownAccesses(
   { isGivenSet = false } = {},
 ): KnownAccesses {
   const instance = instanceOf(front.program, declaration);
-  if (instance === null) return { ...sortedPatterns([], []), steps: null };
+  if (instance === null) return { ...sortedPatterns([], []), tables: null, steps: null };
   const lowered = loweredAccesses(front, instance, isGivenSet);
   const reads = [...lowered.patterns.reads];
   const writes = [...lowered.patterns.writes];
+  const tables = { read: new Set<string>(), written: new Set<string>() };
   for (const { operation, node } of new Reached(front, instance).accesses()) {
+    const table = tableOf(front, withoutParentheses(node.expression));
+    (isRead({ operation }) ? tables.read : tables.written).add(table);
     const span = spanOf(node);
     if (lowered.places.has(`${span.file}:${span.start}`)) continue;
-    const table = tableOf(front, withoutParentheses(node.expression));
     const key = node.args[0];
     const source = key === undefined ? "" : textOf(key).replaceAll(/\s+/g, " ");
     const pattern: AccessPattern = { table, pattern: `${table}/{?}`, source, dependent: false, span };
     (isRead({ operation }) ? reads : writes).push(pattern);
   }
-  return { ...sortedPatterns(reads, writes), steps: lowered.steps };
+  const known = tablesNamed([...tables.read], [...tables.written]);
+  return { ...sortedPatterns(reads, writes), tables: known, steps: lowered.steps };
 }
 
 /** The function of a declaration; null: it is not one of the program. */
@@ -99,11 +110,11 @@ function accessesOf({ functions }: Program): Access[] {
 }
 
 function tableOf({ facts, tables }: Known, callee: as.Expression): string {
-  if (callee.kind !== NodeKind.PropertyAccess) return "?";
+  if (callee.kind !== NodeKind.PropertyAccess) return UNKNOWN_TABLE;
   const object = withoutParentheses((callee as as.PropertyAccessExpression).expression);
   const { target } = facts.getAnywhere(object);
   const declared = target?.kind === ElementKind.Global ? (target as as.Global).declaration : null;
-  return tables.find(({ declaration }) => declaration === declared)?.name ?? "?";
+  return tables.find(({ declaration }) => declaration === declared)?.name ?? UNKNOWN_TABLE;
 }
 
 const OPERATIONS: ReadonlySet<string> = new Set<Access["operation"]>([

@@ -144,11 +144,13 @@ function performInNode(
   seed: number,
   counts: DifferentialCounts,
 ): { readonly executions: readonly DifferentialExecution[]; readonly texts: readonly string[] } {
-  const plans = Object.fromEntries(build.handlers.map(({ name: handler, plan }) => [handler, plan.kind]));
+  const handlers = Object.fromEntries(
+    build.handlers.map(({ name: handler, plan, tables }) => [handler, { plan: plan.kind, tables }]),
+  );
   const module: Programs = compileModule({
     abi: ABI_VERSION,
     limits: DEFAULT_LIMITS,
-    plans,
+    handlers,
     wasm: build.wasm,
     rwWasm: build.rwWasm,
   });

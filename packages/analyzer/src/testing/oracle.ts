@@ -14,7 +14,9 @@ import {
   CborWriter,
   READ_WRITE_SET_FUEL,
   READ_WRITE_SET_STACK_BYTES,
+  splitUnit,
   unitId,
+  type HandlerTables,
   type Outcome,
   type RecordTypes,
   type UnitId,
@@ -40,6 +42,8 @@ interface Known {
   readonly kind: "sliced" | "given" | "recorded";
   /** A slice without transformations: it makes f's accesses, and ends where f does or goes on behind a trap of f's. */
   readonly exact: boolean;
+  /** The tables that the module names for the handler. */
+  readonly tables: HandlerTables | null;
   /** Of the application. */
   readonly sources: readonly SourceFile[];
 }
@@ -102,6 +106,7 @@ function compareRuns(
   const snapshot = snapshotOf(items);
   if (run === null) throw new Error(`${handler} did not end`);
   const { outcome } = run;
+  expectWithinTables(handler, known.tables, touched);
   if (derived?.kind === "failed") {
     const { reason } = derived;
     const bothEnded =
@@ -128,6 +133,16 @@ function compareRuns(
     extraWrites: ended ? 0 : [...set.writes].filter((unit) => !touched.writes.has(unit)).length,
     extraOwnReads: extra.filter((unit) => set.writes.has(unit)).length,
   };
+}
+
+function expectWithinTables(handler: string, tables: HandlerTables | null, { reads, writes }: AccessSet): void {
+  if (tables === null) return;
+  const strange = (units: ReadonlySet<UnitId>, named: readonly string[]): UnitId | undefined =>
+    [...units].find((unit) => !named.includes(splitUnit(unit).table));
+  const read = strange(reads, tables.reads);
+  const written = strange(writes, tables.writes);
+  if (read !== undefined) throw new Error(`${handler}: the module does not name the table of the read ${read}`);
+  if (written !== undefined) throw new Error(`${handler}: the module does not name the table of the write ${written}`);
 }
 
 /**
@@ -347,11 +362,11 @@ export function invocationOf(
 }
 
 function knownOf(
-  { name, plan, transformations }: BuildResult["handlers"][number],
+  { name, plan, transformations, tables }: BuildResult["handlers"][number],
   sources: readonly SourceFile[],
 ): Known {
   if (plan.kind === "near-storage") throw new Error(`${name} runs near storage`);
-  return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0, sources };
+  return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0, tables, sources };
 }
 
 function arbitraryItems(build: BuildResult, { keys }: Exploration, pools: Pools): fc.Arbitrary<[UnitId, Uint8Array][]> {

@@ -4,6 +4,7 @@
  * accesses and draws in conditions and arguments, hang branches on expensive values, draw, abort, throw and trap. They
  * are type-correct and always end. Same seed, same program.
  */
+import { Random as SeededRandom } from "@radical/history";
 import { PRELUDE } from "./random-prelude.ts";
 
 export interface RandomProgram {
@@ -222,35 +223,13 @@ interface Context {
   readonly slowness: number;
 }
 
-/** A small deterministic generator (mulberry32). */
-class Random {
-  private state: number;
+/** Draws for one program, and the names that it has used. */
+class Random extends SeededRandom {
   private names = 0;
-
-  constructor(seed: number) {
-    this.state = (seed * 2654435761 + 97) >>> 0;
-  }
-
-  below(bound: number): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
-  }
 
   /** A name that was not used before. */
   name(): string {
     return `v${this.names++}`;
-  }
-
-  chance(probability: number): boolean {
-    return this.below(1000) < probability * 1000;
-  }
-
-  pick<T>(choices: readonly T[]): T {
-    const choice = choices[this.below(choices.length)];
-    if (choice === undefined) throw new Error("nothing to pick from");
-    return choice;
   }
 }
 

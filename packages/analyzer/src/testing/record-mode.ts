@@ -15,6 +15,7 @@ export const deriveNothing: Slicer = {
         primary: spanOfRange(declaration.name.range),
       }),
       readOnly: false,
+      tables: null,
       reads: [],
       writes: [],
       steps: { handler: null, readWriteSet: null },

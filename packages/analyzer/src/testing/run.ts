@@ -28,7 +28,7 @@ export function moduleOf(build: BuildResult): HandlerModule {
   return compileModule({
     abi: ABI_VERSION,
     limits: DEFAULT_LIMITS,
-    plans: Object.fromEntries(build.handlers.map(({ name, plan }) => [name, plan.kind])),
+    handlers: Object.fromEntries(build.handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
     wasm: build.wasm,
     rwWasm: build.rwWasm,
   });

@@ -1,4 +1,5 @@
 /** What waiting in doubt saves and costs, by the real `Experience` of a location on drawn validations. Nothing is timed. */
+import type { Random } from "@radical/history";
 import type { UnitId } from "@radical/protocol";
 import { Experience } from "@radical/runtime/core";
 
@@ -16,7 +17,7 @@ export interface DoubtRow {
 const REQUESTS = 20_000;
 const BETWEEN_MS = 200;
 
-export function replayDoubt(random: () => number): readonly DoubtRow[] {
+export function replayDoubt(random: Random): readonly DoubtRow[] {
   const rows: DoubtRow[] = [];
   for (const likelihood of [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]) {
     const experience = new Experience();
@@ -48,12 +49,12 @@ interface Rule {
   readonly learn: (confirmed: boolean, atMs: number) => void;
 }
 
-function replay(what: string, likelihood: number, random: () => number, { waits, learn }: Rule): DoubtRow {
+function replay(what: string, likelihood: number, random: Random, { waits, learn }: Rule): DoubtRow {
   let wasted = 0;
   let late = 0;
   for (let index = 0; index < REQUESTS; index++) {
     const atMs = index * BETWEEN_MS;
-    const confirmed = random() < likelihood;
+    const confirmed = random.chance(likelihood);
     if (waits(atMs)) late += Number(confirmed);
     else wasted += Number(!confirmed);
     learn(confirmed, atMs);

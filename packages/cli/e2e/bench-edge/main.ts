@@ -7,11 +7,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine } from "@radical/command-line";
-import { generator } from "../crash/random.ts";
+import { Random } from "@radical/history";
 import { separateCores } from "./cores.ts";
 import { type BenchLocation, Deployment, type Probe, type Timed } from "./deployment.ts";
 import { replayDoubt } from "./doubt.ts";
-import { MEANS, replayStaleness, zipfian } from "./staleness.ts";
+import { MEANS, replayStaleness } from "./staleness.ts";
 
 const {
   quick,
@@ -89,7 +89,7 @@ if (measured.length === 0) throw new Error(`--round-trips ${roundTrips}: none of
 if (gridOnly && coldOnly) throw new Error("nothing is left");
 if (measured.length < GRID_MS.length && (!gridOnly || page)) throw new Error("--round-trips goes with --grid-only");
 
-const random = generator(seed);
+const random = new Random(seed, 0.99);
 const loadBefore = loadavg()[0]!;
 const cores = await separateCores();
 const deployment = await Deployment.start(cores);
@@ -288,7 +288,7 @@ async function measureCold(): Promise<readonly ColdRow[]> {
   for (let from = 0; from < ITEMS; from += 500) confirmed(await filler.call("seed", { from, to: from + 500 }));
   const locations: BenchLocation[] = [];
   for (const name of ["cold-1", "cold-2"]) locations.push(await deployment.location(name, COLD_ROUND_TRIP_MS, "all"));
-  const draw = zipfian(ITEMS, random);
+  const draw = (): number => random.zipf(ITEMS);
   const calls: ColdCall[][] = locations.map(() => []);
   await Promise.all(
     locations.flatMap((location, index) => {
@@ -297,7 +297,7 @@ async function measureCold(): Promise<readonly ColdRow[]> {
         while (begun < COLD_REQUESTS) {
           const place = begun++;
           const key = `item-${draw()}`;
-          const kind = random();
+          const kind = random.unit();
           const startedAtMs = performance.now();
           const writes = kind >= 0.05 && kind < 0.15;
           const timed = confirmed(

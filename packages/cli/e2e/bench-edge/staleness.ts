@@ -3,6 +3,7 @@
  * locations, their round trips, caches that hold everything, and sets after those of three templates' handlers, simplified:
  * nobody is logged in, and a page is fewer kinds of items. Nothing is timed.
  */
+import type { Random } from "@radical/history";
 
 /** How a location learns what others have written. */
 export type Means =
@@ -36,7 +37,7 @@ interface Kind {
   readonly access: () => { readonly reads: readonly string[]; readonly writes: readonly string[] };
 }
 
-export function replayStaleness(random: () => number): readonly StalenessRow[] {
+export function replayStaleness(random: Random): readonly StalenessRow[] {
   const rows: StalenessRow[] = [];
   for (const [workload, kinds] of Object.entries(workloads(random))) {
     for (const rate of [0.5, 2, 10]) {
@@ -59,7 +60,7 @@ function replay(
   kinds: readonly Kind[],
   rate: number,
   means: Means,
-  random: () => number,
+  random: Random,
 ): { failed: number; concurrent: number; count: number } {
   const later: { readonly atMs: number; readonly what: () => void }[] = [];
   const push = (atMs: number, what: () => void): void => {
@@ -106,7 +107,7 @@ function replay(
       if (begun >= REQUESTS) return;
       const counts = ++begun > WARM_UP;
       const { roundTripMs, cache } = location;
-      let drawn = random();
+      let drawn = random.unit();
       const kind = kinds.find(({ share }) => (drawn -= share) < 0) ?? kinds[0]!;
       const { reads, writes } = kind.access();
       const sent = new Map(reads.map((unit) => [unit, cache.get(unit) ?? null]));
@@ -155,20 +156,20 @@ function replay(
     const loop = (atMs: number): void => {
       push(atMs, () => {
         begin(atMs);
-        if (begun < REQUESTS) loop(atMs - Math.log(1 - random()) * (1_000 / rate));
+        if (begun < REQUESTS) loop(atMs - Math.log(1 - random.unit()) * (1_000 / rate));
       });
     };
-    loop(random() * 1_000);
+    loop(random.unit() * 1_000);
   }
   for (let next = pop(); next !== undefined; next = pop()) next.what();
   return result;
 }
 
-function workloads(random: () => number): Readonly<Record<string, readonly Kind[]>> {
-  const draw = (count: number): number => Math.floor(random() * count);
+function workloads(random: Random): Readonly<Record<string, readonly Kind[]>> {
+  const draw = (count: number): number => random.below(count);
   const [people, stories, hotels] = [1_000, 1_000, 80];
-  const user = zipfian(people, random);
-  const story = zipfian(stories, random);
+  const user = () => random.zipf(people);
+  const story = () => random.zipf(stories);
   const followers = Array.from({ length: people }, () => Array.from({ length: 10 }, () => draw(people)));
   const none = { reads: [], writes: [] };
   const own = (reads: readonly string[]) => ({ reads, writes: reads });
@@ -221,22 +222,5 @@ function workloads(random: () => number): Readonly<Record<string, readonly Kind[
       { share: 0.08, workMs: 123, access: () => ({ reads: [`stories/${story()}`], writes: [] }) },
       { share: 0.02, workMs: 212, access: () => none },
     ],
-  };
-}
-
-export function zipfian(count: number, random: () => number, exponent = 0.99): () => number {
-  const sums: number[] = [];
-  let sum = 0;
-  for (let rank = 1; rank <= count; rank++) sums.push((sum += rank ** -exponent));
-  return () => {
-    const drawn = random() * sum;
-    let low = 0;
-    let high = count - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sums[middle]! < drawn) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   };
 }

@@ -3,6 +3,7 @@
  * nothing lost, nothing doubled, no lock held.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "@radical/history";
 import { FAILPOINTS as SERVER_FAILPOINTS } from "@radical/lvi-server";
 import { FAILPOINTS as EDGE_FAILPOINTS } from "@radical/runtime/failpoints";
 import { type Application, type ArmedAt, Deployment, FOLLOWUP_TIMEOUT_MS, type StorageChoice } from "./deployment.ts";
@@ -76,7 +77,7 @@ export async function crashAt(
   application: Application,
   storage: StorageChoice,
   names: readonly string[],
-  random: () => number,
+  random: Random,
   { freeWithinMs = FREE_WITHIN_MS, onCrash = () => {}, onKilled = () => {} }: CrashOptions = {},
 ): Promise<readonly Crash[]> {
   const rounds = roundsOf(names, random);
@@ -104,10 +105,10 @@ export async function crashAt(
  * Each failpoint of a server is a round, after which everything is checked; so are those of locations in a row, since
  * starting a location is most of its round.
  */
-function roundsOf(names: readonly string[], random: () => number): readonly (readonly ArmedAt[])[] {
+function roundsOf(names: readonly string[], random: Random): readonly (readonly ArmedAt[])[] {
   const rounds: ArmedAt[][] = [];
   for (const name of names) {
-    const failpoint = { name, time: SELDOM.test(name) ? 1 : 1 + Math.trunc(random() * MOST_TIMES) };
+    const failpoint = { name, time: SELDOM.test(name) ? 1 : random.between(1, MOST_TIMES) };
     const before = rounds.at(-1);
     if (isOfLocation(failpoint) && before?.every(isOfLocation)) before.push(failpoint);
     else rounds.push([failpoint]);

@@ -12,7 +12,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALL_FAILPOINTS, type Crash, crashAt, type CrashOptions, failpointsOf } from "./crash-run.ts";
 import { type Application, buildApplication, type StorageChoice } from "./deployment.ts";
-import { generator } from "./random.ts";
+import { Random } from "@radical/history";
 import { dynamoDb, SQLITE } from "./storages.ts";
 
 /** What is killed on DynamoDB: where its storage is in the middle of something, where a successor begins, around a reply. */
@@ -71,7 +71,7 @@ afterAll(async () => {
 
 /** Crashes by failpoint, of one deployment. It goes on beside the others, since each waits for timers. */
 async function crashes(names: readonly string[], storage: StorageChoice): Promise<ReadonlyMap<string, Crash>> {
-  const all = await crashAt(application, storage, names, generator(seed), { freeWithinMs: FREE_WITHIN_MS });
+  const all = await crashAt(application, storage, names, new Random(seed), { freeWithinMs: FREE_WITHIN_MS });
   return new Map(all.map((crash) => [crash.failpoint.name, crash]));
 }
 
@@ -88,7 +88,7 @@ async function problemsAfter(
     database.close();
   };
   const names = Array.from({ length: rounds }, () => name);
-  const tampered = await crashAt(application, SQLITE, names, generator(seed), { freeWithinMs, onKilled });
+  const tampered = await crashAt(application, SQLITE, names, new Random(seed), { freeWithinMs, onKilled });
   return tampered.flatMap(({ problems }) => problems).join("\n");
 }
 

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "@radical/history";
 import { type Deployment, LOCATIONS } from "./deployment.ts";
 
 const COUNTERS = ["a", "b"];
@@ -30,7 +31,7 @@ interface Books {
 
 export class Load {
   readonly #deployment: Deployment;
-  readonly #random: () => number;
+  readonly #random: Random;
   readonly problems: string[] = [];
   /** Calls with an outcome, and by the path that they took. */
   calls = 0;
@@ -48,7 +49,7 @@ export class Load {
   #tokens: string[] = [];
   #stamp = 0;
 
-  constructor(deployment: Deployment, random: () => number) {
+  constructor(deployment: Deployment, random: Random) {
     this.#deployment = deployment;
     this.#random = random;
   }
@@ -65,7 +66,7 @@ export class Load {
     this.#tokens = [];
     this.#clients = [
       this.#client(() => this.#increment(COUNTERS[0]!)),
-      this.#client(() => this.#increment(pick(COUNTERS, this.#random))),
+      this.#client(() => this.#increment(this.#random.pick(COUNTERS))),
       this.#client(() => this.#append()),
       this.#client(() => this.#append()),
       this.#client(() => this.#transfer()),
@@ -118,7 +119,7 @@ export class Load {
     const key = randomUUID();
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       await this.#paused?.promise;
-      const location = pick(LOCATIONS, this.#random);
+      const location = this.#random.pick(LOCATIONS);
       const reply = await this.#deployment.call(handler, args, location, key);
       if (reply !== null && reply.status < 500) {
         this.calls++;
@@ -149,12 +150,9 @@ export class Load {
   }
 
   async #transfer(): Promise<void> {
-    const from = pick(PEOPLE, this.#random);
-    const to = pick(
-      PEOPLE.filter((name) => name !== from),
-      this.#random,
-    );
-    const amount = 1 + Math.trunc(this.#random() * 20);
+    const from = this.#random.pick(PEOPLE);
+    const to = this.#random.pick(PEOPLE.filter((name) => name !== from));
+    const amount = this.#random.between(1, 20);
     const { code } = await this.#call("transfer", { from, to, amount });
     if (code !== null) return this.#expect(code === "poor", `transfer: ${code}`);
     this.#balances.set(from, this.#balances.get(from)! - amount);
@@ -169,7 +167,7 @@ export class Load {
   }
 
   async #readOrVisit(): Promise<void> {
-    if (this.#random() < 0.5) {
+    if (this.#random.chance(0.5)) {
       const { result } = await this.#call("visit", { at: 0 });
       this.#counts.set(VISITED, this.#counts.get(VISITED)! + 1);
       this.#expect(result === this.#counts.get(VISITED), `visit ${String(result)} is not the next one`);
@@ -225,10 +223,6 @@ export class Load {
     const [a, b] = [JSON.stringify(found), JSON.stringify(told)];
     this.#expect(a === b, `${what}: ${a} in storage, ${b} were told`);
   }
-}
-
-function pick<T>(list: readonly T[], random: () => number): T {
-  return list[Math.trunc(random() * list.length)]!;
 }
 
 function sum(values: readonly number[]): number {

@@ -3,7 +3,7 @@ import { commandLine, wrongOption } from "@radical/command-line";
 import { CREDENTIALS, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { type Crash, crashAt, FREE_WITHIN_MS, failpointsOf } from "./crash-run.ts";
 import { buildApplication } from "./deployment.ts";
-import { generator } from "./random.ts";
+import { Random } from "@radical/history";
 import { dynamoDb, SQLITE } from "./storages.ts";
 
 const COMMAND = { name: "pnpm crash" };
@@ -36,7 +36,7 @@ if (only !== null && !all.includes(only))
 const names = only === null ? all : [only];
 
 console.log(`seed ${seed}`);
-const random = generator(seed);
+const random = new Random(seed);
 const application = await buildApplication();
 let local: DynamoDbLocal | null = null;
 const crashes: Crash[] = [];

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Application, buildApplication, Deployment, LOCATIONS, type StorageChoice } from "./deployment.ts";
 import { Load } from "./load.ts";
-import { generator } from "./random.ts";
+import { Random } from "@radical/history";
 import { SQLITE } from "./storages.ts";
 
 /** Calls before the leader is killed, and after its standby serves. */
@@ -32,7 +32,7 @@ test(
     const deployment = await Deployment.start(application, STORAGE);
     try {
       await deployment.startStandby();
-      const load = new Load(deployment, generator(seed));
+      const load = new Load(deployment, new Random(seed));
       await load.open();
       load.start();
       await load.ended(CALLS);

@@ -6,7 +6,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 
 const BENCHMARK_FILE = "radical.bench.ts";
 
@@ -19,7 +19,7 @@ export interface Benchmark {
    * Requests that bring to a location what its clients will ask for, as if it had served them for long. Every location begins
    * with them.
    */
-  readonly warmUp?: (draw: Draw) => Iterable<Call>;
+  readonly warmUp?: (draw: Random) => Iterable<Call>;
 }
 
 export interface Call {
@@ -31,7 +31,7 @@ export interface BenchmarkRequest {
   readonly handler: string;
   /** Of all requests, in any unit. */
   readonly share: number;
-  readonly args?: (draw: Draw) => Readonly<Record<string, unknown>>;
+  readonly args?: (draw: Random) => Readonly<Record<string, unknown>>;
 }
 
 export interface Preparation {
@@ -39,7 +39,7 @@ export interface Preparation {
   put(table: string, key: string, value: unknown): void;
   /** Runs a handler on the data so far, and gives its result. Throws if the handler aborts. */
   call(handler: string, args?: Readonly<Record<string, unknown>>): unknown;
-  readonly draw: Draw;
+  readonly draw: Random;
 }
 
 export function defineBenchmark(benchmark: Benchmark): Benchmark {

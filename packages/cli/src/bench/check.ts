@@ -10,7 +10,7 @@ import type { Placed, Versioned } from "./history.ts";
 import type { Items } from "./model.ts";
 import { type Problems, replayPlaced, replayVersioned } from "./replay-check.ts";
 import type { CheckRow, System } from "./result.ts";
-import { checkStrictSerializability } from "./strict-serializability.ts";
+import { checkVersions } from "./strict-serializability.ts";
 
 /** Problems that are told. */
 const MOST_PROBLEMS = 10;
@@ -72,7 +72,7 @@ export async function checkDeployment(deployment: Deployment, checked: Checked):
         const final = await deployment.stored("radical");
         add(system, "replay", history.length, [...problems, ...replayVersioned(history, module, initial, final)]);
         const units: ReadonlySet<UnitId> = new Set(initial.keys());
-        add(system, "strict-serializability", history.length, checkStrictSerializability(history, units));
+        add(system, "strict-serializability", history.length, checkVersions(history, units));
         break;
       }
       case "central":

@@ -13,7 +13,7 @@ import { type Checked, checkDeployment, hasOutcome, historiesOf, type Histories 
 import { type Answered, Client, executionOf } from "./client.ts";
 import { Deployment, type DeploymentOptions, type Sample } from "./deployment.ts";
 import { type Items, prepared } from "./model.ts";
-import { Draw } from "./random.ts";
+import { Random } from "@radical/history";
 import type { CheckRow, MeasuredLocation, System, SystemLoad } from "./result.ts";
 import { measureRuns, type RunTimes } from "./run-times.ts";
 import { type Load, type Planned, schedule } from "./schedule.ts";
@@ -101,7 +101,7 @@ export class Measurement {
     const seed: Items = new Map();
     if (benchmark.prepare === undefined)
       for (const { unit, value } of await seedItems(project.root, app.manifest)) seed.set(unit, value);
-    const draw = new Draw(options.seed, options.zipf).fork("prepare");
+    const draw = new Random(options.seed, options.zipf).fork("prepare");
     const items = prepared(app, module, benchmark, seed, draw);
     const { locations, systems, storage, standby, onServerLog } = options;
     const log = onServerLog === undefined ? {} : { onServerLog };
@@ -233,8 +233,8 @@ export class Measurement {
     return this.#answered.every((one) => one.system !== "radical" || !hasOutcome(one) || told.has(executionOf(one)));
   }
 
-  #draw(name: string, zipf: number = this.#options.zipf): Draw {
-    return new Draw(this.#options.seed, zipf).fork(name);
+  #draw(name: string, zipf: number = this.#options.zipf): Random {
+    return new Random(this.#options.seed, zipf).fork(name);
   }
 
   #loadOf({ system, arrivalsPerSecond }: Load, all: readonly Answered[], measured: readonly Answered[]): SystemLoad {

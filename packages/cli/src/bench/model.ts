@@ -14,7 +14,7 @@ import { itemOf, parseJson } from "../data/item-json.ts";
 import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
 import { argumentsOf } from "./arguments.ts";
 import type { Benchmark, Call, Preparation } from "./benchmark.ts";
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 
 export type Items = Map<UnitId, Uint8Array>;
 
@@ -45,7 +45,7 @@ export function prepared(
   module: HandlerModule,
   benchmark: Benchmark,
   seed: Items,
-  draw: Draw,
+  draw: Random,
 ): Items {
   if (benchmark.prepare === undefined) return seed;
   const items: Items = new Map();

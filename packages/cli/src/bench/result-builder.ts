@@ -4,7 +4,7 @@ import type { Benchmark } from "./benchmark.ts";
 import type { Answered } from "./client.ts";
 import type { Load } from "./schedule.ts";
 import type { RunOutcome } from "./measurement.ts";
-import { Draw } from "./random.ts";
+import { Random } from "@radical/history";
 import type {
   BenchmarkResult,
   CheckRow,
@@ -102,7 +102,7 @@ export class ResultBuilder {
       systems,
       tookMs: rounded(tookMs),
     });
-    const draw = new Draw(this.#options.seed, 0).fork(`resampling ${run}`);
+    const draw = new Random(this.#options.seed, 0).fork(`resampling ${run}`);
     const oneWayMs = new Map(this.locations.map(({ name, measured }) => [name, (measured.p50Ms ?? 0) / 2]));
     const stale = log.takeStale();
     this.#operations.push(

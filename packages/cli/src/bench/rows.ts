@@ -1,7 +1,7 @@
 /** From answers to the rows of a result. */
 import { type Answered, executionOf } from "./client.ts";
 import type { Sample } from "./deployment.ts";
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 import {
   type DifferenceRow,
   type ImprovementRow,
@@ -71,7 +71,7 @@ export function improvementRows(selection: Selection, own: readonly Answered[]):
   });
 }
 
-export function differenceRows(selection: Selection, own: readonly Answered[], draw: Draw): readonly DifferenceRow[] {
+export function differenceRows(selection: Selection, own: readonly Answered[], draw: Random): readonly DifferenceRow[] {
   const { handler, location } = selection;
   const radical = timesOf(own, "radical");
   const central = timesOf(own, "central");

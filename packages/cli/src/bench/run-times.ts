@@ -12,7 +12,7 @@ import type { AppBuild } from "../build/build-app.ts";
 import { argumentsOf } from "./arguments.ts";
 import type { Benchmark } from "./benchmark.ts";
 import type { Items } from "./model.ts";
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 
 interface Case {
   readonly invocation: Invocation;
@@ -42,7 +42,7 @@ export function measureRuns(
   module: HandlerModule,
   { requests }: Benchmark,
   { items, timeMs }: { readonly items: Items; readonly timeMs: number },
-  draw: Draw,
+  draw: Random,
 ): ReadonlyMap<string, RunTimes> {
   return new Map(
     requests.map(({ handler, args }) => {

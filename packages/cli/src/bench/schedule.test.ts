@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineBenchmark } from "./benchmark.ts";
-import { Draw } from "./random.ts";
+import { Random } from "@radical/history";
 import { schedule } from "./schedule.ts";
 
 const benchmark = defineBenchmark({
@@ -13,7 +13,7 @@ const loads = [
   { system: "radical", arrivalsPerSecond: 10, requests: 2_000 },
   { system: "central", arrivalsPerSecond: 5, requests: 1_000 },
 ] as const;
-const planned = schedule(benchmark, ["near", "far"], loads, new Draw(5, 0.99));
+const planned = schedule(benchmark, ["near", "far"], loads, new Random(5, 0.99));
 const of = (system: string, location: string) =>
   planned.filter((one) => one.system === system && one.location === location);
 

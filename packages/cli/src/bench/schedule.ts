@@ -1,6 +1,6 @@
 /** When which request is sent: an open system, in which clients come whether or not those before them were served. */
 import type { Benchmark, Call } from "./benchmark.ts";
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 import type { System } from "./result.ts";
 
 export interface Load {
@@ -29,7 +29,7 @@ export function schedule(
   benchmark: Benchmark,
   locations: readonly string[],
   loads: readonly Load[],
-  draw: Draw,
+  draw: Random,
 ): readonly Planned[] {
   const planned = locations.flatMap((location) => {
     const calls = callsOf(benchmark, Math.max(...loads.map(({ requests }) => requests)), draw.fork(location));
@@ -45,7 +45,7 @@ export function schedule(
   return planned.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function callsOf({ requests }: Benchmark, count: number, draw: Draw): readonly Call[] {
+function callsOf({ requests }: Benchmark, count: number, draw: Random): readonly Call[] {
   const shares = requests.map(({ share }) => share);
   return Array.from({ length: count }, () => {
     const { handler, args } = requests[draw.weighted(shares)]!;

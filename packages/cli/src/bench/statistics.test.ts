@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Draw } from "./random.ts";
+import { Random } from "@radical/history";
 import { differenceOfMedians, statisticsOf } from "./statistics.ts";
 
 test("quantiles by the nearest rank", () => {
@@ -22,7 +22,7 @@ test("quantiles by the nearest rank", () => {
 });
 
 test("the interval of a difference holds it", () => {
-  const draw = new Draw(1, 0);
+  const draw = new Random(1, 0);
   const a = Array.from({ length: 200 }, () => 20 + draw.unit());
   const b = Array.from({ length: 200 }, () => 15 + draw.unit());
   const { low, high } = differenceOfMedians(a, b, draw);

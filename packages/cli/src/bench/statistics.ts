@@ -1,5 +1,5 @@
 /** Quantiles and their intervals. */
-import type { Draw } from "./random.ts";
+import type { Random } from "@radical/history";
 import type { Statistics } from "./result.ts";
 
 /** By the nearest rank, of values in ascending order; NaN of none. */
@@ -43,7 +43,7 @@ const RESAMPLES = 400;
 export function differenceOfMedians(
   a: readonly number[],
   b: readonly number[],
-  draw: Draw,
+  draw: Random,
 ): { readonly low: number; readonly high: number } {
   const resampled = (values: readonly number[]): number => median(values.map(() => draw.pick(values)));
   const differences = ascending(Array.from({ length: RESAMPLES }, () => resampled(a) - resampled(b)));

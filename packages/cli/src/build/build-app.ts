@@ -1,8 +1,8 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
 import { join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { ABI_VERSION, type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
-import { moduleHash } from "@radical/wasm-host";
+import { type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
+import { abiOf, moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry, type EntryError } from "./bundle-entry.ts";
@@ -180,7 +180,14 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 }
 
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
-  return { abi: ABI_VERSION, limits, plans: plansOf(report), wasm: report.wasm, rwWasm: report.rwWasm };
+  const { handlers, wasm, rwWasm } = report;
+  return {
+    abi: abiOf(wasm, rwWasm),
+    limits,
+    handlers: Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
+    wasm,
+    rwWasm,
+  };
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {
@@ -191,9 +198,9 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
     limits: content.limits,
     cache,
     handlers: Object.fromEntries(
-      report.handlers.map(({ name: handler, parameters, result, readOnly, file, line }) => [
+      report.handlers.map(({ name: handler, parameters, result, plan, readOnly, file, line }) => [
         handler,
-        { parameters, result, plan: content.plans[handler] ?? "near-storage", readOnly, file, line },
+        { parameters, result, plan: plan.kind, readOnly, file, line },
       ]),
     ),
     records: report.records,

@@ -5,8 +5,8 @@ import { type BuildOutcome, buildApp, framesOf, PLAN_WORDS } from "../build/buil
 import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
-import { createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `

@@ -7,8 +7,8 @@ import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { type Location, PAPER_LOCATIONS } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Runs the application here, as clients at each location would see it: with Radical, and with the same handlers beside the

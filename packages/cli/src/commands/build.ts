@@ -12,8 +12,8 @@ import { startCompiler } from "../build/compile.ts";
 import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
-import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 import { checkStrict, STRICT_OPTION } from "./strict.ts";
 
 const HELP = `

@@ -2,7 +2,7 @@
 import { CommandError, EXIT_FAILED, messageOf } from "../command-error.ts";
 import type { StepsOutcome } from "../deploy/steps.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { createTerminal, writeLine } from "../terminal/terminal.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
 
 export interface CommonOptions {
   readonly project: string;
@@ -10,11 +10,6 @@ export interface CommonOptions {
 }
 
 export const PROJECT_OPTION = ["-p, --project <folder>", "folder of the application", "."] as const;
-
-/** Writes to stdout; what is piped away ends the command quietly. */
-export function print(text: string): void {
-  writeLine(text);
-}
 
 /** Runs a command; what it throws is told, with the state in which it leaves things, if there is something to say of it. */
 export async function reported(

@@ -6,8 +6,8 @@ import { type DeployEvent, type DeployOutcome, deploy, primaryTemplate, targetOf
 import type { Half } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
-import { type Terminal, counted, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
+import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 
 const HELP = `

@@ -4,8 +4,8 @@ import { loadProject } from "../config/load-config.ts";
 import { targetOfProject } from "../deploy/deploy.ts";
 import { listDeployments } from "../deploy/deployments.ts";
 import { openEdge } from "../deploy/edge/open-edge.ts";
-import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 
 const HELP = `

@@ -8,8 +8,8 @@ import { openEdge } from "../deploy/edge/open-edge.ts";
 import { applySteps, unlessStopped } from "../deploy/steps.ts";
 import type { Target } from "../deploy/target.ts";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
-import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
+import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmByName } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 

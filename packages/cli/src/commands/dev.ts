@@ -8,8 +8,8 @@ import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
 import { devLine } from "../terminal/dev-lines.ts";
-import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reportError, reported } from "./command.ts";
+import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reportError, reported } from "./command.ts";
 
 const HELP = `
 Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one

@@ -6,9 +6,9 @@ import { loadProject, type Project } from "../config/load-config.ts";
 import { targetOf } from "../deploy/target.ts";
 import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
 import type { Deployment } from "../operate/doctor/doctor.ts";
-import { createTerminal } from "../terminal/terminal.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
 import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Says nothing if all is well. Else a line for each problem, with what to do.

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { print, reportError } from "./command.ts";
+import { reportError } from "./command.ts";
+import { print } from "../terminal/terminal.ts";
 
 const HELP = `
 Examples:

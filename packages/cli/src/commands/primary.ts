@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
-import { createTerminal } from "../terminal/terminal.ts";
-import { print, reported } from "./command.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
+import { reported } from "./command.ts";
 
 const HELP = `
 Writes the LVI server, bundled with its dependencies, and what hosts it:

@@ -10,8 +10,8 @@ import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
 import { PRIMARY_OPTION, type PrimaryAddress, primaryAddress, serverName } from "../operate/primary-address.ts";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
-import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.

@@ -10,8 +10,8 @@ import { loadProject } from "../config/load-config.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, replay } from "../replay/replay.ts";
-import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and

@@ -7,8 +7,8 @@ import { openEdge } from "../deploy/edge/open-edge.ts";
 import { planRollback } from "../deploy/rollback.ts";
 import { type PlannedStep, applySteps, unlessStopped } from "../deploy/steps.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
-import { createTerminal } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, print, unfinishedJson } from "./command.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 

@@ -10,16 +10,8 @@ import { applySteps, unlessStopped } from "../deploy/steps.ts";
 import { deleteSecret, listSecrets, setSecret } from "../deploy/worker-secrets.ts";
 import { ask } from "../terminal/ask.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
-import { type Terminal, createTerminal } from "../terminal/terminal.ts";
-import {
-  type CommonOptions,
-  PROJECT_OPTION,
-  commandLine,
-  interruptible,
-  print,
-  reported,
-  unfinishedJson,
-} from "./command.ts";
+import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, reported, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 import { ENVIRONMENT_OPTION } from "./deploy.ts";
 

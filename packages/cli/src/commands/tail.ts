@@ -12,8 +12,8 @@ import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } f
 import { filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { createTerminal, indentedText } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, print, reported } from "./command.ts";
+import { createTerminal, indentedText, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
 
 const HELP = `
 Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name

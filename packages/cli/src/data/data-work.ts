@@ -10,9 +10,8 @@ import { framesOf } from "../build/build-app.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { type CommonOptions, print } from "../commands/command.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
-import { counted, createTerminal, type Terminal } from "../terminal/terminal.ts";
+import { counted, createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
 import {
   checkPlace,
@@ -28,7 +27,9 @@ import {
 } from "./item-json.ts";
 import { type ItemWrite, writeItems } from "./write-items.ts";
 
-export interface DataOptions extends CommonOptions {
+export interface DataOptions {
+  readonly project: string;
+  readonly json?: true;
   readonly storage?: string;
   readonly server?: string;
   readonly untyped?: true;

@@ -6,7 +6,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  ABI_VERSION,
   CborReader,
   CborWriter,
   decodeLviReply,
@@ -16,10 +15,11 @@ import {
   LVI_PATH,
   type LviReply,
   type LviRequest,
+  handlersWith,
   type ModuleContent,
   SEED_BYTES,
 } from "@radical/protocol";
-import { moduleHash } from "@radical/wasm-host";
+import { abiOf, moduleHash } from "@radical/wasm-host";
 import { CommandError, messageOf } from "../command-error.ts";
 import { putModule } from "../dev/register-module.ts";
 import { signedRequest } from "../dev/signed-request.ts";
@@ -54,9 +54,9 @@ export async function writeItems(
   writes: readonly ItemWrite[],
 ): Promise<number> {
   const content: ModuleContent = {
-    abi: ABI_VERSION,
+    abi: abiOf(program),
     limits: DEFAULT_LIMITS,
-    plans: { write: "near-storage" },
+    handlers: handlersWith({ write: "near-storage" }),
     wasm: program,
     rwWasm: EMPTY_WASM,
   };

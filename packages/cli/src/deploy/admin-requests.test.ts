@@ -12,7 +12,7 @@ const CONTENT: ModuleContent = {
   limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1, speculationFuel: 1 },
   wasm: new Uint8Array([1]),
   rwWasm: new Uint8Array([2]),
-  plans: {},
+  handlers: {},
 };
 const STANDBY = { status: 503, body: { error: { code: "not_leading", message: "waits for the lease" } } };
 const NOT_FOUND = { status: 404, body: { error: { code: "not_found", message: "no such module" } } };

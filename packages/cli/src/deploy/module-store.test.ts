@@ -6,7 +6,7 @@ import { readModule } from "./module-store.ts";
 const CONTENT: ModuleContent = {
   abi: ABI_VERSION,
   limits: DEFAULT_LIMITS,
-  plans: { show: "sliced" },
+  handlers: { show: { plan: "sliced", tables: null } },
   wasm: new Uint8Array([1]),
   rwWasm: new Uint8Array([2]),
 };

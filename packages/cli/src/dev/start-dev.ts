@@ -491,7 +491,7 @@ async function buildAndTell(
     onEvent({
       event: "built",
       module: app.manifest.module,
-      plans: app.content.plans,
+      plans: plansOf(report),
       ms: ms(),
       diagnostics,
       frames,

@@ -21,7 +21,7 @@ export function replay(
   const differing: DifferingExecution[] = [];
   for (const recorded of records) {
     const { execution, handler, reads, drawSites } = recorded;
-    const differences: readonly Difference[] = Object.hasOwn(content.plans, handler)
+    const differences: readonly Difference[] = Object.hasOwn(content.handlers, handler)
       ? differencesOf(recorded, runAgain(module, recorded, reads, drawSites), fuelTolerance)
       : [{ kind: "handler_gone" }];
     if (differences.length > 0) differing.push({ execution, handler, differences });

@@ -102,8 +102,8 @@ export function indentedText(text: string): string {
   return text.split(/\r?\n/).map(terminalText).join("\n  ");
 }
 
-/** On standard output. */
-export function writeLine(text: string): void {
+/** Writes a line to standard output. */
+export function print(text: string): void {
   process.stdout.write(`${laidOut(text, coloursWanted(process.stdout, process.env))}\n`);
 }
 

@@ -1,5 +1,5 @@
 /** Changes of a message that leave it a message, more or less. */
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 
 export type Change = (bytes: Uint8Array) => Uint8Array;
 

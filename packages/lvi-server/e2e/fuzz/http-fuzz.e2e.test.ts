@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { startFuzzed } from "./fuzzed-process.ts";
 import { HttpFuzzer, MEMORY_LIMIT_BYTES } from "./http-fuzzer.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 
 const BATCHES = 8;
 

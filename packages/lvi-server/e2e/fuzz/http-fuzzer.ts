@@ -23,7 +23,7 @@ import {
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "../test-client.ts";
 import type { TestModule } from "../test-module.ts";
 import { type Change, changed } from "./changes.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "@radical/history";
 
 /** The server under test, as a process. */
 export interface FuzzedServer {
@@ -307,10 +307,6 @@ function textOf(random: Random, length: number): string {
   return Array.from({ length }, () => String.fromCharCode(33 + random.below(94))).join("");
 }
 
-function bytesOf(random: Random, length: number): Uint8Array {
-  return Uint8Array.from({ length }, () => random.below(256));
-}
-
 function changeOf(fuzzer: HttpFuzzer): Change {
   return changed(fuzzer.random, 1 + fuzzer.random.below(4));
 }
@@ -329,7 +325,7 @@ const ACTIONS = {
       random.pick(METHODS),
       path,
       headers,
-      random.below(2) === 0 ? null : bytesOf(random, random.below(2_000)),
+      random.below(2) === 0 ? null : random.bytes(random.below(2_000)),
     );
   },
   "no HTTP": (fuzzer) => {
@@ -337,7 +333,7 @@ const ACTIONS = {
     const head = `POST ${LVI_PATH} HTTP/1.1\r\nhost: x\r\n`;
     return fuzzer.raw(
       random.pick<() => Uint8Array | string>([
-        () => bytesOf(random, random.below(500)),
+        () => random.bytes(random.below(500)),
         () => `${textOf(random, 30)}\r\n\r\n`,
         () => `${head}content-length: 5\r\ncontent-length: 6\r\n\r\nabcdef`,
         () => `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n`,

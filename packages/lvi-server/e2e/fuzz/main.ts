@@ -2,7 +2,7 @@
 import { commandLine } from "@radical/command-line";
 import { startFuzzed } from "./fuzzed-process.ts";
 import { HttpFuzzer } from "./http-fuzzer.ts";
-import { Random } from "./random.ts";
+import { Random } from "@radical/history";
 
 const { seconds, seed } = commandLine({
   name: "pnpm fuzz:http",

@@ -33,6 +33,7 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const holders = new Map<UnitId, { readonly intent: Intent; readonly mode: IntentUnit["mode"] }[]>();
   const abandoned = new Set<Intent>();
   for (const intent of oldestFirst.toReversed()) {
+    // variant: intents-overlap
     const overlaps = intent.units.some(({ unit, mode }) =>
       holders
         .get(unit)

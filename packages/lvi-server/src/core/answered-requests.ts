@@ -53,6 +53,7 @@ export class AnsweredRequests {
     this.#looked = null;
     if (this.#recent.size * 2 < this.#options.maxIds) return;
     this.#older = this.#recent;
+    // variant: memory-begins
     this.#olderSince = this.#recentSince;
     this.#olderSinceMs = this.#recentSinceMs;
     this.#recent = new AttemptTable();
@@ -62,6 +63,7 @@ export class AnsweredRequests {
 
   /** Whether the request, or a later attempt, was answered; `in doubt` if it may have been and is forgotten. */
   look(request: LviRequest, latest: CommitId, nowMs: number): "new" | "answered" | "in doubt" {
+    // variant: attempt-answered
     if (request.attempt <= this.#known(request)) return "answered";
     // A later one than is known may still have been answered and forgotten, before a duplicate of an earlier one was
     // refused and remembered.
@@ -73,6 +75,7 @@ export class AnsweredRequests {
 
   /** Whether the request was certainly sent after memory began. */
   isSentInMemory({ seen }: LviRequest, latest: CommitId): boolean {
+    // variant: sent-in-memory
     return seen !== null && seen >= this.#olderSince && seen <= latest;
   }
 

@@ -104,6 +104,7 @@ export class Candidate {
       this.#looks = 0;
     }
     this.#looks++;
+    // variant: lease-waited-out
     const leftMs = this.#unchangedSinceMs + lease.termMs * (1 + DRIFT) - nowMs;
     if (lease.termMs > 0 && leftMs > 0) return { kind: "wait", ms: Math.min(renewalMs(lease.termMs), leftMs) };
     this.#sentAtMs = nowMs;

@@ -187,6 +187,7 @@ export class LviCore {
     const { answeredIds: maxIds, replayWindowMs } = options;
     this.#answered = new AnsweredRequests({ maxIds, replayWindowMs }, this.#since, wallMs);
     const installed = new Map<CommitId, Execution>();
+    // variant: intents-adopted
     for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, installed);
   }
 
@@ -216,7 +217,9 @@ export class LviCore {
 
   /** When to send the event `clock`, monotonic; null: not until something else happens. */
   get wakeAtMs(): number | null {
+    // variant: wake-for-deadlines
     const nextMs = this.#putOff === null ? Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs) : Infinity;
+    // variant: wake-for-lease
     const atMs = Math.min(nextMs, this.#renewAtMs, this.#putOff?.refusesAtMs ?? Infinity);
     return this.#halted || atMs === Infinity ? null : atMs;
   }
@@ -268,6 +271,7 @@ export class LviCore {
     if (this.#isAboutLease(event)) this.#hearOfLease(event);
     // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
     // may not be among those that the next server has found.
+    // variant: lease-held
     else if (monotonicMs >= this.#leaseUntilMs) this.#withoutLease(event);
     else this.#act(event);
     return this.#effects;
@@ -328,10 +332,12 @@ export class LviCore {
   /** What is kept for a time goes when it is over: done intents, their outcomes, and modules that nobody asks for. */
   #collect(): void {
     const { retentionMs, outcomeRetentionMs, moduleRetentionMs, collectBatch: limit } = this.#options;
+    // variant: done-kept-for
     const doneBeforeMs = this.#wallMs - retentionMs;
     const toldBeforeMs = this.#wallMs - outcomeRetentionMs;
     this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
     const used = this.#modules.takeUsed();
+    // variant: modules-unused
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
     for (const { module } of unused) {
       this.#suspects.delete(module);
@@ -498,6 +504,7 @@ export class LviCore {
       }
       return this.#runNearStorage(execution, "stale");
     }
+    // variant: intent-needed
     if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read"))
       return this.#storeIntent(execution);
 
@@ -537,6 +544,7 @@ export class LviCore {
 
   /** The last told execution that is to write the unit. */
   #toldHolder(execution: Execution | null, unit: UnitId): Execution | undefined {
+    // variant: told-holder
     return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && holder.told);
   }
 
@@ -547,11 +555,14 @@ export class LviCore {
    */
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
     const writer = this.#toldHolder(execution, unit);
+    // variant: own-write-version
     if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;
+    // variant: own-write-location
     if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
     const { completion } = writer.phase;
     const write = completion.writes.find((candidate) => candidate.unit === unit);
+    // variant: own-write-content
     return write !== undefined && sameVersion(version, entryOf(completion.commitId, write.value).version);
   }
 
@@ -621,6 +632,7 @@ export class LviCore {
     const operation = ++this.#names;
     execution.phase = { kind: "storing" };
     this.#operations.set(operation, { kind: "store", execution, intent, doubtful: false });
+    // variant: intent-stored-first
     this.#effects.push({ kind: "store-intent", operation, intent });
   }
 
@@ -639,7 +651,9 @@ export class LviCore {
     this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     const speculator = execution.callers.find(({ id }) => id === execution.speculator)!;
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
+    // variant: valid-after-intent
     this.#replyValid(speculator, intent.commitId, operation);
+    // variant: joined-while-stored
     if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
   }
@@ -678,6 +692,7 @@ export class LviCore {
     if (execution === undefined || intent === null || intent.commitId !== followup.commitId) {
       return answer("unknown_intent", "followup_unknown");
     }
+    // variant: followup-late
     if (execution.phase.kind === "completing" && execution.told) {
       const { completion, run } = execution.phase;
       this.#compare(completion, run.hash, completionHash(followup.outcome, followup.writes));
@@ -685,12 +700,15 @@ export class LviCore {
       execution.followups.push({ caller, result: "completed_before" });
       return;
     }
+    // variant: followup-awaited
     if (execution.phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
+    // variant: followup-covered
     if (!followup.writes.every(({ unit }) => writable.has(unit))) {
       answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "followup_not_covered");
     }
+    // variant: followup-behind
     if (execution.ahead.size > 0) {
       execution.early.push({ caller, followup });
       for (const first of execution.ahead) this.#replay(first, "own_write");
@@ -710,6 +728,7 @@ export class LviCore {
    */
   #replay(execution: Execution, cause: ReExecutionCause): void {
     if (execution.phase.kind !== "pending" || execution.replay !== null) return;
+    // variant: re-execution-behind
     if (execution.ahead.size > 0) {
       execution.wanted = cause;
       for (const first of execution.ahead) this.#replay(first, cause);
@@ -745,6 +764,7 @@ export class LviCore {
       if (mode === "write") continue;
       const entry = this.#versions.get(unit)!;
       // An intent that was abandoned before a crash holds nothing that was validated.
+      // variant: re-execution-reads
       if (version === null || !sameVersion(version, entry.version)) return this.#abandon(execution);
       snapshot.set(unit, entry);
     }
@@ -772,10 +792,12 @@ export class LviCore {
     switch (result.kind) {
       case "completed":
         return this.#complete(execution, intent.commitId, result, "re-execution");
+      // variant: re-execution-tried-again
       case "crowded-out":
       case "killed": {
         // It may have ended at the location, and its success be known: it is never given up.
         const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
+        // variant: re-execution-killed
         this.#note("re_execution_killed", execution, { detail });
         execution.kills++;
         this.#note("overdue_intent_alarm", execution, { detail: wordsOfOverdue(execution, detail) });
@@ -786,6 +808,7 @@ export class LviCore {
         // What it read was validated, and is the same still.
         this.#setLeft(execution, result.reason);
         return this.#abandon(execution);
+      // variant: re-execution-exhausted
       case "exhausted":
       case "needs":
       case "missing":
@@ -872,6 +895,7 @@ export class LviCore {
     near.result = null;
     near.runs++;
     execution.phase = { kind: "running" };
+    // variant: near-storage-run
     this.#run(
       execution,
       snapshot,
@@ -908,9 +932,12 @@ export class LviCore {
       }
       case "completed":
         near.result = result;
+        // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution);
+        // variant: trace-needed
         if (result.writes.length === 0 && !execution.retained && execution.intent === null)
           return this.#answer(execution);
+        // variant: near-storage-covered
         return this.#cover(
           execution,
           result.reads,
@@ -1015,6 +1042,7 @@ export class LviCore {
     }
     this.#note("gate", execution);
     near.gated = true;
+    // variant: gate-taken
     this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], next);
   }
 
@@ -1024,6 +1052,7 @@ export class LviCore {
     const { reads } = near.result!;
     if (!this.#hot(execution, reads, "confirm")) return;
     const changed = reads.some((unit) => !this.#versions.isCurrent(unit, near.snapshot.get(unit)!.version));
+    // variant: reads-confirmed
     if (!changed) return this.#complete(execution, this.#takeCommitId(execution), near.result!, "near-storage");
     if (near.gated) return this.#capture(execution);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
@@ -1102,11 +1131,13 @@ export class LviCore {
     const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
     const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
     execution.phase = { kind: "completing", completion, run: { hash, sampled } };
+    // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
     const expects = execution.intent === null ? "new" : "pending";
     const effect = { kind: "complete", operation, expects, completion, blind: blindOf(execution, writes) } as const;
     this.#operations.set(operation, { kind: "complete", execution, effect, doubtful: false });
+    // variant: completion-stored-first
     this.#effects.push(effect);
   }
 
@@ -1146,6 +1177,7 @@ export class LviCore {
     execution.phase = { kind: "ended" };
     execution.told = false;
     this.#lost.delete(execution);
+    // variant: replaced-ends
     this.#replaced.delete(execution);
     this.#executions.delete(execution.id);
     this.#budgets.end(execution.location, execution.usage, this.#nowMs);
@@ -1279,6 +1311,7 @@ export class LviCore {
     execution.ahead.clear();
     for (const next of execution.behind) {
       next.ahead.delete(execution);
+      // variant: queue-left
       if (next.ahead.size === 0 && (next.wanted !== null || next.early.length > 0)) this.#due.push(next);
     }
     execution.behind.clear();
@@ -1335,6 +1368,7 @@ export class LviCore {
           this.#giveUp(due.execution);
           break;
         case "followup":
+          // variant: followup-lost
           if (due.execution.phase.kind === "pending") this.#lost.add(due.execution);
           break;
         case "replay":
@@ -1376,6 +1410,7 @@ export class LviCore {
   /** Nothing was done, and nothing is held. */
   #refuse(execution: Execution, code: RefusalCode, message: string, retryAfterMs: number | null): void {
     const { callers } = execution;
+    // variant: refusal-ends
     this.#endWithoutTrace(execution, callers);
     for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);
   }
@@ -1400,12 +1435,14 @@ export class LviCore {
         else this.#refuseBusy(execution, "storage can't be read");
         return;
       case "store":
+        // variant: store-doubtful
         failed.doubtful ||= effect === "unknown";
         if (failed.doubtful) return again({ kind: "store-intent", operation, intent: failed.intent });
         this.#operations.delete(operation);
         return this.#refuseBusy(execution, "storage can't be written");
       case "complete":
         failed.doubtful ||= effect === "unknown";
+        // variant: completion-doubtful
         if (failed.doubtful || execution.intent !== null) return again(failed.effect);
         this.#operations.delete(operation);
         this.#versions.applyFailed(failed.effect.completion.writes);
@@ -1432,8 +1469,10 @@ export class LviCore {
     if (first !== null) {
       installed.set(intent.commitId, execution);
       const ahead = new Set([...first].flatMap((id) => installed.get(id) ?? []));
+      // variant: adopted-locks
       if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead))
         throw new Error(`the locks of intent ${intent.commitId} can't be installed`);
+      // variant: adopted-followup
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     } else {
       execution.told = false;
@@ -1465,6 +1504,7 @@ export class LviCore {
       return;
     }
     if (!event.isHeld) return this.#halt(TAKEN_OVER);
+    // variant: lease-renewed
     this.#leaseUntilMs = heldUntilMs(sentAtMs, this.#leaseTermMs);
     if (this.#nowMs >= this.#leaseUntilMs) return this.#renew();
     this.#renewAtMs = this.#nowMs + renewalMs(this.#leaseTermMs);
@@ -1473,6 +1513,7 @@ export class LviCore {
     const { events } = this.#putOff;
     this.#putOff = null;
     this.#note("lease_regained", null);
+    // variant: put-off-resumed
     this.#effects.push({ kind: "resume", events });
   }
 
@@ -1531,6 +1572,7 @@ export class LviCore {
 
   /** The latest commit id taken. */
   get #latest(): CommitId {
+    // variant: commit-id-of-epoch
     if (this.#named.sequence !== this.#sequence)
       this.#named = { sequence: this.#sequence, id: commitId(this.#epoch, this.#sequence) };
     return this.#named.id;
@@ -1539,6 +1581,7 @@ export class LviCore {
   /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
   #takeCommitId(execution: Execution): CommitId {
     execution.sequence = ++this.#sequence;
+    // variant: commit-id-taken
     return this.#latest;
   }
 
@@ -1551,6 +1594,7 @@ export class LviCore {
     const run = ++this.#names;
     this.#runs.set(run, { execution, replay });
     const { invocation, location, kills } = execution;
+    // variant: handler-run
     this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
   }
 

@@ -64,6 +64,7 @@ export class VersionTable {
   }
 
   isUnsettled(unit: UnitId): boolean {
+    // variant: unsettled-unit
     return this.#unsettled.has(unit);
   }
 
@@ -90,6 +91,7 @@ export class VersionTable {
   applyStarted(writes: readonly Write[]): void {
     for (const { unit } of writes) {
       this.#unsettled.set(unit, (this.#unsettled.get(unit) ?? 0) + 1);
+      // variant: overtaken-load
       for (const load of this.#loads.values()) load.units.delete(unit);
     }
   }

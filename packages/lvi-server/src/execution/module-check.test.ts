@@ -13,7 +13,7 @@ const UNBOUNDED = withMemory(0, 1);
 const contentOf = (wasm: Uint8Array, memoryPages = 1_024, rwWasm: Uint8Array = EMPTY): ModuleContent => ({
   abi: ABI_VERSION,
   limits: { ...DEFAULT_LIMITS, memoryPages },
-  plans: {},
+  handlers: {},
   wasm,
   rwWasm,
 });

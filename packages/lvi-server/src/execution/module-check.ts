@@ -24,7 +24,7 @@ export function checkModule(hash: ModuleHash, content: ModuleContent): void {
       "register a module under its own hash",
     );
   }
-  const fault = faultOf(module, content.plans) ?? faultOfMemory(content);
+  const fault = faultOf(module, content) ?? faultOfMemory(content);
   if (fault !== null)
     throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
 }

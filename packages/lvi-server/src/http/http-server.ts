@@ -27,6 +27,7 @@ import {
   STATUS_PATH,
   TooLargeError,
   UnknownAbiError,
+  UnknownSectionError,
   traceContextOf,
   UPDATES_PATH,
 } from "@radical/protocol";
@@ -551,7 +552,7 @@ function errorAnswer(error: unknown, log: Log): Answer {
   if (error instanceof RadicalError) return { status: error.status, body: error.toBody(), type: "application/json" };
   if (error instanceof TooLargeError)
     return errorAnswer(new RadicalError("message_too_large", error.message, "send less"), log);
-  if (error instanceof UnknownAbiError)
+  if (error instanceof UnknownAbiError || error instanceof UnknownSectionError)
     return errorAnswer(new RadicalError("malformed_message", error.message, error.hint), log);
   if (error instanceof MalformedError) {
     const malformed = new RadicalError(

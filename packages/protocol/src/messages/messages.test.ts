@@ -5,7 +5,8 @@ import { CborWriter } from "../cbor.ts";
 import { MAX_VALUE_BYTES } from "../host-functions.ts";
 import { commitId, unitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
-import { decodeModuleContent, encodeModuleContent } from "../module-content.ts";
+import { abiOfImports } from "../host-functions.ts";
+import { decodeModuleContent, encodeModuleContent, handlersWith, leastAbi, plansOf } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
 import { followup, module, outcomes, replies, request } from "../testing/messages.ts";
 import { entryOf } from "../version.ts";
@@ -96,24 +97,44 @@ const MODULE_OF_ABI_3 =
 
 test("golden bytes of a module of ABI version 3: all of its fuel may be used at a location", () => {
   const decoded = decodeModuleContent(bytesOf(MODULE_OF_ABI_3));
-  expect(decoded).toEqual({ ...module, abi: 3, limits: { ...module.limits, speculationFuel: module.limits.fuel } });
+  const limits = { ...module.limits, speculationFuel: module.limits.fuel };
+  expect(decoded).toEqual({ ...module, abi: 3, limits, handlers: handlersWith(plansOf(module)) });
   // Its hash is that of these bytes.
   expect(hex(encodeModuleContent(decoded))).toBe(MODULE_OF_ABI_3);
 });
 
-test("golden bytes of a module of ABI version 4", () => {
+/** Encoded by releases that knew no later version. */
+const MODULE_OF_ABI_4 =
+  "89041904001927101b0000000ba43b74001a000600001a77359400a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101";
+
+test("golden bytes of a module of ABI version 4: its handlers may touch any table", () => {
+  const decoded = decodeModuleContent(bytesOf(MODULE_OF_ABI_4));
+  expect(decoded).toEqual({ ...module, abi: 4, handlers: handlersWith(plansOf(module)) });
+  expect(hex(encodeModuleContent(decoded))).toBe(MODULE_OF_ABI_4);
+});
+
+test("golden bytes of a module of ABI version 5: sections, with the tables of each handler", () => {
   expect(hex(encodeModuleContent(module))).toMatchInlineSnapshot(
-    `"89041904001927101b0000000ba43b74001a000600001a77359400a4616166736c6963656461626c6e6561722d73746f72616765616365676976656e6164687265636f7264656444636162634101"`,
+    `"8405a26868616e646c657273a461618366736c696365648267666f6c6c6f7773657573657273806162836c6e6561722d73746f72616765f6f661638365676976656e8080616483687265636f726465648081657573657273666c696d697473851904001927101b0000000ba43b74001a000600001a7735940044636162634101"`,
   );
+});
+
+test("a module states the least version of the ABI that has its imports", () => {
+  expect(leastAbi(["get", "put"])).toBe(5);
+  const functions = {
+    get: { parameters: [], result: null, program: "both" },
+    log: { parameters: [], result: null, program: "both", since: 6 },
+  } as const;
+  expect([abiOfImports(["get"], functions), abiOfImports(["log", "get"], functions)]).toEqual([3, 6]);
 });
 
 test.each([
   [2, "build the handlers again"],
-  [5, "upgrade this one, the primary before its locations"],
+  [6, "upgrade this one, the primary before its locations"],
 ])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
   const bytes = encodeModuleContent({ ...module, abi });
   expect(() => decodeModuleContent(bytes)).toThrow(
-    `the module has ABI version ${abi}, and this release of Radical runs 3 to 4`,
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 5`,
   );
   expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
 });

@@ -69,7 +69,12 @@ export const followup: Followup = {
 export const module: ModuleContent = {
   abi: ABI_VERSION,
   limits: DEFAULT_LIMITS,
-  plans: { b: "near-storage", a: "sliced", d: "recorded", c: "given" },
+  handlers: {
+    b: { plan: "near-storage", tables: null },
+    a: { plan: "sliced", tables: { reads: ["follows", "users"], writes: [] } },
+    d: { plan: "recorded", tables: { reads: [], writes: ["users"] } },
+    c: { plan: "given", tables: { reads: [], writes: [] } },
+  },
   wasm: value,
   rwWasm: Uint8Array.of(1),
 };

@@ -300,6 +300,7 @@ export class Execution {
       // What the cache was not asked for is not said to be absent.
       if (this.#snapshot.has(unit) || !this.#fetched.has(unit)) continue;
       this.#guessed.add(unit);
+      // variant: absence-guessed
       this.#snapshot.set(unit, GUESS);
     }
   }
@@ -371,6 +372,7 @@ export class Execution {
     if (this.#input.mustNotWrite && hasWritten(speculation))
       return [...warnings, ...this.#stoppedOnGet("its run has written")];
     this.#speculation = speculation;
+    // variant: speculation-done
     return [...warnings, ...this.#join(atMs)];
   }
 
@@ -400,7 +402,9 @@ export class Execution {
 
   /** Answers when both are there: the primary's confirmation and the speculation that it confirms. */
   #join(atMs: number): readonly Effect[] {
+    // variant: answer-confirmed
     if (this.#confirmation === null) return [];
+    // variant: confirmed-commit
     const { commitId } = this.#confirmation;
     switch (this.#speculation.kind) {
       case "none":
@@ -414,6 +418,7 @@ export class Execution {
       case "stopped":
         return [...this.#leftSet(this.#speculation), ...this.#askNearStorage("undeclared", atMs)];
       case "exhausted":
+        // variant: speculation-exhausted
         return this.#askNearStorage("long", atMs);
       case "completed": {
         const { outcome, writes } = this.#speculation;
@@ -504,6 +509,7 @@ export class Execution {
 
   /** Whoever is asked next, also another server, is asked as one that may know of it: what was sent may have been done. */
   #onUnanswered(reason: string, atMs: number): readonly Effect[] {
+    // variant: primary-unanswered
     const elsewhere = this.#elsewhere(atMs);
     return [warn("primary_unanswered", reason), ...(elsewhere ?? this.#again(atMs, 0, this.#unknown(reason)))];
   }

@@ -5,7 +5,9 @@ import {
   DEFAULT_LIMITS,
   entryOf,
   type Entry,
+  handlersWith,
   type Limits,
+  type ModuleContent,
   type Outcome,
 } from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -301,29 +303,38 @@ describe("programs that are refused", () => {
 
   test("one that is not metered can't be run", async () => {
     const content = await contentOf({ f: "export function a(): void {}" });
-    expect(faultOf(compileModule(content), { a: "sliced" })).toBe("the read/write-set functions lack the function a");
+    expect(faultOf(compileModule(content), { ...content, handlers: handlersWith({ a: "sliced" }) })).toBe(
+      "the read/write-set functions lack the function a",
+    );
     const plain = executing(0x01);
-    expect(faultOf(compileModule({ ...content, wasm: plain }), {})).toBeNull();
-    const module = compileModule({ abi: ABI_VERSION, limits: DEFAULT_LIMITS, plans: {}, wasm: plain, rwWasm: plain });
+    expect(faultOf(compileModule({ ...content, wasm: plain }), content)).toBeNull();
+    const module = compileModule({
+      abi: ABI_VERSION,
+      limits: DEFAULT_LIMITS,
+      handlers: {},
+      wasm: plain,
+      rwWasm: plain,
+    });
     expect(() => run(module, "a")).toThrow("it was not metered");
   });
 
   test("nor is one taken that imports something else, or lacks what it needs", async () => {
     const content = await contentOf({ f: "export function a(): void {}", rw: "export function a(): void {}" });
-    const faultWith = (wasm: Uint8Array, plans: Parameters<typeof faultOf>[1]): string | null =>
-      faultOf(compileModule({ ...content, wasm: new Uint8Array(wasm) }), plans);
+    const handlers = handlersWith({ a: "sliced" });
+    const faultWith = (wasm: Uint8Array, of: ModuleContent["handlers"]): string | null =>
+      faultOf(compileModule({ ...content, wasm: new Uint8Array(wasm) }), { ...content, handlers: of });
     expect(faultWith(importing("env", "seed", 0, 0), {})).toBe(
       "the handlers import function env.seed, which the host does not have",
     );
     expect(faultWith(importing("radical", "now", 3, 0x7f, 0), {})).toBe(
       "the handlers import global radical.now, which the host does not have",
     );
-    expect(faultOf(compileModule(content), { a: "sliced" })).toBeNull();
-    expect(faultOf(compileModule({ ...content, rwWasm: importing("env", "seed", 0, 0) }), { a: "sliced" })).toBe(
-      "the read/write-set functions import function env.seed, which the host does not have",
-    );
+    expect(faultOf(compileModule(content), { ...content, handlers: handlersWith({ a: "sliced" }) })).toBeNull();
+    expect(
+      faultOf(compileModule({ ...content, rwWasm: importing("env", "seed", 0, 0) }), { ...content, handlers }),
+    ).toBe("the read/write-set functions import function env.seed, which the host does not have");
     const exporting = Uint8Array.from([...MODULE, ...TYPE, 3, 2, 1, 0, 7, 5, 1, 1, 0x61, 0, 0, 10, 4, 1, 2, 0, 0x0b]);
-    expect(faultWith(exporting, { a: "sliced" })).toBe("the handlers are not metered");
-    expect(faultWith(metered(exporting), { a: "sliced" })).toBe("the handlers export no memory");
+    expect(faultWith(exporting, handlers)).toBe("the handlers are not metered");
+    expect(faultWith(metered(exporting), handlers)).toBe("the handlers export no memory");
   });
 });

@@ -62,7 +62,7 @@ export async function contentOf({ f, rw = "", limits }: Programs): Promise<Modul
     compile(f, "incremental", bounds.memoryPages),
     compile(rw, "stub", bounds.memoryPages),
   ]);
-  return { abi: ABI_VERSION, limits: bounds, plans: {}, wasm, rwWasm };
+  return { abi: ABI_VERSION, limits: bounds, handlers: {}, wasm, rwWasm };
 }
 
 export async function programs(sources: Programs): Promise<HandlerModule> {

@@ -1,0 +1,13 @@
+/** The protocol core of the primary, for programs that drive it in another world than a server: the simulation and tests. */
+export { Deadlines } from "./core/deadlines.ts";
+export type { CallHash, CallHasher } from "./core/call-hash.ts";
+export type * from "./core/events.ts";
+export type * from "./core/execution-task.ts";
+export type * from "./core/intent.ts";
+export { doneIntentOf, readsOf, withoutOutcome } from "./core/intent.ts";
+export { Candidate, type CandidateEffect, type CandidateEvent, type HeldLease, type Lease } from "./core/lease.ts";
+export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+export { executeTask, type Host } from "./execution/execute.ts";
+export { Updates } from "./updates.ts";
+export type { Collected, CollectionDue } from "./storage/storage.ts";

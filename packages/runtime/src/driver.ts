@@ -3,7 +3,16 @@
  * nothing: what happens, and in which order, is in `core`. The Worker and the simulation run this same driver, each over ports
  * of its own.
  */
-import type { Entry, Followup, FollowupResult, LocationAlarm, LviReply, LviRequest, UnitId, UpdatesQuestion } from "@radical/protocol";
+import type {
+  Entry,
+  Followup,
+  FollowupResult,
+  LocationAlarm,
+  LviReply,
+  LviRequest,
+  UnitId,
+  UpdatesQuestion,
+} from "@radical/protocol";
 import type { AccessSet, DerivedSet, HandlerRun, RecordedRun, Snapshot, Speculative } from "@radical/wasm-host";
 import type {
   Answer,

@@ -1,12 +1,6 @@
 /** The ports of the driver in a Worker: the platform's clock, cache, requests and WebAssembly. */
 import type { TraceContext } from "@radical/protocol";
-import {
-  deriveAccessSet,
-  recordHandler,
-  runHandler,
-  type HandlerModule,
-  type Invocation,
-} from "@radical/wasm-host";
+import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import type { Cache } from "./cache/cache.ts";
 import type { MemoryCache } from "./cache/memory-cache.ts";
 import type { Answer, LocationEvent, WarningCode } from "./core/effects.ts";
@@ -169,7 +163,15 @@ export async function listen(
   await shift;
 }
 
-/** Also what is thrown before anything was begun is a fault that is told. */
+/** Also an error that is thrown before anything was begun is a fault that is told. */
 function settle<T>(begin: () => Promise<T>, { done, failed }: Settled<T>): void {
-  void (async () => begin())().then(done, failed);
+  void (async () => {
+    let value: T;
+    try {
+      value = await begin();
+    } catch (error) {
+      return failed(error);
+    }
+    done(value);
+  })();
 }

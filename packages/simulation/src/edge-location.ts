@@ -2,7 +2,14 @@
  * A location with the core and the driver that ship, over virtual ports: a modelled cache, a network that loses messages, runs
  * that take their time. It decides nothing but when it dies.
  */
-import { type Environment, type FollowupResult, type LviReply, type LviRequest, type ModuleHash, NO_COMMIT } from "@radical/protocol";
+import {
+  type Environment,
+  type FollowupResult,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  NO_COMMIT,
+} from "@radical/protocol";
 import { type Answered, type Effect, LocationCore } from "@radical/runtime/core";
 import { ExecutionDriver, type ExecutionPorts, type ListeningPorts, tellLine } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
@@ -172,8 +179,7 @@ export class EdgeLocation implements Location {
       this.crash();
       return true;
     }
-    if (trace.lines !== null)
-      trace.write(`location ${index}: ${args.operation} ${describeLocationEffect(effect)}`);
+    if (trace.lines !== null) trace.write(`location ${index}: ${args.operation} ${describeLocationEffect(effect)}`);
     return false;
   }
 

@@ -676,7 +676,10 @@ describe("the speculation is not confirmed", () => {
 });
 
 describe("a primary of two servers", () => {
-  function sent(primary: PrimaryLink): { readonly execution: Execution; readonly first: Extract<Effect, { kind: "send" }> } {
+  function sent(primary: PrimaryLink): {
+    readonly execution: Execution;
+    readonly first: Extract<Effect, { kind: "send" }>;
+  } {
     const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, primary);
     play(execution, started(), derived(set([ann], [feed])));
     const first = only(execution.step(fetched({ [ann]: item(5, "Ann") })), "send");

@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "duplicates of what left no trace run again",
-    within: 1_000,
+    within: 2_500,
     edits: [replace("attempt-answered", `if (this.#known(request) > 0) return "new";`)],
   },
   {
@@ -290,7 +290,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a shared lock is made exclusive although others share it",
-    within: 1_000,
+    within: 2_500,
     weather: "leases",
     edits: [
       expression(

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import {
   type AccessedUnit,
   commitId,
+  compareKeys,
   entryOf,
   type ExecutionId,
   type LviRequest,
@@ -96,7 +97,7 @@ function locks(count: number, operations: number, turns: number): readonly numbe
 }
 
 function unitsOf(count: number): readonly UnitId[] {
-  return Array.from({ length: count }, (_, index) => unitId("items", `key-${index}`)).toSorted();
+  return Array.from({ length: count }, (_, index) => unitId("items", `key-${index}`)).toSorted(compareKeys);
 }
 
 /** `prepare` is not counted; nor is the first turn. */

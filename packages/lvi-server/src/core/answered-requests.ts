@@ -11,7 +11,7 @@
  * one its location has seen, and memory begins at one. So no clock of a location matters, and a location that has heard
  * nothing since pays one more round trip.
  */
-import type { CommitId, LviRequest } from "@radical/protocol";
+import { type CommitId, compareCommits, type LviRequest } from "@radical/protocol";
 import { AttemptTable } from "./attempt-table.ts";
 
 export interface AnsweredOptions {
@@ -76,7 +76,7 @@ export class AnsweredRequests {
   /** Whether the request was certainly sent after memory began. */
   isSentInMemory({ seen }: LviRequest, latest: CommitId): boolean {
     // variant: sent-in-memory
-    return seen !== null && seen >= this.#olderSince && seen <= latest;
+    return seen !== null && compareCommits(seen, this.#olderSince) >= 0 && compareCommits(seen, latest) <= 0;
   }
 
   /** 0: none. */

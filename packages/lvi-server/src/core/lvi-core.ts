@@ -13,8 +13,10 @@
  */
 import {
   type AccessedUnit,
+  byUnit,
   type CommitId,
   commitId,
+  compareCommits,
   type Entry,
   entryOf,
   ERROR_KINDS,
@@ -71,7 +73,7 @@ import {
   readsOf,
 } from "./intent.ts";
 import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
-import { byUnit, declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
+import { declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
@@ -430,7 +432,8 @@ export class LviCore {
 
   /** Whether no earlier server can have met the execution: its first sending left after this one had started. */
   #isOurs({ attempt, retained, seen }: LviRequest): boolean {
-    return attempt === 1 && !retained && seen !== null && seen >= this.#since && seen <= this.#latest;
+    if (attempt !== 1 || retained || seen === null) return false;
+    return compareCommits(seen, this.#since) >= 0 && compareCommits(seen, this.#latest) <= 0;
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
@@ -521,7 +524,7 @@ export class LviCore {
   #checkLostWrite(execution: Execution, unit: UnitId, version: Version | null): void {
     const current = this.#versions.get(unit)!.version;
     if (version === null || version.hash === null || current.hash === null) return;
-    if (version.commitId <= current.commitId) return;
+    if (compareCommits(version.commitId, current.commitId) <= 0) return;
     const detail = `${unit}: ${version.commitId} after ${current.commitId}`;
     this.#note("lost_write_alarm", execution, { detail });
   }

@@ -325,6 +325,7 @@ export class SqliteStorage implements Storage {
   recover(epoch: number): Promise<readonly Intent[]> {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");
+      // The order of their bytes is that of `compareCommits`.
       return this.#all<PendingRow>("SELECT * FROM pending_intents ORDER BY commit_id").map(intentOf);
     });
   }

@@ -31,7 +31,7 @@ import type {
   UnitId,
   Write,
 } from "@radical/protocol";
-import { entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
+import { compareCommits, compareKeys, entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -225,7 +225,8 @@ export class Execution {
     this.#derivation = derivation;
     for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
     const { set } = derivation;
-    const units = [...set.reads].filter((unit) => !this.#snapshot.has(unit) && !this.#fetched.has(unit)).toSorted();
+    const isMissing = (unit: UnitId): boolean => !this.#snapshot.has(unit) && !this.#fetched.has(unit);
+    const units = [...set.reads].filter(isMissing).toSorted(compareKeys);
     if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, atMs);
     this.#fetchRounds++;
     for (const unit of units) this.#fetched.add(unit);
@@ -501,7 +502,8 @@ export class Execution {
     const sent = this.#request?.units?.find((accessed) => accessed.unit === unit);
     if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
     const { version } = sent;
-    const disproved = version.commitId >= entry.version.commitId && !sameVersion(version, entry.version);
+    const disproved =
+      compareCommits(version.commitId, entry.version.commitId) >= 0 && !sameVersion(version, entry.version);
     return disproved ? { unit, entry, disproved: version } : { unit, entry };
   }
 
@@ -721,7 +723,7 @@ function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {
 
 /** Each unit once, sorted; one that nothing is known of goes with version null, so that it is locked and repaired. */
 function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {
-  return [...new Set([...set.reads, ...set.writes])].toSorted().map((unit) => {
+  return [...new Set([...set.reads, ...set.writes])].toSorted(compareKeys).map((unit) => {
     if (!set.reads.has(unit)) return { unit, mode: "write" };
     return { unit, mode: set.writes.has(unit) ? "read-write" : "read", version: snapshot.get(unit)?.version ?? null };
   });

@@ -15,6 +15,7 @@ import {
   CborReader,
   CborWriter,
   type CommitId,
+  compareCommits,
   contentHash,
   type ExecutionId,
   type HandlerPlan,
@@ -232,7 +233,7 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
     });
     if (fenced !== null) throw new StorageError("none", OVERTAKEN);
-    return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+    return pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   }
 
   /** Of the records of a shard that are pending or partly applied, or whose outcome is kept briefly. */

@@ -1,4 +1,4 @@
-/** What an application's entry sees of a location: `radical:worker`. */
+/** The types of `radical:worker`, as the entry of an application sees them. */
 import type { Manifest } from "@radical/protocol";
 import type { CompiledModule, Pace } from "@radical/wasm-host";
 import type { Authenticate } from "./http/authentication.ts";
@@ -28,7 +28,7 @@ export interface RadicalOptions<Bindings> {
   readonly cors?: CorsOptions;
 }
 
-/** What of the platform's context is used. */
+/** The used part of the platform's context. */
 export type Context = Pick<ExecutionContext, "waitUntil">;
 
 export interface CallOptions {

@@ -1,4 +1,4 @@
-/** What the driver does with faults of ours, and at the end of a location; the rest of it is seen in the simulation, and in `e2e`. */
+/** Faults of ours in the driver of a location, and its end. The simulation and the tests in `e2e` show the rest. */
 import { expect, test } from "vitest";
 import type { Answer, Effect, ExecutionEvent } from "./core/effects.ts";
 import { ExecutionDriver, type ExecutionPorts, type Settled } from "./driver.ts";

@@ -106,7 +106,7 @@ export class Exchange {
     return this.#reply(reply, null);
   }
 
-  /** What was replied, to the log. */
+  /** Writes to the log how it was replied. */
   report(): void {
     if (this.#line !== null) this.#log(this.#line);
     this.#line = null;

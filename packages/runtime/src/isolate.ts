@@ -1,4 +1,4 @@
-/** What the requests of an isolate share, put together at the first one. */
+/** The parts that the requests of an isolate share, put together at the first one. */
 import type { Manifest } from "@radical/protocol";
 import { type LocationCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place } from "./cache/place.ts";

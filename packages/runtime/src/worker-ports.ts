@@ -14,14 +14,14 @@ import type { Phase, Timings } from "./timings.ts";
 
 /**
  * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
- * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three, and whether one is open
- * is not known for certain; one that is not needed takes up to 0.1 ms.
+ * request. A run that begins before the loop turns delays it: round trip and run then take their sum, not the longer of the two.
+ * An open connection needs one turn, a new one to an address three. Whether one is open is not known for certain. A turn that
+ * is not needed takes up to 0.1 ms.
  */
 const TURNS_BEFORE_SPECULATION = 4;
 /**
- * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
- * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
+ * More time for a new connection: to look the name up, and to connect to a primary that is near, or to the near end of a tunnel.
+ * Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
  */
 const NEW_CONNECTION_MS = 2;
 

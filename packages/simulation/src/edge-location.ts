@@ -1,6 +1,6 @@
 /**
- * A location with the core and the driver that ship, over virtual ports: a modelled cache, a network that loses messages, runs
- * that take their time. It decides nothing but when it dies.
+ * A location with the core and the driver that ship. Their ports are virtual: a modelled cache, a network that loses messages,
+ * runs that take their time. The ports decide nothing but when the location dies.
  */
 import {
   type Environment,
@@ -23,7 +23,7 @@ import { locationHost, MODULES, PLANS } from "./programs.ts";
 interface Running {
   readonly invocation: Invocation;
   readonly environment: Environment;
-  /** What it runs, whatever is deployed meanwhile. */
+  /** A deployment meanwhile does not change it. */
   readonly module: ModuleHash;
   /** Null: it has told its answer. */
   answer: ((answer: Answer) => void) | null;
@@ -56,7 +56,7 @@ export class EdgeLocation implements Location {
   readonly #cache = new ModelCache();
   #core: LocationCore;
   readonly #running = new Map<Running, ExecutionDriver>();
-  /** What takes the answer to a sending that was not given up. */
+  /** Those who wait for the answer to a sending, until they give it up. */
   readonly #sendings = new Map<number, (reply: Reply) => void>();
   #sent = 0;
 

@@ -64,7 +64,7 @@ export class ModelCache {
     this.#entries.set(unit, entry);
   }
 
-  /** What others have written, as the server has told it. */
+  /** Takes updates, only forward. */
   refresh(updates: readonly CachePut[], counts: FaultCounts): void {
     for (const { unit, entry } of updates) {
       const held = this.#entries.get(unit);

@@ -29,6 +29,8 @@ export interface LviServerOptions {
   readonly followupTimeoutMs: number | null;
   /** Default: SQLite in the state folder. */
   readonly storage?: string;
+  /** The server's program. Default: that of this release. */
+  readonly program?: string;
   /** Besides that of this process. */
   readonly environment?: NodeJS.ProcessEnv;
   /** Default: one that nothing ends; the server is alone. */
@@ -129,7 +131,7 @@ export async function startStandby(
       ...options,
       followupTimeoutMs: null,
       onLog: (line) => {
-        if (line["event"] === "waiting_for_lease") resolve();
+        if (line["event"] === "waiting_for_leadership") resolve();
         options.onLog(line);
       },
     });
@@ -150,17 +152,16 @@ function launch({
   key,
   followupTimeoutMs,
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
+  program = ownProgram(),
   leaseMs = LEASE_MS,
   environment = {},
   logLevel = "info",
   onLog,
 }: Omit<LviServerOptions, "onStarted" | "onDied">): Launched {
-  const entry = import.meta.resolve("@radical/lvi-server");
-  const main = fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
   const args = ["--host", HOST, "--port", "0", "--storage", storage, "--log-level", logLevel];
   args.push("--lease-ms", String(leaseMs));
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
-  const child = fork(main, args, {
+  const child = fork(program, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { ...withoutSettings(process.env), ...environment, RADICAL_KEYS: `${key.id}:${key.secret}` },
     // Ctrl-C reaches the whole group of a terminal, but the server is to drain when it is told to. It ends with its
@@ -192,6 +193,11 @@ function launch({
     child.once("close", (code, signal) => failed(`it ended with ${signal ?? `code ${code}`}`));
   });
   return { child, listening, stderr: () => stderr };
+}
+
+function ownProgram(): string {
+  const entry = import.meta.resolve("@radical/lvi-server");
+  return fileURLToPath(new URL(entry.endsWith(".ts") ? "./main.ts" : "./main.js", entry));
 }
 
 /** What a developer has set for another server, of a deployment, is not for this one. */

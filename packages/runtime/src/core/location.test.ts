@@ -25,7 +25,7 @@ const newLocation = (): LocationCore => new LocationCore({ servers: 2, listener:
 const free = (location: LocationCore, atMs: number): readonly LocationEffect[] =>
   location.step({ kind: "free", location: "VA", atMs });
 
-/** What the first LVI request of a new execution says. */
+/** The first LVI request of a new execution says this. */
 function asked(location: LocationCore): { readonly server: number; readonly seen: CommitId | null } {
   const [effect] = location.execution(INPUT).step({ kind: "started", atMs: 0 });
   if (effect?.kind !== "send") throw new Error("It sends nothing.");

@@ -1,4 +1,4 @@
-/** What an isolate knows of a primary: which of its servers leads, and how far it has come. */
+/** The knowledge of an isolate about a primary: which of its servers leads, and how far it has come. */
 import type { CommitId } from "@radical/protocol";
 import { Leader } from "./leader.ts";
 

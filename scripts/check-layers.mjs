@@ -21,13 +21,14 @@ import { parseSync } from "oxc-parser";
 /** @type {Readonly<Record<string, Layer>>} */
 const LAYERS = {
   "command-line": { workspace: [], tests: [], libraries: "any" },
+  variants: { workspace: [], tests: [], libraries: "any" },
   protocol: { workspace: [], tests: [], libraries: [], pure: true },
   history: { workspace: [], tests: [], libraries: [], pure: true },
   sdk: { workspace: [], tests: ["protocol", "wasm-host"], libraries: "any" },
   "wasm-host": { workspace: ["protocol"], tests: [], libraries: ["@noble/hashes"] },
   analyzer: {
     workspace: ["protocol", "wasm-host"],
-    tests: ["sdk", "command-line", "history"],
+    tests: ["sdk", "command-line", "history", "variants"],
     libraries: ["assemblyscript"],
   },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
@@ -43,7 +44,7 @@ const LAYERS = {
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },
   simulation: {
-    workspace: ["command-line", "history", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: ["command-line", "history", "variants", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: [],
     libraries: "any",
   },

@@ -4,6 +4,7 @@ import { Random } from "@radical/history";
 import {
   ALARMS_PATH,
   type AccessedUnit,
+  byUnit,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -100,8 +101,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all([server.close(), hasty.close()]));
-
-const byUnit = (a: Write, b: Write): number => (a.unit < b.unit ? -1 : 1);
 
 const errorOf = async (response: Response): Promise<[number, string]> => {
   const { error } = (await response.json()) as { error: { code: string; message: string; hint: string } };

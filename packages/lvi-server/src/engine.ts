@@ -53,8 +53,8 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "re_execution_killed",
   "followup_not_covered",
   "refused",
-  "lease_run_out",
-  "lease_regained",
+  "leadership_run_out",
+  "leadership_regained",
 ]);
 
 interface Halted {
@@ -121,8 +121,8 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  get holdsLease(): boolean {
-    return this.#options.core.holdsLease;
+  get isLeading(): boolean {
+    return this.#options.core.isLeading;
   }
 
   get setsLeft(): readonly SetLeft[] {
@@ -306,9 +306,9 @@ export class Engine {
           if (result.kind === "applied") this.updates.applied(commitId, writes, effect.blind);
           return { kind: "completed", operation: effect.operation, result };
         });
-      case "renew-lease":
+      case "renew-leadership":
         return this.#operate(effect.operation, storage.renewLease(epoch, effect.termMs), (isHeld) => ({
-          kind: "lease-renewed",
+          kind: "leadership-renewed",
           operation: effect.operation,
           isHeld,
         }));

@@ -5,12 +5,7 @@
  * function is added here first. `string` is a pointer to an AssemblyScript string (UTF-16, its byte length
  * as u32 at pointer − 4); `pointer` is an address in the instance's memory.
  */
-
-/** Version of the boundary between handlers and hosts, of what is built now. It is part of the module hash. */
-export const ABI_VERSION = 5;
-
-/** The oldest version that hosts run: a primary may have intents whose modules earlier releases have built. */
-export const OLDEST_ABI_VERSION = 3;
+import { OLDEST_ABI_VERSION } from "./wire-version.ts";
 
 /** Most bytes that the values written by one execution may take together, and most bytes of its result. */
 export const MAX_WRITTEN_BYTES = 4 * 1024 * 1024;

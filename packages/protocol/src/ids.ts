@@ -12,12 +12,14 @@ export type ExecutionId = Branded<"ExecutionId">;
 /** SHA-256 of a module as 64 lowercase hex characters. */
 export type ModuleHash = Branded<"ModuleHash">;
 
-/** What is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. */
+/** What is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. See `units.ts`. */
 export type UnitId = Branded<"UnitId">;
 
+/** The key of an item in its table. */
+export type Key = Branded<"Key">;
+
 /**
- * (server epoch, sequence) as fixed-width hex `eeeeeeee-ssssssssssss`, so that comparing the strings compares
- * the ids. Never reused and only growing.
+ * (server epoch, sequence) as fixed-width hex `eeeeeeee-ssssssssssss`. Never reused and only growing: {@link compareCommits}.
  *
  * Departure from the paper (section 3.2), which counts versions per item: such a counter restarts when a
  * deleted item is created again, and an old cached version 3 then equals a new version 3.
@@ -52,7 +54,7 @@ export function isTableName(text: string): boolean {
 }
 
 /** Keys are well-formed (no lone surrogate), not empty and at most {@link MAX_KEY_BYTES} long in UTF-8. */
-export function isKey(text: string): boolean {
+export function isKey(text: string): text is Key {
   return text.length > 0 && text.isWellFormed() && utf8Length(text) <= MAX_KEY_BYTES;
 }
 
@@ -72,9 +74,39 @@ export function unitId(table: string, key: string): UnitId {
   return `${table}/${key}` as UnitId;
 }
 
-export function splitUnit(unit: UnitId): { readonly table: string; readonly key: string } {
+export function splitUnit(unit: UnitId): { readonly table: string; readonly key: Key } {
   const slash = unit.indexOf("/");
-  return { table: unit.slice(0, slash), key: unit.slice(slash + 1) };
+  return { table: unit.slice(0, slash), key: unit.slice(slash + 1) as Key };
+}
+
+/** The order in which commit ids were taken: negative if `a` is the earlier one. Nothing else compares commit ids. */
+export function compareCommits(a: CommitId, b: CommitId): number {
+  // Their width is fixed.
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * The order of keys, and of units: by their UTF-8 bytes, which is also the order of SQLite and of DynamoDB. Nothing else
+ * orders keys or units. JavaScript's `<` compares UTF-16 code units, and so has U+E000 … U+FFFF after all that is above U+FFFF.
+ */
+export function compareKeys<Ordered extends Key | UnitId>(a: Ordered, b: Ordered): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return x < 0xd800 || y < 0xd800 ? x - y : afterAll(x) - afterAll(y);
+  }
+  return a.length - b.length;
+}
+
+/** A code unit from U+D800 on, with surrogates after all others. */
+function afterAll(code: number): number {
+  return code < 0xe000 ? code + 0x2000 : code - 0x800;
+}
+
+/** For sorting whatever names a unit. */
+export function byUnit(a: { readonly unit: UnitId }, b: { readonly unit: UnitId }): number {
+  return compareKeys(a.unit, b.unit);
 }
 
 /** Throws a RangeError outside epoch 0 … 2³²−1, sequence 0 … 2⁴⁸−1. */

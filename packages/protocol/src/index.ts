@@ -13,7 +13,6 @@ export * from "./manifest.ts";
 export * from "./messages/followup.ts";
 export * from "./messages/lvi-reply.ts";
 export * from "./messages/lvi-request.ts";
-export { PROTOCOL_VERSION } from "./messages/fields.ts";
 export * from "./module-content.ts";
 export * from "./outcome.ts";
 export * from "./radical-error.ts";
@@ -21,6 +20,8 @@ export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets }
 export * from "./signature.ts";
 export * from "./terminal-text.ts";
 export * from "./trace-context.ts";
+export * from "./units.ts";
 export * from "./updates.ts";
 export * from "./value-type.ts";
 export * from "./version.ts";
+export { ABI_VERSION, OLDEST_ABI_VERSION, PROTOCOL_VERSION } from "./wire-version.ts";

@@ -3,8 +3,9 @@
  * execution does. The LVI server keeps every module that an open intent names and runs exactly that one.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { ABI_VERSION, abiOfImports, OLDEST_ABI_VERSION } from "./host-functions.ts";
+import { abiOfImports } from "./host-functions.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
 
 /**
  * How the accesses of a handler are known before its LVI request leaves:

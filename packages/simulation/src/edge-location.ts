@@ -13,7 +13,7 @@ import {
 import {
   type CapturedSnapshot,
   type Effect,
-  type Execution,
+  Execution,
   type ExecutionEvent,
   Experience,
   Leader,
@@ -82,7 +82,7 @@ export class EdgeLocation implements Location {
     const { executionId, program: handler, caller, retained, mustNotWrite } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const args = invocation.encodedArgs;
-    const execution = new this.#options.Execution(
+    const execution = new Execution(
       {
         executionId,
         module,
@@ -199,7 +199,9 @@ export class EdgeLocation implements Location {
         const { snapshot, set } = effect;
         if (effect.after === "reply") counts.add("run put off until its confirmation");
         return this.#after(random.between(0, 60), running, () => {
+          // variant: speculation-fuel
           const bound = { speculative: true };
+          // variant: speculation-reads
           const run = locationHost.runHandler(running.call, (unit) => snapshot.get(unit), set, bound);
           if (run.kind === "completed" || run.kind === "exhausted")
             return { kind: "speculated", speculation: run, atMs: this.#nowMs };
@@ -266,12 +268,14 @@ export class EdgeLocation implements Location {
     }
     if (typeof reply !== "string") this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
+    // variant: reply-awaited
     if (running === undefined || running.sending !== sending) return;
     running.sending = null;
     this.#advance(running, eventOf(reply, this.#nowMs));
   }
 
   refresh(line: string): void {
+    // variant: update-heard
     this.#cache.refresh(line, this.#options.counts);
   }
 

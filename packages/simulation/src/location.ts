@@ -17,7 +17,6 @@ import {
   type UnitId,
   type Write,
 } from "@radical/protocol";
-import type { Execution } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { type KnownCommits, ModelCache } from "./model-cache.ts";
@@ -76,8 +75,6 @@ export interface LocationOptions {
   readonly servers: number;
   readonly send: (message: ToPrimary) => void;
   readonly commits: KnownCommits;
-  /** The core of the edge, or a wrong variant of it. */
-  readonly Execution: typeof Execution;
 }
 
 interface Speculation {

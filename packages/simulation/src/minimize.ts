@@ -2,7 +2,7 @@
  * A smaller case of a history that is wrong: fewer operations, and without the faults that it does not need. Every
  * change of the weather changes what happens, so a few seeds are tried with each.
  */
-import { type Parts, simulate, type SimulationResult } from "./simulate.ts";
+import { simulate, type SimulationResult } from "./simulate.ts";
 import { Random } from "@radical/history";
 import { type Weather, weatherOf } from "./weather.ts";
 
@@ -53,7 +53,8 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),
 };
 
-export function minimize(seed: number, parts?: Parts): SmallCase {
+/** `run` says what is wrong with a history. */
+export function minimize(seed: number, run: typeof simulate = simulate): SmallCase {
   const original = weatherOf(seed, new Random(seed), null);
   let best = attempt(seed, [], original.operations);
   for (const name of Object.keys(CHANGES)) {
@@ -78,9 +79,9 @@ export function minimize(seed: number, parts?: Parts): SmallCase {
     });
     const kind = of === seed ? {} : { weather: original.name };
     try {
-      const options = { seed: of, change, ...kind, ...(parts === undefined ? {} : { parts }) };
-      const { problems } = simulate(options);
-      const result = problems.length === 0 ? null : simulate({ ...options, isRead: true });
+      const options = { seed: of, change, ...kind };
+      const { problems } = run(options);
+      const result = problems.length === 0 ? null : run({ ...options, isRead: true });
       return { seed: of, without, operations, result, problems };
     } catch (error) {
       return { seed: of, without, operations, result: null, problems: [String(error)] };

@@ -1,6 +1,7 @@
 /** A location's cache in the simulation: it may lose everything, fall back to an earlier state, or hold what never was. */
 import {
   type CommitId,
+  compareCommits,
   type Entry,
   entryOf,
   isIntact,
@@ -49,7 +50,11 @@ export class ModelCache {
   put(unit: UnitId, entry: Entry, disproved?: Version): void {
     const held = this.#entries.get(unit)?.version;
     const { commitId, hash } = entry.version;
-    if (held !== undefined && commitId <= held.commitId && !(commitId === held.commitId && hash !== null)) {
+    if (
+      held !== undefined &&
+      compareCommits(commitId, held.commitId) <= 0 &&
+      !(commitId === held.commitId && hash !== null)
+    ) {
       if (disproved === undefined || !sameVersion(held, disproved)) return;
     }
     this.#entries.set(unit, entry);
@@ -61,7 +66,7 @@ export class ModelCache {
     if (!updates.some(([unit]) => this.#entries.has(unit))) return;
     for (const [unit, commitId, , text] of updates) {
       const held = this.#entries.get(unit);
-      const isLate = held !== undefined && commitId < held.version.commitId;
+      const isLate = held !== undefined && compareCommits(commitId, held.version.commitId) < 0;
       counts.add(held === undefined ? "update told of more" : isLate ? "update came late" : "cache updated");
       this.put(unit, entryOf(commitId, text === null ? null : Buffer.from(text, "base64")));
     }

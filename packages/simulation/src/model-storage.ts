@@ -7,7 +7,7 @@ import {
   doneIntentOf,
   type Intent,
   type IntentRecord,
-  type Lease,
+  type Leadership,
   type StoreResult,
   withoutOutcome,
 } from "@radical/lvi-server/core";
@@ -30,7 +30,7 @@ interface StoredItem {
 }
 
 export class ModelStorage {
-  lease: Lease = { epoch: 0, beat: 0, termMs: 0 };
+  lease: Leadership = { epoch: 0, beat: 0, termMs: 0 };
   /** The epoch that has read the pending intents. */
   #recovered = 0;
   readonly items = new Map<UnitId, StoredItem>();
@@ -47,14 +47,17 @@ export class ModelStorage {
     this.#fencesIntents = fencesIntents;
   }
 
-  acquireLease(seen: Lease, termMs: number): Lease | null {
+  acquireLease(seen: Leadership, termMs: number): Leadership | null {
     const { epoch, beat } = this.lease;
+    // variant: lease-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
     return (this.lease = { epoch: epoch + 1, beat: 0, termMs });
   }
 
   renewLease(epoch: number, termMs: number): boolean {
+    // variant: renewal-fenced
     if (epoch !== this.lease.epoch) return false;
+    // variant: renewal-stored
     this.lease = { epoch, beat: this.lease.beat + 1, termMs };
     return true;
   }
@@ -82,6 +85,7 @@ export class ModelStorage {
 
   storeIntent(epoch: number, intent: Intent): StoreResult {
     if (this.#fencesIntents && epoch !== this.lease.epoch) return { kind: "fenced" };
+    // variant: intent-late
     if (epoch < this.#recovered) {
       this.ghosts++;
       return { kind: "stored" };
@@ -93,8 +97,10 @@ export class ModelStorage {
   }
 
   complete(epoch: number, expects: "pending" | "new", completion: Completion): CompleteResult {
+    // variant: completion-fenced
     if (epoch !== this.lease.epoch) return { kind: "fenced" };
     const record = this.intents.get(completion.executionId);
+    // variant: completion-expected
     if (expects === "new" ? record !== undefined : record?.state !== "pending")
       return { kind: "exists", record: record ?? null };
     const { executionId, commitId, module, environment, outcome, writes } = completion;

@@ -1,7 +1,34 @@
 /** A thread of the mutation check: says which seed catches each of its mutants. */
 import { parentPort, workerData } from "node:worker_threads";
-import { firstCaught, MUTANTS } from "./mutants.ts";
-import type { MutationTask } from "./mutation.ts";
+import { VariantLoader } from "@radical/variants";
+import { type Mutant, MUTANTS } from "./mutants.ts";
+import { type MutationTask, readAnchors } from "./mutation.ts";
+import type { simulate } from "./simulate.ts";
+
+const loader = new VariantLoader(readAnchors());
+
+/** The first seed from `from` on, of at most so many, whose history is wrong, and what is wrong with it; null: none. */
+async function firstCaught(
+  mutant: Mutant,
+  from: number,
+  most: number,
+): Promise<{ readonly seed: number; readonly problem: string } | null> {
+  const variant = (await loader.load(mutant, new URL("simulate.ts", import.meta.url))) as {
+    readonly simulate: typeof simulate;
+  };
+  const weather = mutant.weather === undefined ? {} : { weather: mutant.weather };
+  for (let seed = from; seed < from + most; seed++) {
+    try {
+      const { problems } = variant.simulate({ seed, ...weather });
+      if (problems.length > 0) return { seed, problem: problems[0]! };
+    } catch (error) {
+      // An invariant of the core, or of its driver; anything else may be a mistake of the variant itself.
+      if (error instanceof TypeError || error instanceof ReferenceError) continue;
+      return { seed, problem: String(error) };
+    }
+  }
+  return null;
+}
 
 const { thread, threads, from, most } = workerData as MutationTask;
 for (let index = thread; index < MUTANTS.length; index += threads) {

@@ -1,5 +1,7 @@
 /** The mutation check: all mutants, in threads. */
 import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
+import { Anchors } from "@radical/variants";
 
 export interface MutationTask {
   readonly thread: number;
@@ -15,6 +17,12 @@ export interface Verdict {
   /** How many histories it took to catch it; null: it was not caught. */
   readonly histories: number | null;
   readonly problem: string | null;
+}
+
+/** The anchors of all that is simulated. */
+export function readAnchors(): Anchors {
+  const packages = ["protocol", "lvi-server", "runtime", "simulation"];
+  return Anchors.in(packages.map((name) => fileURLToPath(new URL(`../../${name}/src`, import.meta.url))));
 }
 
 export async function checkMutants(threads: number, from: number, most: number | null): Promise<readonly Verdict[]> {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { CI_HISTORIES } from "./batch.ts";
-import { faultOf, MUTANTS } from "./mutants.ts";
+import { MUTANTS } from "./mutants.ts";
+import { readAnchors } from "./mutation.ts";
 import { withMutantTable } from "./pages.ts";
 import { transcripts } from "./stories.ts";
 
@@ -12,8 +13,8 @@ test("the transcripts in the documents are what the cores do", () => {
   expect(transcripts()).toBe(page("transcripts.md"));
 });
 
-test("every variant fits its source", () => {
-  expect(MUTANTS.flatMap((mutant) => faultOf(mutant) ?? [])).toEqual([]);
+test("every variant fits its source, and every anchor is used", () => {
+  expect(readAnchors().problems(MUTANTS)).toEqual([]);
 });
 
 test("the variants in the documents are those that are tried", () => {

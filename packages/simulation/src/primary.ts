@@ -2,14 +2,13 @@
 import type { NoteName } from "@radical/lvi-server/core";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
-import type { ModelStorage } from "./model-storage.ts";
+import { ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
 
 export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "tell" | "note"> {
   /** How many servers know the storage. One alone needs no lease. */
   readonly servers: number;
   readonly fencesIntents: boolean;
-  readonly Storage: new (fencesIntents: boolean) => ModelStorage;
   /** These hand a message to the network. */
   readonly send: (message: ToLocation) => void;
   readonly tell: ServerOptions["tell"];
@@ -24,8 +23,8 @@ export class Primary {
 
   constructor(options: PrimaryOptions) {
     this.#options = options;
-    const { Storage, fencesIntents, servers, clock, tell } = options;
-    this.storage = new Storage(fencesIntents);
+    const { fencesIntents, servers, clock, tell } = options;
+    this.storage = new ModelStorage(fencesIntents);
     this.#servers = Array.from(
       { length: servers },
       (_, index) =>

@@ -4,7 +4,16 @@
  * checkers that look at nothing else. `programs` in groups: those of one group use the same units.
  */
 import type { Host } from "@radical/lvi-server/core";
-import type { Entry, Environment, HandlerPlan, ModuleHash, Outcome, UnitId, Write } from "@radical/protocol";
+import {
+  byUnit,
+  type Entry,
+  type Environment,
+  type HandlerPlan,
+  type ModuleHash,
+  type Outcome,
+  type UnitId,
+  type Write,
+} from "@radical/protocol";
 
 /** The arguments of every program. */
 export interface ProgramArguments {
@@ -497,7 +506,7 @@ function runProgram({ handler, args, environment, module }: Invocation, storage:
   });
   const outcome = outcomeOf(ended, `${result}|${seen.join(",")}`);
   const sorted: Write[] = [...writes].map(([unit, value]) => ({ unit, value }));
-  sorted.sort((a, b) => (a.unit < b.unit ? -1 : 1));
+  sorted.sort(byUnit);
   return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel: 0 };
 }
 

@@ -4,7 +4,7 @@
  */
 import {
   type CallHasher,
-  type Candidate,
+  Candidate,
   type CandidateEffect,
   type CandidateEvent,
   type CoreOptions,
@@ -14,8 +14,8 @@ import {
   executeTask,
   type ExecutionResult,
   type ExecutionTask,
-  type HeldLease,
-  type LviCore,
+  type HeldLeadership,
+  LviCore,
   type NoteName,
   type Now,
   readsOf,
@@ -45,12 +45,6 @@ const HASHER: CallHasher = {
   hashWith: (key, bytes) => ({ key, hash: contentHash(bytes) }),
 };
 
-/** The protocol core, or a wrong variant of it. */
-export interface CoreClasses {
-  readonly LviCore: new (options: CoreOptions, recovered: Recovered, now: Now, hasher: CallHasher) => LviCore;
-  readonly Candidate: new (termMs: number) => Candidate;
-}
-
 /** Probabilities of storage's faults, and its longest usual delay. */
 export interface StorageFaults {
   readonly maxDelayMs: number;
@@ -74,11 +68,10 @@ export interface ServerFaults {
 
 export interface ServerOptions {
   readonly index: number;
-  readonly core: CoreClasses;
   readonly coreOptions: Partial<CoreOptions>;
   readonly clock: Clock;
   readonly storage: ModelStorage;
-  /** Nobody else knows the storage: the lease needs no renewal. */
+  /** Nobody else knows the storage: the leadership needs no renewal. */
   readonly isAlone?: boolean;
   readonly termMs: number;
   /** How far the rate of its clock is from the true one at most. */
@@ -108,7 +101,7 @@ interface Life {
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
   readonly updates: Updates;
-  /** The operation that has last tried to renew the lease. */
+  /** The operation that has last tried to renew the leadership. */
   renewal: number | null;
   wakeAtMs: number | null;
 }
@@ -166,7 +159,7 @@ export class Server {
   // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
-    const { isAlone, core, termMs, storage } = this.#options;
+    const { isAlone, termMs, storage } = this.#options;
     this.#write(() => "starts");
     this.#life = {
       core: null,
@@ -178,11 +171,11 @@ export class Server {
       wakeAtMs: null,
     };
     if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
-    const candidate = new core.Candidate(termMs);
+    const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
 
-  /** Waits for the lease. */
+  /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
     const { storage, counts } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
@@ -191,25 +184,25 @@ export class Server {
       case "read":
         return this.#ask(
           () => storage.lease,
-          (lease) => next({ kind: "read", lease }),
+          (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
           () => storage.acquireLease(effect.seen, effect.termMs),
-          (lease) => next({ kind: "acquired", lease }),
+          (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
       case "elected":
         counts.add("server elected");
-        return this.#serve(effect.lease.epoch, effect.lease);
+        return this.#serve(effect.leadership.epoch, effect.leadership);
     }
   }
 
-  #serve(epoch: number, lease: HeldLease | null): void {
-    const { core, coreOptions, storage, clock } = this.#options;
+  #serve(epoch: number, leadership: HeldLeadership | null): void {
+    const { coreOptions, storage, clock } = this.#options;
     // As the server does, or as one whose load has failed.
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
       const pending = storage.recover(epoch);
@@ -219,19 +212,19 @@ export class Server {
       return { pending, items: new Map(units.map((unit) => [unit, items.get(unit) ?? null])) };
     };
     const begin = (found: Pick<Recovered, "pending" | "items"> | null): void => {
-      // Another one has the lease already: the process ends, and is started again.
+      // Another one leads already: the process ends, and is started again.
       if (found === null) return this.#end();
       const { pending } = found;
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
-      life.core = new core.LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
+      life.core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       this.#beHeard(life.updates);
       this.#wake();
     };
-    if (lease === null) return begin(recover());
+    if (leadership === null) return begin(recover());
     this.#ask(recover, begin, () => this.#end());
   }
 
@@ -360,12 +353,12 @@ export class Server {
         this.stop(clock.random.between(1, 2 * this.#options.termMs));
       }
     }
-    // What it hears without the lease it does not act upon.
-    if (core.holdsLease) {
+    // What it hears without leadership it does not act upon.
+    if (core.isLeading) {
       if (event.kind === "completed") life.completing.delete(event.operation);
       // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
-      const isOfLease = event.kind === "storage-failed" && event.operation === life.renewal;
-      if (ENDS.has(event.kind) && !isOfLease) this.#checkLocks(life, core);
+      const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
+      if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
     }
     this.#wake();
   }
@@ -453,13 +446,13 @@ export class Server {
           },
         );
       }
-      case "renew-lease": {
+      case "renew-leadership": {
         const { operation, termMs } = effect;
         life.renewal = operation;
         return this.#operate(
           operation,
           () => storage.renewLease(epoch, termMs),
-          (isHeld) => ({ kind: "lease-renewed", operation, isHeld }),
+          (isHeld) => ({ kind: "leadership-renewed", operation, isHeld }),
         );
       }
       case "execute": {
@@ -486,7 +479,7 @@ export class Server {
       case "note":
         return this.#options.note(effect.note.name);
       case "resume":
-        counts.add("lease ran out and was regained");
+        counts.add("leadership ran out and was regained");
         // The process may end, or be stopped, in the middle of them.
         for (const act of effect.events.map((event) => this.#inThisLife(() => this.#step(event)))) act();
         return;

@@ -1,37 +1,25 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
-import { Candidate, LviCore, type NoteName } from "@radical/lvi-server/core";
+import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
-import { Execution } from "@radical/runtime/core";
 import { checkStorage } from "./checkers/storage.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
-import { type Location, type LocationOptions, ModelLocation, nameOf } from "./location.ts";
+import { type Location, ModelLocation, nameOf } from "./location.ts";
 import type { PendingWrite } from "./model-cache.ts";
-import { ModelStorage } from "./model-storage.ts";
 import { Network, type ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { bytesOf, MODULES } from "./programs.ts";
 import { Random } from "@radical/history";
-import type { CoreClasses, ServerFaults } from "./server.ts";
+import type { ServerFaults } from "./server.ts";
 import { Trace } from "./trace.ts";
 import { type Weather, type WeatherName, weatherOf } from "./weather.ts";
 import { Workload } from "./workload.ts";
 
-/** What is simulated. Each may be a wrong variant, to see that it is caught. */
-export interface Parts extends CoreClasses {
-  readonly Execution: LocationOptions["Execution"];
-  readonly EdgeLocation: new (options: LocationOptions) => Location;
-  readonly Storage: new (fencesIntents: boolean) => ModelStorage;
-}
-
-export const PARTS: Parts = { LviCore, Candidate, Execution, EdgeLocation, Storage: ModelStorage };
-
 export interface SimulationOptions {
   readonly seed: number;
-  readonly parts?: Parts;
   /** One kind of weather only. */
   readonly weather?: WeatherName;
   /** Another weather than the seed's: for a smaller case of what was found. */
@@ -106,7 +94,7 @@ export function fingerprintOf(options: SimulationOptions): string {
   return run(options).trace.fingerprint;
 }
 
-function run({ seed, parts = PARTS, weather: only, change, isRead = false }: SimulationOptions): Ended {
+function run({ seed, weather: only, change, isRead = false }: SimulationOptions): Ended {
   const random = new Random(seed);
   const trace = new Trace(isRead);
   const clock = new Clock(START_MS, random, trace);
@@ -124,8 +112,6 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
   };
   const locationFaults = { end: weather.locationEnd };
   const primary = new Primary({
-    core: parts,
-    Storage: parts.Storage,
     coreOptions: weather.core,
     clock,
     trace,
@@ -156,7 +142,7 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         : [],
     ).flat();
   // Mostly the real edge core.
-  const ALocation = seed % 4 === 0 ? ModelLocation : parts.EdgeLocation;
+  const ALocation = seed % 4 === 0 ? ModelLocation : EdgeLocation;
   for (let index = 0; index < LOCATIONS; index++) {
     const rate = weather.drift === 0 ? 1 : 1 + (weather.drift * (random.below(201) - 100)) / 100;
     if (rate !== 1) counts.add("clock of a location runs at another rate");
@@ -171,7 +157,6 @@ function run({ seed, parts = PARTS, weather: only, change, isRead = false }: Sim
         attemptMs: weather.attemptMs,
         servers: weather.servers,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
-        Execution: parts.Execution,
         send: (message) => {
           const maxDelayMs = message.kind === "followup" ? weather.followupDelayMs : network.faults.maxDelayMs;
           network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));

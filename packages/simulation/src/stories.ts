@@ -2,13 +2,10 @@
  * The main stories of the protocol, played by the real cores: nothing is random but what the cores draw, and every
  * message takes as long. Their transcripts are `docs/internals/transcripts.md`.
  */
-import { Candidate, LviCore } from "@radical/lvi-server/core";
 import type { ExecutionId, UnitId } from "@radical/protocol";
-import { Execution } from "@radical/runtime/core";
 import { Clock } from "./clock.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
-import { ModelStorage } from "./model-storage.ts";
 import type { ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { encodeArgs, type ProgramName } from "./programs.ts";
@@ -57,8 +54,6 @@ class Stage {
     const trace = this.#trace;
     const counts = new FaultCounts();
     this.primary = new Primary({
-      core: { LviCore, Candidate },
-      Storage: ModelStorage,
       coreOptions: { followupTimeoutMs: 500 },
       clock,
       trace,
@@ -89,7 +84,6 @@ class Stage {
           attemptMs: 1_500,
           servers,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
-          Execution,
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
@@ -217,7 +211,7 @@ const STORIES: readonly Story[] = [
   {
     title: "Takeover",
     words:
-      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the lease out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its lease over, and asks storage who has it.",
+      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the leadership out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its lease over, and asks storage who has it.",
     servers: 2,
     play: (stage) => stage.ask(0, "update", A).run(58).stopServer(3_000).run(3_100),
   },
@@ -241,9 +235,9 @@ export function transcripts(): string {
   return `${parts.join("\n")}\n`;
 }
 
-/** Timers that find nothing to do, and the beat of the lease, are no part of a story. */
+/** Timers that find nothing to do, and the beat of the leadership, are no part of a story. */
 function isTold(line: string, at: number, lines: readonly string[]): boolean {
-  if (/(renews the lease, operation \d+|the lease is held)$/.test(line)) return false;
+  if (/(renews the leadership, operation \d+|the leadership is held)$/.test(line)) return false;
   const next = lines[at + 1];
   return (
     !line.endsWith("has something due") || (next !== undefined && / {5}/.test(next) && isTold(next, at + 1, lines))

@@ -4,6 +4,7 @@
  * and the primary use the same.
  */
 import {
+  byUnit,
   isExhaustion,
   READ_WRITE_SET_FUEL,
   READ_WRITE_SET_STACK_BYTES,
@@ -225,8 +226,6 @@ function completed(
   reads: ReadonlySet<UnitId>,
   writes: ReadonlyMap<UnitId, Uint8Array | null>,
 ): CompletedRun {
-  const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted((a, b) =>
-    a.unit < b.unit ? -1 : 1,
-  );
+  const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted(byUnit);
   return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel };
 }

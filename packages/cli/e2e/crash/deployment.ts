@@ -210,7 +210,7 @@ export class Deployment {
     this.#standby = standby;
     const listening = await standby.toldBeforeEnd("http_listening");
     this.#standbyAddress = [this.#at(listening!["port"] as number)];
-    await standby.told("waiting_for_lease");
+    await standby.told("waiting_for_leadership");
     await this.killLocations();
     await this.startLocations(null);
   }

@@ -1,5 +1,5 @@
 /** What all executions of one system have been, as far as the checks need it. */
-import type { Environment, UnitId } from "@radical/protocol";
+import type { CommitId, Environment, UnitId } from "@radical/protocol";
 
 /** An execution and the answer that its client got. */
 export interface Executed {
@@ -17,8 +17,8 @@ export interface Executed {
 
 /** An execution whose versions are known: of Radical. */
 export interface Versioned extends Executed {
-  /** Names its writes; null: it has none. Commit ids in ascending order are the order of the writers. */
-  readonly commit: string | null;
+  /** Names its writes; null: it has none. The order of commit ids is the order of the writers. */
+  readonly commit: CommitId | null;
   /** Commits that wrote what it has read; null: absent. */
   readonly reads: ReadonlyMap<UnitId, string | null>;
   /** Units that it has written; false: deleted. */

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import {
+  byUnit,
   commitId,
   contentHash,
   encodeOutcome,
@@ -120,8 +121,4 @@ export class Store {
     });
     if (kind !== "applied") throw new Error(`the storage did not take a step: ${kind}`);
   }
-}
-
-function byUnit(a: Write, b: Write): number {
-  return a.unit < b.unit ? -1 : 1;
 }

@@ -1,11 +1,11 @@
-import type { UnitId } from "@radical/protocol";
+import { type CommitId, commitId, type UnitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import type { Versioned } from "./history.ts";
 import { checkVersions } from "./strict-serializability.ts";
 
 const INITIAL: ReadonlySet<UnitId> = new Set(["t/x", "t/y"] as UnitId[]);
 const FIRST = "00000001-000000000000";
-const commit = (number: number): string => `00000002-${String(number).padStart(12, "0")}`;
+const commit = (number: number): CommitId => commitId(2, number);
 
 /** `reads` by commit: a number, `first`, or null for absent. */
 function executed(

@@ -1,6 +1,6 @@
 /** Strict serializability of what Radical has done in a benchmark: the primary tells which commit wrote what each execution read. */
 import { checkStrictSerializability, type Version } from "@radical/history";
-import type { UnitId } from "@radical/protocol";
+import { compareCommits, type UnitId } from "@radical/protocol";
 import type { Versioned } from "./history.ts";
 
 /** The version of a unit that was there before the first writer, whatever commit has put it there. */
@@ -10,9 +10,11 @@ const FIRST = "the first version";
 export function checkVersions(history: readonly Versioned[], initial: ReadonlySet<UnitId>): readonly string[] {
   const versions = new Map<UnitId, Version[]>();
   const commits = new Set<string>();
-  const writers = Array.from(history.entries()).filter(([, { commit }]) => commit !== null);
-  for (const [writer, { commit, writes }] of writers.toSorted(([, a], [, b]) => (a.commit! < b.commit! ? -1 : 1))) {
-    commits.add(commit!);
+  const writers = Array.from(history.entries()).flatMap(([writer, { commit, writes }]) =>
+    commit === null ? [] : [{ writer, commit, writes }],
+  );
+  for (const { writer, commit, writes } of writers.toSorted((a, b) => compareCommits(a.commit, b.commit))) {
+    commits.add(commit);
     for (const [unit, isPresent] of writes) {
       let all = versions.get(unit);
       if (all === undefined) versions.set(unit, (all = [firstOf(unit, initial)]));

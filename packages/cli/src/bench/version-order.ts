@@ -1,5 +1,5 @@
 /** The versions of each unit in the order of their commits, and where in it an execution that only reads can stand. */
-import type { UnitId } from "@radical/protocol";
+import { compareCommits, type UnitId } from "@radical/protocol";
 import type { Versioned } from "./history.ts";
 
 interface UnitVersion {
@@ -18,11 +18,16 @@ export class VersionOrder {
   /** `initial`: units that are there before the first writer. */
   constructor(history: readonly Versioned[], initial: ReadonlySet<UnitId>) {
     this.#initial = initial;
-    this.writers = history.filter(({ commit }) => commit !== null).toSorted((a, b) => (a.commit! < b.commit! ? -1 : 1));
-    for (const [writer, { commit, writes }] of this.writers.entries()) {
+    const committed = history.flatMap((executed) =>
+      executed.commit === null ? [] : [{ executed, commit: executed.commit }],
+    );
+    const inOrder = committed.toSorted((a, b) => compareCommits(a.commit, b.commit));
+    this.writers = inOrder.map(({ executed }) => executed);
+    for (const [writer, { commit, executed }] of inOrder.entries()) {
+      const { writes } = executed;
       for (const [unit, isPresent] of writes) {
         const versions = this.#versions.get(unit);
-        const version = { writer, commit: commit!, isPresent };
+        const version = { writer, commit, isPresent };
         if (versions === undefined) this.#versions.set(unit, [version]);
         else versions.push(version);
       }

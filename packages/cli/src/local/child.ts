@@ -13,7 +13,7 @@ export interface ChildOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** The command that runs it, with its options. Default: none. */
   readonly under?: readonly string[];
-  /** What becomes of standard error. `lines`: it is read like standard output; `shown`: it is this process's own. */
+  /** Where standard error goes. `lines`: it is read like standard output; `shown`: it is this process's own. */
   readonly errors: "lines" | "shown";
   /** Called with each line of JSON. */
   readonly onLine?: (line: Line, stream: "stdout" | "stderr") => void;

@@ -1,6 +1,6 @@
 import { messageOf } from "../command-error.ts";
 
-export type Closer = () => Promise<unknown> | unknown;
+export type Closer = () => unknown;
 
 /** Ends of all that was started. They are called in reverse: a sender ends before its receiver. */
 export class Closers {

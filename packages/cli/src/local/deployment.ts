@@ -1,7 +1,7 @@
 /**
- * A deployment on this machine: the LVI server with its storage as a process of its own, delayed links to it, and locations,
- * each a workerd with its cache. `radical dev`, the benchmarks and the crash tests put theirs together from it. Whatever it has
- * started ends with it.
+ * A deployment on this machine. The LVI server with its storage is a process of its own. Delayed links lead to it. Locations are
+ * Workers with caches, in this process or in others. `radical dev`, the benchmarks and the crash tests put theirs together from
+ * this class. All that it has started ends with it.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -65,7 +65,7 @@ export class LocalDeployment {
     return deployment;
   }
 
-  /** What ends with the deployment, before all that was started earlier. */
+  /** Has this called when the deployment ends, before the ends of all that was started earlier. */
   onStop(closer: Closer): void {
     this.#closers.push(closer);
   }
@@ -87,7 +87,7 @@ export class LocalDeployment {
     return (this.#server = server);
   }
 
-  /** A second server on the same storage, which waits for the lease. */
+  /** A second server on the same storage, which waits for the leadership. */
   async startStandby(options: Omit<LaunchOptions, "stateFolder" | "key" | "followupTimeoutMs">): Promise<void> {
     const standby = await startStandby({ ...options, stateFolder: this.folder, key: this.key });
     this.onStop(() => standby.stop());
@@ -122,7 +122,7 @@ export class LocalDeployment {
     });
   }
 
-  /** The same; resolves when they serve. */
+  /** Starts a process with locations, and resolves when they serve. */
   async startLocations(options: LocationsOptions): Promise<Locations> {
     for (const { cacheFolder } of options.edges) await mkdir(cacheFolder, { recursive: true });
     const child = this.launchLocations(options);

@@ -1,4 +1,4 @@
-/** What a process with locations is started with. */
+/** The input of a process with locations. */
 import type { TestHooks } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { EdgeLocation } from "./miniflare.ts";
@@ -23,8 +23,8 @@ export interface LocationProcessInput {
   readonly key: DeploymentKey;
   readonly edges: readonly EdgeInput[];
   /**
-   * What Workers log. `lines`: all but the requests, on standard output as they are; `problems`: warnings and errors, for
-   * people, on standard error.
+   * Where the lines go that Workers log. `lines`: all but the requests go to standard output as they are. `problems`: warnings
+   * and errors go to standard error, for people.
    */
   readonly logs: "lines" | "problems";
 }

@@ -23,6 +23,8 @@ export interface LviServerProcess {
 
 /** How one server is started. */
 export interface LaunchOptions {
+  /** The server's program. Default: that of this release. */
+  readonly program?: string;
   readonly stateFolder: string;
   readonly key: DeploymentKey;
   /** How long an intent waits for its followup before the server runs the handler itself. Null: the server's default. */
@@ -42,7 +44,7 @@ export interface LaunchOptions {
 }
 
 export interface LviServerOptions extends LaunchOptions {
-  /** Called after each start, before anybody is told of the new address. */
+  /** Called after each start, before `address()` gives the new address. */
   readonly onStarted: (server: {
     readonly address: Address;
     readonly pid: number;
@@ -89,7 +91,7 @@ class KeptServer implements LviServerProcess {
   #isStopping = false;
   #backoffMs = FIRST_BACKOFF_MS;
   #restart: NodeJS.Timeout | undefined;
-  /** Who waits for the next start. */
+  /** Callbacks that wait for the next start. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(options: LviServerOptions) {
@@ -146,21 +148,22 @@ class KeptServer implements LviServerProcess {
   }
 }
 
-/** A second server on the same storage. Resolves when it waits for the lease, which it is not to get. */
+/** A second server on the same storage. Resolves when it waits for the leadership, which it is not to get. */
 export async function startStandby(
   options: Omit<LaunchOptions, "followupTimeoutMs">,
 ): Promise<Pick<LviServerProcess, "stop">> {
   const child = launchServer({ ...options, followupTimeoutMs: null });
   const taken = addressOf(child).then((): never => {
-    throw new Error("the standby has taken the lease");
+    throw new Error("the standby has taken the leadership");
   });
-  await Promise.race([child.told("waiting_for_lease"), taken]);
+  await Promise.race([child.told("waiting_for_leadership"), taken]);
   taken.catch(() => undefined);
   return child;
 }
 
 /** One server, which nobody starts again. */
 export function launchServer({
+  program = SERVER_MAIN,
   stateFolder,
   key,
   followupTimeoutMs,
@@ -175,7 +178,7 @@ export function launchServer({
   args.push("--lease-ms", String(leaseMs));
   if (followupTimeoutMs !== null) args.push("--followup-timeout-ms", String(followupTimeoutMs));
   return new Child({
-    main: SERVER_MAIN,
+    main: program,
     args: [...args, ...more],
     environment: { ...withoutSettings(process.env), ...environment, RADICAL_KEYS: `${key.id}:${key.secret}` },
     errors: "lines",
@@ -196,7 +199,7 @@ async function addressOf(child: Child): Promise<Address> {
   }
 }
 
-/** What a developer has set for another server, of a deployment, is not for this one. */
+/** Settings of a developer for another server, of a deployment, are not for this one. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("RADICAL_")));
 }

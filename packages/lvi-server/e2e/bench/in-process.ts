@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import {
   type AccessedUnit,
   commitId,
+  compareKeys,
   entryOf,
   type ExecutionId,
   type LviRequest,
@@ -38,7 +39,7 @@ export function benchInProcess(effort: Effort, progress: Progress): readonly Fig
 function validations(count: number, operations: number, turns: number): readonly number[] {
   const core = new LviCore(
     DEFAULT_CORE_OPTIONS,
-    { epoch: 2, pending: [], lease: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
+    { epoch: 2, pending: [], leadership: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
     NOW,
     new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes,
   );
@@ -96,7 +97,7 @@ function locks(count: number, operations: number, turns: number): readonly numbe
 }
 
 function unitsOf(count: number): readonly UnitId[] {
-  return Array.from({ length: count }, (_, index) => unitId("items", `key-${index}`)).toSorted();
+  return Array.from({ length: count }, (_, index) => unitId("items", `key-${index}`)).toSorted(compareKeys);
 }
 
 /** `prepare` is not counted; nor is the first turn. */

@@ -1,6 +1,14 @@
 /** What a request costs in calls to storage, counted on the wire, and what locations see when these calls fail. */
 import { randomBytes } from "node:crypto";
-import { type AccessedUnit, type CommitId, entryOf, type Followup, type LviReply, unitId } from "@radical/protocol";
+import {
+  type AccessedUnit,
+  byUnit,
+  type CommitId,
+  entryOf,
+  type Followup,
+  type LviReply,
+  unitId,
+} from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../../src/log.ts";
 import { KeyRing } from "../../src/http/keys.ts";
@@ -95,9 +103,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
         executionId: request.executionId,
         commitId: commitOf(reply),
         outcome: { kind: "result", value: Uint8Array.of(1) },
-        writes: units
-          .map(({ unit }) => ({ unit, value: Uint8Array.of(1) }))
-          .toSorted((a, b) => (a.unit < b.unit ? -1 : 1)),
+        writes: units.map(({ unit }) => ({ unit, value: Uint8Array.of(1) })).toSorted(byUnit),
       };
       // Parts, decision, six transactions, done, parts away.
       const [, applied] = await callsOf(() => client.followup(followup));

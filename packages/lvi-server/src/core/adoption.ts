@@ -5,7 +5,7 @@
  * own write: then it is behind it, and is applied after it. Or the older one was abandoned and its locks were given to
  * the younger one: nobody was told a success of it, so it may be run near storage later.
  */
-import type { CommitId, UnitId } from "@radical/protocol";
+import { type CommitId, compareCommits, type UnitId } from "@radical/protocol";
 import type { Intent, IntentUnit } from "./intent.ts";
 
 export interface Adoption {
@@ -17,7 +17,7 @@ export interface Adoption {
 /** Oldest first. */
 export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const byCommit = new Map(pending.map((intent) => [intent.commitId, intent]));
-  const oldestFirst = pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+  const oldestFirst = pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   const firstOf = new Map<Intent, ReadonlySet<CommitId>>();
   for (const intent of oldestFirst) {
     const first = new Set<CommitId>();
@@ -33,6 +33,7 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const holders = new Map<UnitId, { readonly intent: Intent; readonly mode: IntentUnit["mode"] }[]>();
   const abandoned = new Set<Intent>();
   for (const intent of oldestFirst.toReversed()) {
+    // variant: intents-overlap
     const overlaps = intent.units.some(({ unit, mode }) =>
       holders
         .get(unit)

@@ -11,7 +11,7 @@
  * one its location has seen, and memory begins at one. So no clock of a location matters, and a location that has heard
  * nothing since pays one more round trip.
  */
-import type { CommitId, LviRequest } from "@radical/protocol";
+import { type CommitId, compareCommits, type LviRequest } from "@radical/protocol";
 import { AttemptTable } from "./attempt-table.ts";
 
 export interface AnsweredOptions {
@@ -53,6 +53,7 @@ export class AnsweredRequests {
     this.#looked = null;
     if (this.#recent.size * 2 < this.#options.maxIds) return;
     this.#older = this.#recent;
+    // variant: memory-begins
     this.#olderSince = this.#recentSince;
     this.#olderSinceMs = this.#recentSinceMs;
     this.#recent = new AttemptTable();
@@ -62,6 +63,7 @@ export class AnsweredRequests {
 
   /** Whether the request, or a later attempt, was answered; `in doubt` if it may have been and is forgotten. */
   look(request: LviRequest, latest: CommitId, nowMs: number): "new" | "answered" | "in doubt" {
+    // variant: attempt-answered
     if (request.attempt <= this.#known(request)) return "answered";
     // A later one than is known may still have been answered and forgotten, before a duplicate of an earlier one was
     // refused and remembered.
@@ -73,7 +75,8 @@ export class AnsweredRequests {
 
   /** Whether the request was certainly sent after memory began. */
   isSentInMemory({ seen }: LviRequest, latest: CommitId): boolean {
-    return seen !== null && seen >= this.#olderSince && seen <= latest;
+    // variant: sent-in-memory
+    return seen !== null && compareCommits(seen, this.#olderSince) >= 0 && compareCommits(seen, latest) <= 0;
   }
 
   /** 0: none. */

@@ -129,7 +129,9 @@ export class EntryLog {
     const at = this.#offsetOf(place);
     this.#use(place);
     const isAbsent = (words[at + UNIT]! & ABSENT) !== 0;
+    // variant: absence-compared
     if (hash === null || isAbsent) return hash === null && isAbsent;
+    // variant: version-compared
     return (
       words[at + CONTENT_LOW] === hexWord(hash, 8, 16) &&
       words[at + CONTENT_HIGH] === hexWord(hash, 0, 8) &&

@@ -51,10 +51,12 @@ export class FinishedExecutions {
    */
   isForgotten(id: ExecutionId, isOurs: boolean, nowMs: number): boolean {
     const isRecent = (atMs: number): boolean => nowMs - atMs <= REPEAT_WINDOW_MS;
+    // variant: id-forgotten
     return this.#forgotten.has(id) || isRecent(this.#lostAtMs) || (!isOurs && isRecent(this.#startedAtMs));
   }
 
   add(done: DoneIntent): void {
+    // variant: done-kept-once
     if (this.#done.has(done.executionId)) return;
     this.#forgotten.delete(done.executionId);
     this.#done.set(done.executionId, done);

@@ -1,5 +1,5 @@
 /** Which locks a set of units needs, always in the one order in which all executions ask for them. */
-import type { AccessedUnit, UnitId } from "@radical/protocol";
+import { type AccessedUnit, byUnit, type UnitId } from "@radical/protocol";
 import type { LockMode, LockRequest } from "./lock-table.ts";
 
 /** Sorts before every unit. Held shared by all that hold locks, exclusive by an execution that must run alone. */
@@ -12,8 +12,4 @@ export function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit
 /** In sorted order. */
 export function requestsOf(modes: ReadonlyMap<UnitId, LockMode>): readonly LockRequest[] {
   return [...modes].map(([unit, mode]) => ({ unit, mode })).toSorted(byUnit);
-}
-
-export function byUnit(a: { unit: UnitId }, b: { unit: UnitId }): number {
-  return a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0;
 }

@@ -62,6 +62,7 @@ export class LockTable<Owner extends object> {
       const lock = this.#locks.get(unit);
       if (lock === undefined) return true;
       const own = lock.holders.get(owner);
+      // variant: lock-strengthened
       if (own !== undefined) return own === "exclusive" || mode === "shared" || lock.holders.size === 1;
       return lock.queue.length === 0 && compatible(lock, mode);
     });
@@ -263,5 +264,6 @@ export class LockTable<Owner extends object> {
 }
 
 function compatible<Owner>(lock: Lock<Owner>, mode: LockMode): boolean {
+  // variant: locks-compatible
   return lock.holders.size === 0 || (mode === "shared" && lock.exclusive === 0);
 }

@@ -1,5 +1,13 @@
 /** What a reply brings to the cache of its location: fresh entries of units whose version there is not the primary's. */
-import { type AccessedUnit, type Entry, type Repair, sameVersion, type UnitId, type Version } from "@radical/protocol";
+import {
+  type AccessedUnit,
+  compareKeys,
+  type Entry,
+  type Repair,
+  sameVersion,
+  type UnitId,
+  type Version,
+} from "@radical/protocol";
 
 /** In the order of units, so that what the bound leaves out is the same each time. */
 export function repairsOf(
@@ -11,7 +19,7 @@ export function repairsOf(
   for (const accessed of sent) if (accessed.mode !== "write") versions.set(accessed.unit, accessed.version);
   const repairs: Repair[] = [];
   let bytes = 0;
-  for (const [unit, entry] of [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [unit, entry] of [...entries].toSorted(([a], [b]) => compareKeys(a, b))) {
     const version = versions.get(unit) ?? null;
     if (version !== null && sameVersion(version, entry.version)) continue;
     bytes += entry.value?.length ?? 0;

@@ -10,8 +10,10 @@ import {
   type CommitId,
   type Entry,
   entryOf,
+  ItemMap,
   NO_COMMIT,
   type UnitId,
+  type UnitMap,
   type Version,
   type Write,
 } from "@radical/protocol";
@@ -23,16 +25,12 @@ export interface StoredItem {
   readonly value: Uint8Array;
 }
 
-interface Load {
-  /** Units whose answer is still wanted. */
-  readonly units: Set<UnitId>;
-}
-
 export class VersionTable {
   readonly #entries: EntryLog;
-  readonly #loads = new Map<number, Load>();
+  /** Loads under way, each with the units whose answer is still wanted. */
+  readonly #loads = new Map<number, UnitMap<true>>();
   /** How many applies of the unit are under way. */
-  readonly #unsettled = new Map<UnitId, number>();
+  readonly #unsettled: UnitMap<number> = new ItemMap();
 
   constructor(maxBytes: number, seed: number) {
     this.#entries = new EntryLog(maxBytes, seed);
@@ -64,7 +62,8 @@ export class VersionTable {
   }
 
   isUnsettled(unit: UnitId): boolean {
-    return this.#unsettled.has(unit);
+    // variant: unsettled-unit
+    return this.#unsettled.hasOverlapping(unit);
   }
 
   /** What storage holds of a unit that nobody writes meanwhile; null: it is absent. */
@@ -73,12 +72,14 @@ export class VersionTable {
   }
 
   loadStarted(operation: number, units: Iterable<UnitId>): void {
-    this.#loads.set(operation, { units: new Set(units) });
+    const wanted = new ItemMap<true>();
+    for (const unit of units) wanted.set(unit, true);
+    this.#loads.set(operation, wanted);
   }
 
   /** Takes what a load found; units that it did not find are absent. */
   loadEnded(operation: number, items: ReadonlyMap<UnitId, StoredItem>): void {
-    for (const unit of this.#loads.get(operation)?.units ?? []) this.found(unit, items.get(unit) ?? null);
+    for (const [unit] of this.#loads.get(operation) ?? []) this.found(unit, items.get(unit) ?? null);
     this.#loads.delete(operation);
   }
 
@@ -90,7 +91,8 @@ export class VersionTable {
   applyStarted(writes: readonly Write[]): void {
     for (const { unit } of writes) {
       this.#unsettled.set(unit, (this.#unsettled.get(unit) ?? 0) + 1);
-      for (const load of this.#loads.values()) load.units.delete(unit);
+      // variant: overtaken-load
+      for (const load of this.#loads.values()) for (const [loaded] of load.overlapping(unit)) load.delete(loaded);
     }
   }
 
@@ -103,9 +105,9 @@ export class VersionTable {
   /** The writes are not in storage and will not be. */
   applyFailed(writes: readonly Write[]): void {
     for (const { unit } of writes) {
-      const count = this.#unsettled.get(unit)! - 1;
-      if (count === 0) this.#unsettled.delete(unit);
-      else this.#unsettled.set(unit, count);
+      const count = this.#unsettled.get(unit) ?? 0;
+      if (count > 1) this.#unsettled.set(unit, count - 1);
+      else this.#unsettled.delete(unit);
     }
   }
 

@@ -68,7 +68,7 @@ class SqliteItems implements ItemReader {
 
   // oxlint-disable-next-line typescript/require-await -- the other implementation waits
   async *items(table: string | null): AsyncIterable<StoredUnit> {
-    // One statement sees one moment.
+    // One statement sees one moment. SQLite orders text by its UTF-8 bytes (COLLATE BINARY), as `compareKeys` does.
     const where = table === null ? "" : ' WHERE "table" = ?';
     const statement = this.#database.prepare(`${COLUMNS}${where} ORDER BY "table", key`);
     for (const row of statement.iterate(...(table === null ? [] : [table]))) yield intact(row as unknown as Row);

@@ -5,6 +5,7 @@
 import {
   CborWriter,
   commitId,
+  compareKeys,
   entryOf,
   type ExecutionId,
   MAX_VALUE_BYTES,
@@ -584,7 +585,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       ),
     );
     const items = await loadAll(storage, [...units, ...units.slice(0, 50)]);
-    expect([...items.keys()].toSorted()).toEqual(written.toSorted());
+    expect([...items.keys()].toSorted(compareKeys)).toEqual(written.toSorted(compareKeys));
   });
 
   test("no more is loaded than was asked for", async (storage) => {

@@ -14,9 +14,7 @@ import {
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { RecentTexts } from "../recent.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
-
-/** Version of the wire. A decoder knows every version that was ever sent; additions go to the end of a message. */
-export const PROTOCOL_VERSION = 1;
+import { PROTOCOL_VERSION } from "../wire-version.ts";
 
 /** Starts a message of `length` fields, the protocol version not counted. */
 export function openMessage(writer: CborWriter, length: number): void {

@@ -1,10 +1,11 @@
 /** The followup (paper, section 3.2): the speculative writes, sent after the client was answered. */
 import { CborReader, CborWriter } from "../cbor.ts";
 import { MAX_RESULT_BYTES, MAX_VALUE_BYTES, MAX_WRITTEN_BYTES } from "../host-functions.ts";
-import type { CommitId, ExecutionId } from "../ids.ts";
+import { byUnit, type CommitId, type ExecutionId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Write } from "../version.ts";
+import { FOLLOWUP, FOLLOWUP_REPLY } from "../wire-version.ts";
 import {
   closeMessage,
   openMessage,
@@ -39,7 +40,7 @@ export type FollowupResult = (typeof FOLLOWUP_RESULTS)[number];
 
 export function encodeFollowup(followup: Followup): Uint8Array {
   const writer = new CborWriter();
-  openMessage(writer, 4);
+  openMessage(writer, FOLLOWUP.sent);
   writer.text(followup.executionId).text(followup.commitId);
   writeOutcome(writer, followup.outcome);
   writeWrites(writer, followup.writes);
@@ -49,7 +50,7 @@ export function encodeFollowup(followup: Followup): Uint8Array {
 /** Throws a MalformedError. */
 export function decodeFollowup(bytes: Uint8Array): Followup {
   const reader = new CborReader(bytes);
-  const length = readMessageHead(reader, 4);
+  const length = readMessageHead(reader, FOLLOWUP.floor);
   const executionId = readExecutionId(reader);
   const commitId = readCommitId(reader);
   const outcome = readOutcome(reader);
@@ -61,22 +62,29 @@ export function decodeFollowup(bytes: Uint8Array): Followup {
     throw new TooLargeError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
   if (writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) > MAX_WRITTEN_BYTES)
     throw new TooLargeError(`the values are larger than ${MAX_WRITTEN_BYTES} bytes together`);
+  closeMessage(reader, length - FOLLOWUP.sent);
+  return { executionId, commitId, outcome, writes: sorted(writes) };
+}
+
+/** Senders of earlier releases order units by UTF-16. The order counts where the writes of two runs are compared. */
+function sorted(writes: readonly Write[]): readonly Write[] {
+  const areInOrder = writes.every((write, index) => index === 0 || byUnit(writes[index - 1]!, write) < 0);
+  if (areInOrder) return writes;
   if (new Set(writes.map(({ unit }) => unit)).size !== writes.length) throw new MalformedError("unit written twice");
-  closeMessage(reader, length - 4);
-  return { executionId, commitId, outcome, writes };
+  return writes.toSorted(byUnit);
 }
 
 export function encodeFollowupReply(result: FollowupResult): Uint8Array {
   const writer = new CborWriter();
-  openMessage(writer, 1);
+  openMessage(writer, FOLLOWUP_REPLY.sent);
   writer.integer(FOLLOWUP_RESULTS.indexOf(result));
   return writer.finish();
 }
 
 export function decodeFollowupReply(bytes: Uint8Array): FollowupResult {
   const reader = new CborReader(bytes);
-  const length = readMessageHead(reader, 1);
+  const length = readMessageHead(reader, FOLLOWUP_REPLY.floor);
   const result = FOLLOWUP_RESULTS[reader.integerIn(0, FOLLOWUP_RESULTS.length - 1)]!;
-  closeMessage(reader, length - 1);
+  closeMessage(reader, length - FOLLOWUP_REPLY.sent);
   return result;
 }

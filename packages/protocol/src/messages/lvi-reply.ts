@@ -4,6 +4,7 @@ import type { CommitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Repair } from "../version.ts";
+import { LVI_REPLY_TAIL } from "../wire-version.ts";
 import {
   closeMessage,
   openMessage,
@@ -93,20 +94,20 @@ export function encodeLviReply(reply: LviReply): Uint8Array {
   const writer = new CborWriter();
   switch (reply.kind) {
     case "valid":
-      openMessage(writer, 5);
+      openMessage(writer, 4 + LVI_REPLY_TAIL.sent);
       writer.integer(VALID);
       writeNullable(writer, reply.commitId, (id) => writer.text(id));
       writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
       break;
     case "executed":
-      openMessage(writer, 7);
+      openMessage(writer, 6 + LVI_REPLY_TAIL.sent);
       writer.integer(EXECUTED).integer(EXECUTED_CAUSES.indexOf(reply.cause));
       writeOutcome(writer, reply.outcome);
       writeRepairs(writer, reply.repairs);
       writer.float(reply.times.receivedAtMs).float(reply.times.sentAtMs);
       break;
     case "refused":
-      openMessage(writer, 5);
+      openMessage(writer, 4 + LVI_REPLY_TAIL.sent);
       writer.integer(REFUSED).text(reply.code).text(reply.message);
       writeNullable(writer, reply.retryAfterMs, (ms) => writer.integer(ms));
   }
@@ -146,7 +147,7 @@ export function decodeLviReply(bytes: Uint8Array): LviReply {
 /** Ends the message. The first servers did not send it. */
 function readAsOf(reader: CborReader, rest: number): CommitId | null {
   const asOf = rest > 0 ? readNullable(reader, () => readCommitId(reader)) : null;
-  closeMessage(reader, Math.max(0, rest - 1));
+  closeMessage(reader, Math.max(0, rest - LVI_REPLY_TAIL.sent));
   return asOf;
 }
 

@@ -4,10 +4,11 @@
  */
 import { CborReader, CborWriter } from "../cbor.ts";
 import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
-import type { CommitId, ExecutionId, ModuleHash, UnitId } from "../ids.ts";
+import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { Recent } from "../recent.ts";
 import type { Version } from "../version.ts";
+import { LVI_REQUEST } from "../wire-version.ts";
 import {
   closeMessage,
   openMessage,
@@ -62,9 +63,7 @@ export interface LviRequest {
 }
 
 const MODES = ["read", "write", "read-write"] as const;
-const FIELDS = 16;
-/** The first senders knew no attempts, later ones no callers, and then none that must not write. */
-const REQUIRED_FIELDS = 11;
+const { floor: REQUIRED_FIELDS, sent: FIELDS } = LVI_REQUEST;
 const MAX_DEADLINE_MS = 600_000;
 /** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
 export const MAX_ARGUMENT_BYTES = 8 * 1024 * 1024;
@@ -144,8 +143,8 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
 }
 
 function areDistinct(units: readonly AccessedUnit[]): boolean {
-  // As they are sent.
-  if (units.every(({ unit }, index) => index === 0 || units[index - 1]!.unit < unit)) return true;
+  // In the order in which they are sent; earlier releases order by UTF-16.
+  if (units.every((accessed, index) => index === 0 || byUnit(units[index - 1]!, accessed) < 0)) return true;
   return new Set(units.map(({ unit }) => unit)).size === units.length;
 }
 

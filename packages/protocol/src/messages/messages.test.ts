@@ -82,6 +82,15 @@ test("a request of a sender that knew none that must not write may write", () =>
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_SET_THAT_MAY_WRITE))).toEqual({ ...request, units: null });
 });
 
+test("units in the order of UTF-16, as earlier releases send them, are taken; writes are put in order", () => {
+  const [low, high] = [unitId("t", "\u{ffff}"), unitId("t", "\u{10000}")];
+  const inUtf16 = [high, low].map((unit) => ({ unit, value: null }));
+  const sent = encodeFollowup({ ...followup, outcome: { kind: "result", value: Uint8Array.of(1) }, writes: inUtf16 });
+  expect(decodeFollowup(sent).writes).toEqual(inUtf16.toReversed());
+  const units = inUtf16.map(({ unit }): AccessedUnit => ({ unit, mode: "write" }));
+  expect(decodeLviRequest(encodeLviRequest({ ...request, units })).units).toEqual(units);
+});
+
 test("the field before `mustNotWrite` is reserved: whatever is there is passed over", () => {
   const sent = encodeLviRequest({ ...request, mustNotWrite: true });
   const [reserved, flag] = sent.slice(-2);

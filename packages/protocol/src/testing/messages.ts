@@ -3,10 +3,10 @@ import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import type { Followup } from "../messages/followup.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest } from "../messages/lvi-request.ts";
-import { ABI_VERSION } from "../host-functions.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
 import { entryOf } from "../version.ts";
+import { ABI_VERSION } from "../wire-version.ts";
 
 const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
 const value = Uint8Array.of(0x63, 0x61, 0x62, 0x63);

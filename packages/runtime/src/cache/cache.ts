@@ -2,7 +2,7 @@
  * The cache of a location: entries by unit. It is never trusted. Validation at the primary decides whether an entry is
  * current, so a cache may lose, forget or garble anything and only costs latency.
  */
-import type { Entry, UnitId, Version } from "@radical/protocol";
+import { compareCommits, type Entry, type UnitId, type Version } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 
 /** Every implementation runs `cache-conformance.ts`; what one can't is declared there, with the reason. */
@@ -23,7 +23,7 @@ export interface Cache {
  * commit was still under way.
  */
 export function takes(held: Version | undefined, { entry: { version }, disproved }: CachePut): boolean {
-  if (held === undefined || version.commitId > held.commitId) return true;
+  if (held === undefined || compareCommits(version.commitId, held.commitId) > 0) return true;
   if (version.commitId === held.commitId && version.hash !== null) return true;
   return disproved !== undefined && held.commitId === disproved.commitId && held.hash === disproved.hash;
 }

@@ -10,6 +10,7 @@ import {
   type UnitId,
   NO_COMMIT,
   commitId,
+  compareKeys,
   entryOf,
   unitId,
 } from "@radical/protocol";
@@ -1147,7 +1148,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
         expect(request.executionId).toBe(INPUT.executionId);
         expect(request.environment).toBe(INPUT.environment);
         const units = (request.units ?? []).map(({ unit }) => unit);
-        expect(units).toEqual([...new Set(units)].toSorted());
+        expect(units).toEqual([...new Set(units)].toSorted(compareKeys));
       }
       // Once it is asked near storage there is no way back.
       const nearStorage = sends.findIndex(({ units }) => units === null);

@@ -31,7 +31,7 @@ import type {
   UnitId,
   Write,
 } from "@radical/protocol";
-import { entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
+import { compareCommits, compareKeys, entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type {
   Answer,
@@ -224,7 +224,8 @@ export class Execution {
     this.#derivation = derivation;
     for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
     const { set } = derivation;
-    const units = [...set.reads].filter((unit) => !this.#snapshot.has(unit) && !this.#fetched.has(unit)).toSorted();
+    const isMissing = (unit: UnitId): boolean => !this.#snapshot.has(unit) && !this.#fetched.has(unit);
+    const units = [...set.reads].filter(isMissing).toSorted(compareKeys);
     if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, atMs);
     this.#fetchRounds++;
     for (const unit of units) this.#fetched.add(unit);
@@ -299,6 +300,7 @@ export class Execution {
       // What the cache was not asked for is not said to be absent.
       if (this.#snapshot.has(unit) || !this.#fetched.has(unit)) continue;
       this.#guessed.add(unit);
+      // variant: absence-guessed
       this.#snapshot.set(unit, GUESS);
     }
   }
@@ -370,6 +372,7 @@ export class Execution {
     if (this.#input.mustNotWrite && hasWritten(speculation))
       return [...warnings, ...this.#stoppedOnGet("its run has written")];
     this.#speculation = speculation;
+    // variant: speculation-done
     return [...warnings, ...this.#join(atMs)];
   }
 
@@ -399,7 +402,9 @@ export class Execution {
 
   /** Answers when both are there: the primary's confirmation and the speculation that it confirms. */
   #join(atMs: number): readonly Effect[] {
+    // variant: answer-confirmed
     if (this.#confirmation === null) return [];
+    // variant: confirmed-commit
     const { commitId } = this.#confirmation;
     switch (this.#speculation.kind) {
       case "none":
@@ -413,6 +418,7 @@ export class Execution {
       case "stopped":
         return [...this.#leftSet(this.#speculation), ...this.#askNearStorage("undeclared", atMs)];
       case "exhausted":
+        // variant: speculation-exhausted
         return this.#askNearStorage("long", atMs);
       case "completed": {
         const { outcome, writes } = this.#speculation;
@@ -495,7 +501,8 @@ export class Execution {
     const sent = this.#request?.units?.find((accessed) => accessed.unit === unit);
     if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
     const { version } = sent;
-    const disproved = version.commitId >= entry.version.commitId && !sameVersion(version, entry.version);
+    const disproved =
+      compareCommits(version.commitId, entry.version.commitId) >= 0 && !sameVersion(version, entry.version);
     return disproved ? { unit, entry, disproved: version } : { unit, entry };
   }
 
@@ -503,6 +510,7 @@ export class Execution {
 
   /** Whoever is asked next, also another server, is asked as one that may know of it: what was sent may have been done. */
   #onUnanswered(reason: string, atMs: number): readonly Effect[] {
+    // variant: primary-unanswered
     const elsewhere = this.#elsewhere(atMs);
     return [warn("primary_unanswered", reason), ...(elsewhere ?? this.#again(atMs, 0, this.#unknown(reason)))];
   }
@@ -714,7 +722,7 @@ function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {
 
 /** Each unit once, sorted; one that nothing is known of goes with version null, so that it is locked and repaired. */
 function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {
-  return [...new Set([...set.reads, ...set.writes])].toSorted().map((unit) => {
+  return [...new Set([...set.reads, ...set.writes])].toSorted(compareKeys).map((unit) => {
     if (!set.reads.has(unit)) return { unit, mode: "write" };
     return { unit, mode: set.writes.has(unit) ? "read-write" : "read", version: snapshot.get(unit)?.version ?? null };
   });

@@ -3,7 +3,14 @@
  * saw, and storage's log gives the order of the versions of each unit.
  */
 import { checkStrictSerializability, type Transaction, type Version } from "@radical/history";
-import type { ExecutionId, Outcome, UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  compareCommits,
+  type ExecutionId,
+  NO_COMMIT,
+  type Outcome,
+  type UnitId,
+} from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { Applied } from "../model-storage.ts";
 import { toldBy, writerOf } from "../programs.ts";
@@ -43,7 +50,7 @@ export function checkVersions(history: readonly Operation[], log: readonly Appli
     execution.outcome ??= outcome;
   }
 
-  const units = new Map<UnitId, { readonly versions: Version[]; lastCommit: string }>();
+  const units = new Map<UnitId, { readonly versions: Version[]; lastCommit: CommitId }>();
   for (const { executionId, commitId, outcome, writes } of log) {
     const writer = places.get(executionId);
     if (writer === undefined) {
@@ -54,10 +61,11 @@ export function checkVersions(history: readonly Operation[], log: readonly Appli
     for (const { unit, value: bytes } of writes) {
       let written = units.get(unit);
       if (written === undefined) {
-        written = { versions: [{ writer: null, value: null }], lastCommit: "" };
+        written = { versions: [{ writer: null, value: null }], lastCommit: NO_COMMIT };
         units.set(unit, written);
       }
-      if (written.lastCommit >= commitId) problems.push(`${unit} got ${commitId} after ${written.lastCommit}`);
+      if (compareCommits(written.lastCommit, commitId) >= 0)
+        problems.push(`${unit} got ${commitId} after ${written.lastCommit}`);
       written.lastCommit = commitId;
       const value = writerOf(bytes);
       if (value !== null && written.versions.some((version) => version.value === value))

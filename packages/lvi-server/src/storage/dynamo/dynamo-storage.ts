@@ -15,6 +15,7 @@ import {
   CborReader,
   CborWriter,
   type CommitId,
+  compareCommits,
   contentHash,
   type ExecutionId,
   type HandlerPlan,
@@ -25,7 +26,7 @@ import {
 import type { CompleteResult, StoreResult } from "../../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
-import type { Lease } from "../../core/lease.ts";
+import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
 import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
@@ -140,7 +141,7 @@ export class DynamoStorage implements Storage {
 
   // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async readLease(): Promise<Lease> {
+  async readLease(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEASE);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
     const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
@@ -148,7 +149,7 @@ export class DynamoStorage implements Storage {
     return leader === undefined ? lease : { ...lease, leader };
   }
 
-  async acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
+  async acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const lease: TransactWriteItem = {
@@ -232,7 +233,7 @@ export class DynamoStorage implements Storage {
       ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
     });
     if (fenced !== null) throw new StorageError("none", OVERTAKEN);
-    return pending.toSorted((a, b) => (a.commitId < b.commitId ? -1 : 1));
+    return pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   }
 
   /** Of the records of a shard that are pending or partly applied, or whose outcome is kept briefly. */

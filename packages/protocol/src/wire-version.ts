@@ -1,0 +1,80 @@
+/**
+ * The policy of wire versions. Each form below has a floor, the version that is sent, and a line of history per version.
+ *
+ * - A decoder takes every version from the floor on. It skips fields that a later sender has added.
+ * - A change adds a field at the end of its message, with a meaning for its absence. No field changes its meaning or goes.
+ * - A primary is upgraded before its locations, so a sender may add what an older receiver skips, but may not rely on it.
+ * - Golden bytes of every version stay in the tests, and decode for ever.
+ * - The first field of a message is {@link PROTOCOL_VERSION}. It changes only if a message can no longer be extended: then
+ *   the server serves both versions before a location sends the new one.
+ * - JSON (administration, listening, alarms) follows the same rules by name: a receiver passes over names that it does not know.
+ */
+
+/** The version of the framing, the first field of every message. It is the one that is sent and the only one that is served. */
+export const PROTOCOL_VERSION = 1;
+
+/** The history of one form, by the number of its version. */
+interface Form {
+  /** The oldest version that is served. */
+  readonly floor: number;
+  /** The version that is sent. */
+  readonly sent: number;
+  readonly history: Readonly<Record<number, string>>;
+}
+
+/** By the number of their fields, the protocol version not counted. */
+export const LVI_REQUEST: Form = {
+  floor: 11,
+  sent: 16,
+  history: {
+    11: "execution id, module, handler, arguments, time, seed, location, units, retained, deadline, effects",
+    13: "attempt and seen: without them it is attempt 1 of a location that has heard of no server",
+    14: "caller: without it there is none",
+    16: "a reserved field and must not write: without it the execution may write",
+  },
+};
+
+/** By the number of fields that come after those of its kind. */
+export const LVI_REPLY_TAIL: Form = {
+  floor: 0,
+  sent: 1,
+  history: {
+    0: "valid, executed, refused",
+    1: "as of: without it the location has not heard of the server",
+  },
+};
+
+/** By the number of their fields. */
+export const FOLLOWUP: Form = {
+  floor: 4,
+  sent: 4,
+  history: { 4: "execution id, commit id, outcome, writes" },
+};
+
+/** By the number of their fields. */
+export const FOLLOWUP_REPLY: Form = {
+  floor: 1,
+  sent: 1,
+  history: { 1: "result" },
+};
+
+/**
+ * The ABI: the boundary between handlers and hosts, and the form of a module's content. It is part of the module hash. A
+ * module states the least version that has its imports and sections. A primary runs every version from the floor on,
+ * because intents may name modules that earlier releases have built.
+ */
+export const ABI: Form = {
+  floor: 3,
+  sent: 5,
+  history: {
+    3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
+    4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",
+    5: "named sections instead of fields, among them the tables that each handler reads and writes",
+  },
+};
+
+/** The newest version of the ABI. */
+export const ABI_VERSION: number = ABI.sent;
+
+/** The oldest version of the ABI that hosts run. */
+export const OLDEST_ABI_VERSION: number = ABI.floor;

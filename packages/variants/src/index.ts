@@ -1,0 +1,15 @@
+export { Anchors } from "./anchors.ts";
+export {
+  after,
+  argument,
+  before,
+  condition,
+  type Edit,
+  expression,
+  remove,
+  replace,
+  returns,
+  value,
+  type Variant,
+} from "./edits.ts";
+export { VariantLoader } from "./variant-loader.ts";

@@ -6,29 +6,31 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { changesOf, type Change, type Edit, type Variant } from "./edits.ts";
-import { type Node, children, parse } from "./syntax.ts";
+import { parse, type Part, partAfter } from "./syntax.ts";
 
 /** A place in a source that variants may change. */
-export interface Anchor {
+export interface Anchor extends Part {
   readonly name: string;
   readonly file: string;
   readonly text: string;
   /** `file:line`. */
   readonly place: string;
-  readonly node: Node;
-  /** What the node is a part of. */
-  readonly parent: Node;
+}
+
+export interface ChangedSource {
+  readonly text: string;
+  readonly changes: readonly Change[];
 }
 
 const ANCHOR = /^ variant: (?<name>.*)$/;
 const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
 export class Anchors {
-  /** By name. One that is there more than once is a problem. */
+  /** The anchors by name. A name that has more than one is a problem. */
   readonly #anchors = new Map<string, Anchor[]>();
   readonly #problems: string[] = [];
 
-  /** The sources by path. */
+  /** Reads the anchors of these sources, by path. */
   constructor(sources: ReadonlyMap<string, string>) {
     for (const [file, text] of sources) {
       // Most files have none, and are not parsed.
@@ -36,7 +38,7 @@ export class Anchors {
     }
   }
 
-  /** Of the TypeScript sources in these folders, without tests. */
+  /** Reads the anchors of the TypeScript sources in these folders, but for tests. */
   static in(folders: readonly string[]): Anchors {
     const sources = new Map<string, string>();
     for (const folder of folders)
@@ -48,7 +50,7 @@ export class Anchors {
     return new Anchors(sources);
   }
 
-  /** Each of its messages names anchor and place; none: every variant can be made, and every anchor is used. */
+  /** Messages with anchor and place. If there is none, every variant can be made, and every anchor is used. */
   problems(variants: readonly Variant[]): readonly string[] {
     const problems = [...this.#problems];
     for (const [name, [first, ...more]] of this.#anchors) {
@@ -69,22 +71,31 @@ export class Anchors {
     return problems;
   }
 
-  /** The changed sources, by path. Throws if the variant does not fit its sources. */
-  apply({ name, edits }: Variant): ReadonlyMap<string, string> {
-    const changes = new Map<string, { readonly text: string; readonly changes: Change[] }>();
+  /** The changed sources, by path. Throws if the variant does not fit them. */
+  apply(variant: Variant): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.changes(variant)].map(([file, { text, changes }]) => [file, changed(variant.name, file, text, changes)]),
+    );
+  }
+
+  /** The sources that the variant changes, by path, with its changes. Throws if it does not fit them. */
+  changes({ name, edits }: Variant): ReadonlyMap<string, ChangedSource> {
+    const sources = new Map<string, { readonly text: string; readonly changes: Change[] }>();
     for (const edit of edits) {
       const anchor = this.#find(name, edit);
-      const file = changes.get(anchor.file) ?? { text: anchor.text, changes: [] };
-      changes.set(anchor.file, file);
+      const source = sources.get(anchor.file) ?? { text: anchor.text, changes: [] };
+      sources.set(anchor.file, source);
       try {
-        file.changes.push(...changesOf(edit, anchor));
+        source.changes.push(...changesOf(edit, anchor));
       } catch (error) {
-        throw new Error(`${anchor.place}: The variant "${name}" does not fit: ${(error as Error).message}`, {
-          cause: error,
-        });
+        const { message } = error as Error;
+        throw new Error(
+          `${anchor.place}: The variant "${name}" does not fit: ${message}. Move the anchor "${anchor.name}", or change the edit.`,
+          { cause: error },
+        );
       }
     }
-    return new Map([...changes].map(([file, { text, changes: ofFile }]) => [file, changed(name, file, text, ofFile)]));
+    return sources;
   }
 
   #find(variant: string, { anchor: name }: Edit): Anchor {
@@ -95,7 +106,7 @@ export class Anchors {
       );
     if (more.length > 0)
       throw new Error(
-        `${found.place}: The variant "${variant}" has two places: "${name}" is at ${more[0]!.place} too.`,
+        `${found.place}: The variant "${variant}" has two places: "${name}" is at ${more[0]!.place} too. Give one another name.`,
       );
     return found;
   }
@@ -116,7 +127,7 @@ export class Anchors {
         problem("stands behind code. Write it on a line of its own, before the code that is changed.");
         continue;
       }
-      const found = anchored(program, comment.end);
+      const found = partAfter(program, comment.end);
       let between = found === null ? "?" : text.slice(comment.end, found.node.start);
       for (const { start, end } of comments.toReversed()) {
         if (found !== null && start >= comment.end && end <= found.node.start)
@@ -132,30 +143,15 @@ export class Anchors {
   }
 }
 
-const CHANGEABLE =
-  /^(?:.*Statement|.*Declaration|MethodDefinition|PropertyDefinition|AccessorProperty|StaticBlock|SwitchCase)$/;
-
-/** What begins first at or after a place, and of all that begins there the largest. */
-function anchored(program: Node, at: number): Pick<Anchor, "node" | "parent"> | null {
-  let best: Pick<Anchor, "node" | "parent"> | null = null;
-  const visit = (node: Node, parent: Node): void => {
-    if (node.end <= at) return;
-    if (node.start >= at && CHANGEABLE.test(node.type) && (best === null || node.start < best.node.start))
-      best = { node, parent };
-    for (const child of children(node)) visit(child, node);
-  };
-  for (const child of children(program)) visit(child, program);
-  return best;
-}
-
-/** The text with all changes. Throws if two change the same. */
+/** The text with all changes. Throws if two of them overlap. */
 function changed(variant: string, file: string, text: string, changes: readonly Change[]): string {
   // An insertion goes before what is changed at the same place.
   const ordered = changes.toSorted((a, b) => a.start - b.start || a.end - b.end);
   let result = "";
   let at = 0;
   for (const { start, end, code } of ordered) {
-    if (start < at) throw new Error(`${file}: Two edits of the variant "${variant}" change the same code.`);
+    if (start < at)
+      throw new Error(`${file}: Two edits of the variant "${variant}" change the same code. Make one of them.`);
     result += text.slice(at, start) + code;
     at = end;
   }

@@ -41,7 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
         "intent-stored-first",
         `const early = execution.callers.find(({ id }) => id === execution.speculator)!;
         execution.callers = execution.callers.filter((caller) => caller !== early);
-        this.#replyValid(early, intent.commitId, null);`,
+        this.#replyValid(early, intent.commitId, []);`,
       ),
       remove("valid-after-intent"),
     ],
@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "joined-while-stored",
-        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);`,
+        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, [{ kind: "operation", operation }]);`,
       ),
     ],
   },
@@ -383,14 +383,14 @@ export const MUTANTS: readonly Mutant[] = [
         "completion-stored-first",
         `for (const caller of execution.callers.splice(0)) {
           const times = this.#times(caller.receivedAtMs);
-          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, null);
+          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
         }`,
       ),
     ],
   },
   {
     name: "a re-execution runs the newest module",
-    within: 25,
+    within: 100,
     edits: [expression("handler-run", `invocation`, `{ ...$, module: this.#modules.uses.at(-1)!.module }`)],
   },
   {
@@ -409,6 +409,23 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     edits: [
       expression("handler-run", `invocation`, `{ ...$, environment: { ...invocation.environment, caller: null } }`),
+    ],
+  },
+  {
+    name: "a sample is told before its writes are durable",
+    within: 100,
+    edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],
+  },
+  {
+    name: "a sample has the primary's version of an own write that is not applied yet",
+    within: 2_500,
+    weather: "own writes",
+    edits: [
+      expression(
+        "sample-validated",
+        `versionsOf(units)`,
+        `new Map(Array.from($.keys(), (unit) => [unit, this.#versions.get(unit)?.version ?? $.get(unit)]))`,
+      ),
     ],
   },
   {

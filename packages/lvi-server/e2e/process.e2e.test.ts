@@ -87,7 +87,7 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
     const first = await start(storage, ...LONG_LEASE);
     await first.client.register();
     const child = spawn([...storage.args, "--workers", "1"]);
-    expect(await logged(child, "waiting_for_lease")).toMatchObject({ epoch: 1 });
+    expect(await logged(child, "waiting_for_leadership")).toMatchObject({ epoch: 1 });
     expect(await first.client.lvi(first.client.requestOf("increment", "a", null))).toMatchObject({ kind: "executed" });
     const serves = once(createInterface(child.stdout!), "line") as Promise<[string]>;
     expect(await first.server.kill("SIGTERM")).toBe(0);
@@ -293,7 +293,7 @@ describe("a server that waits for the lease", () => {
       const response = await fetch(`${url}/readyz`);
       return [response.status, ((await response.json()) as { status: unknown }).status];
     };
-    await logged(child, "waiting_for_lease");
+    await logged(child, "waiting_for_leadership");
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await readiness()).toEqual([503, "standby"]);
     const client = new TestClient(url, await testModule());
@@ -323,7 +323,7 @@ describe("a server that waits for the lease", () => {
     await start(sqlite);
     const child = spawn([...sqlite.args, "--workers", "1"]);
     const ended = once(child, "exit") as Promise<[number | null]>;
-    await logged(child, "waiting_for_lease");
+    await logged(child, "waiting_for_leadership");
     child.kill("SIGTERM");
     expect((await ended)[0]).toBe(0);
   });

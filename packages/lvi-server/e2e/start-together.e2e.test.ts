@@ -59,11 +59,11 @@ test("of two servers that start together one serves, and the other one waits for
     const states = servers.map((child) =>
       Promise.race([
         firstOf(createInterface(child.stdout!), ["listening"]),
-        firstOf(createInterface(child.stderr!), ["waiting_for_lease"]),
+        firstOf(createInterface(child.stderr!), ["waiting_for_leadership"]),
         once(child, "exit").then(([code]) => `ended with ${String(code)}`),
       ]),
     );
-    expect((await Promise.all(states)).toSorted()).toEqual(["listening", "waiting_for_lease"]);
+    expect((await Promise.all(states)).toSorted()).toEqual(["listening", "waiting_for_leadership"]);
     for (const server of servers) {
       server.kill("SIGKILL");
       await once(server, "exit");

@@ -74,8 +74,8 @@ describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
       child.kill("SIGSTOP");
       await sleep(leaseMs);
       child.kill("SIGCONT");
-      await logged("lease_run_out");
-      await logged("lease_regained");
+      await logged("leadership_run_out");
+      await logged("leadership_regained");
       await clients.answered(ANSWERS);
       await clients.stop();
       expect(await (await fetch(`${url}/metrics`)).text()).toContain(`radical_epoch ${epoch}\n`);
@@ -117,7 +117,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
       spawned.push(standby);
       const logged = logOf(standby);
       const port = (await logged("http_listening"))["port"] as number;
-      expect(await logged("waiting_for_lease")).toMatchObject({ epoch: leader.epoch, termMs: LEASE_MS });
+      expect(await logged("waiting_for_leadership")).toMatchObject({ epoch: leader.epoch, termMs: LEASE_MS });
 
       const module = await testModule();
       const clients = new Clients([leader.url, `http://127.0.0.1:${port}`].map((url) => new TestClient(url, module)));
@@ -127,7 +127,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
       if (how === "killed") process.kill(leader.child.pid!, "SIGKILL");
       else if (how === "told to stop") leader.child.kill("SIGTERM");
       else await storage.stop(leader);
-      const { epoch, looks } = await logged("lease_acquired");
+      const { epoch, looks } = await logged("leadership_acquired");
       expect(epoch).toBe(leader.epoch + 1);
       if (how !== "told to stop") expect(looks).toBeGreaterThan(0);
       expect(looks).toBeLessThanOrEqual(MOST_LOOKS);

@@ -87,9 +87,9 @@ export interface Asker<T> {
 }
 
 interface Ended {
-  /** What requests under way are told: whether they had an effect, only storage knows. */
+  /** The answer to requests under way. Only storage knows whether they had an effect. */
   readonly underWay: Error;
-  /** What later ones are told: nobody looked at them. */
+  /** The answer to later requests: nobody looked at them. */
   readonly later: Error;
 }
 
@@ -137,7 +137,7 @@ export class Driver {
     this.#step({ kind: "followup", caller, followup });
   }
 
-  /** What nobody waits for an answer to. */
+  /** An event whose sender waits for no answer. */
   tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
     this.#step(event);
   }
@@ -159,7 +159,7 @@ export class Driver {
     return this.#ended;
   }
 
-  /** Who still waits is told to ask the next server. */
+  /** Askers that still wait are told to ask the next server. */
   close(): void {
     this.#end(endedBecause(STOPPED));
   }
@@ -260,9 +260,9 @@ export class Driver {
           }),
         );
       }
-      case "renew-lease": {
+      case "renew-leadership": {
         const { operation, termMs } = effect;
-        const renewed = (isHeld: boolean): Event => ({ kind: "lease-renewed", operation, isHeld });
+        const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
         return storage.renewLease(epoch, termMs, this.#operating(operation, renewed));
       }
       case "collect":

@@ -52,8 +52,8 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "re_execution_killed",
   "followup_not_covered",
   "refused",
-  "lease_run_out",
-  "lease_regained",
+  "leadership_run_out",
+  "leadership_regained",
 ]);
 
 /** Most units that one line of log names. */
@@ -111,8 +111,8 @@ export class Engine {
     return this.#options.core.load;
   }
 
-  get holdsLease(): boolean {
-    return this.#options.core.holdsLease;
+  get isLeading(): boolean {
+    return this.#options.core.isLeading;
   }
 
   get setsLeft(): readonly SetLeft[] {

@@ -29,7 +29,7 @@ export interface Gauges {
   /** Null: this server does not serve. */
   load(): Load | null;
   workers(): WorkerLoad | null;
-  /** Of the lease; 0 without one. */
+  /** Of the leadership; 0 before the server leads. */
   epoch(): number;
   /** Who listens for updates. */
   listeners(): number;
@@ -90,11 +90,9 @@ export class Metrics {
     ofWorkers("radical_workers_busy", "Those that run a handler.", "busy");
     ofWorkers("radical_workers_aside", "Those of the busy ones that others have taken the place of.", "aside");
     ofWorkers("radical_worker_queue", "Runs that wait for a worker.", "queued");
-    this.#gauge("radical_serving", "1 if this server has the lease and serves.", () =>
-      gauges.load() === null ? 0 : 1,
-    );
+    this.#gauge("radical_serving", "1 if this server leads and serves.", () => (gauges.load() === null ? 0 : 1));
     this.#gauge("radical_update_listeners", "Isolates of locations that listen for updates.", () => gauges.listeners());
-    this.#gauge("radical_epoch", "Epoch of the lease; 0 without one.", () => gauges.epoch());
+    this.#gauge("radical_epoch", "Epoch of the leadership; 0 before the server leads.", () => gauges.epoch());
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -149,9 +147,14 @@ export class Metrics {
       case "abandoned_intent":
       case "contention_round":
       case "gate":
-      case "lease_run_out":
-      case "lease_regained":
         this.#events.child({ event: name }).count++;
+        return;
+      // Dashboards know the label by its first name.
+      case "leadership_run_out":
+        this.#events.child({ event: "lease_run_out" }).count++;
+        return;
+      case "leadership_regained":
+        this.#events.child({ event: "lease_regained" }).count++;
         return;
     }
   }

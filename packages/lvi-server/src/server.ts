@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import { plansOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, readsOf } from "./core/intent.ts";
-import type { Lease } from "./core/lease.ts";
+import type { Leadership } from "./core/leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import type { StoredItem } from "./core/version-table.ts";
@@ -17,7 +17,7 @@ import { executorWithFailpoints, storageWithFailpoints } from "./failpoint-ports
 import { failpoint } from "./failpoints.ts";
 import { createHttpServer, type ServerState, type Serving } from "./http/http-server.ts";
 import type { KeyRing } from "./http/keys.ts";
-import { acquireLease, holding, PROCESS_CLOCK } from "./lease.ts";
+import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
@@ -116,29 +116,29 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return closed;
   };
 
-  const leasing = {
+  const leading = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
-    onStandby: ({ leader }: Lease) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
+    onStandby: ({ leader }: Leadership) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
   const release = async (): Promise<void> => {
     // A successor need not wait it out.
     if (epoch > 0)
       await storage
         .renewLease(epoch, 0)
-        .catch((error: unknown) => log.warn("lease_not_released", { reason: String(error) }));
+        .catch((error: unknown) => log.warn("leadership_not_released", { reason: String(error) }));
     await storage.close();
   };
   try {
-    const acquired = await acquireLease(leasing);
+    const acquired = await acquireLeadership(leading);
     epoch = acquired.epoch;
     failpoint("start.lease-acquired");
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
-    const { result: found, lease } = await holding(leasing, acquired, async () => {
+    const { result: found, leadership } = await holding(leading, acquired, async () => {
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       return { pending, items: await itemsRead(storage, pending) };
@@ -153,7 +153,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
-      lease: storage.isExclusive ? null : lease,
+      leadership: storage.isExclusive ? null : leadership,
     };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
     const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;

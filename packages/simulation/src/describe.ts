@@ -24,8 +24,8 @@ export function describeEvent(event: Event): string {
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
-    case "lease-renewed":
-      return `hears of operation ${event.operation}: the lease is ${event.isHeld ? "held" : "lost"}`;
+    case "leadership-renewed":
+      return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "clock":
       return "has something due";
     case "module-registered":
@@ -75,8 +75,8 @@ export function describeEffect(effect: Effect): string {
       const about = [executionId === undefined ? undefined : shortId(executionId), cause, units?.join(" "), detail];
       return ["notes", name, ...about.filter((part) => part !== undefined)].join(" ");
     }
-    case "renew-lease":
-      return `renews the lease, operation ${effect.operation}`;
+    case "renew-leadership":
+      return `renews the leadership, operation ${effect.operation}`;
     case "resume":
       return `goes on with what was put off: ${effect.events.length}`;
     case "halt":

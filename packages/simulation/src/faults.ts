@@ -10,7 +10,7 @@ export const SERVER_EFFECTS = [
   "load",
   "store-intent",
   "complete",
-  "renew-lease",
+  "renew-leadership",
   "execute",
   "collect",
 ] as const satisfies readonly Effect["kind"][];
@@ -57,7 +57,7 @@ export const FAULTS = [
   "server stopped and continued",
   "server elected",
   "server goes on beside its successor",
-  "lease ran out and was regained",
+  "leadership ran out and was regained",
   "server asked that does not lead",
   "server asked that is not there",
   "handler killed near storage",

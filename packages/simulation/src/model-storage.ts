@@ -7,7 +7,7 @@ import {
   doneIntentOf,
   type Intent,
   type IntentRecord,
-  type Lease,
+  type Leadership,
   type StoreResult,
   withoutOutcome,
 } from "@radical/lvi-server/core";
@@ -30,7 +30,7 @@ interface StoredItem {
 }
 
 export class ModelStorage {
-  lease: Lease = { epoch: 0, beat: 0, termMs: 0 };
+  lease: Leadership = { epoch: 0, beat: 0, termMs: 0 };
   /** The epoch that has read the pending intents. */
   #recovered = 0;
   readonly items = new Map<UnitId, StoredItem>();
@@ -47,7 +47,7 @@ export class ModelStorage {
     this.#fencesIntents = fencesIntents;
   }
 
-  acquireLease(seen: Lease, termMs: number): Lease | null {
+  acquireLease(seen: Leadership, termMs: number): Leadership | null {
     const { epoch, beat } = this.lease;
     // variant: lease-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;

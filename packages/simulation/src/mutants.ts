@@ -180,15 +180,15 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("intents-overlap", `!firstOf.get(younger.intent)!.has(intent.commitId)`, `true`)],
   },
   {
-    name: "the lease is never checked",
+    name: "the leadership is never checked",
     within: 500,
-    edits: [condition("lease-held", `monotonicMs < 0`), argument("wake-for-deadlines", "min", 1, `Infinity`)],
+    edits: [condition("leadership-held", `true`), argument("wake-for-leadership", "min", 1, `Infinity`)],
   },
   {
-    name: "a candidate does not wait the lease out",
+    name: "a candidate does not wait the leadership out",
     within: 250,
-    weather: "leases",
-    edits: [expression("lease-waited-out", `1 + DRIFT`, `0.5`)],
+    weather: "leadership",
+    edits: [expression("leadership-waited-out", `1 + DRIFT`, `0.5`)],
   },
   {
     name: "a failure after a doubtful one is believed",
@@ -231,37 +231,36 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [...WITHOUT_HASHES],
   },
   {
-    name: "the lease is checked only when a request comes",
+    name: "the leadership is checked only when a request comes",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [
-      condition("lease-held", `$ && event.kind === "lvi-request"`),
-      argument("wake-for-deadlines", "min", 1, `Infinity`),
-      argument("wake-for-lease", "min", 2, `Infinity`),
+      condition("leadership-held", `$ || event.kind !== "lvi-request"`),
+      argument("wake-for-leadership", "min", 1, `Infinity`),
     ],
   },
   {
-    name: "the lease is not checked when storage has answered",
+    name: "the leadership is not checked when storage has answered",
     within: 2_500,
-    weather: "leases",
-    edits: [condition("lease-held", `$ && event.kind !== "intent-stored" && event.kind !== "completed"`)],
+    weather: "leadership",
+    edits: [condition("leadership-held", `$ || event.kind === "intent-stored" || event.kind === "completed"`)],
   },
   {
     name: "a renewal counts from its answer",
     within: 5_000,
-    weather: "leases",
-    edits: [argument("lease-renewed", "heldUntilMs", 0, `this.#nowMs`)],
+    weather: "leadership",
+    edits: [argument("leadership-renewed", "heldUntilMs", 0, `nowMs`)],
   },
   {
-    name: "a lease that ran out is renewed whoever has it",
+    name: "a leadership that ran out is renewed whoever leads",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.lease.epoch`)],
   },
   {
-    name: "what was put off without the lease is forgotten",
+    name: "what was put off without the leadership is forgotten",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [expression("put-off-resumed", `events`, `[]`)],
   },
   {
@@ -272,7 +271,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a queue behind own writes is left without a word to those behind",
     within: 5_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("queue-left", `next.ahead.size < 0 && $`)],
   },
   {
@@ -291,7 +290,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a shared lock is made exclusive although others share it",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [
       expression(
         "lock-strengthened",
@@ -325,7 +324,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an adopted intent waits for its followup for ever",
     within: 500,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("adopted-followup")],
   },
   {
@@ -422,9 +421,9 @@ export const MUTANTS: readonly Mutant[] = [
     weather: "own writes",
     edits: [
       expression(
-        "sample-validated",
-        `versionsOf(units)`,
-        `new Map(Array.from($.keys(), (unit) => [unit, this.#versions.get(unit)?.version ?? $.get(unit)]))`,
+        "sample-made",
+        `versionsOf(ground)`,
+        `new Map(Array.from($.keys(), (unit) => [unit, this.#memory.get(unit)?.version ?? $.get(unit)]))`,
       ),
     ],
   },
@@ -436,19 +435,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the epoch of a completion is not checked",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [remove("completion-fenced")],
   },
   {
-    name: "the lease is taken whatever was seen of it",
+    name: "the leadership is taken whatever was seen of it",
     within: 250,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("lease-as-seen", `epoch < seen.epoch || beat < 0`)],
   },
   {
     name: "an intent that arrives after a takeover counts",
     within: 1_000,
-    weather: "leases",
+    weather: "leadership",
     edits: [condition("intent-late", `epoch < 0`)],
   },
   {

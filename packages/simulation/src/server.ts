@@ -16,7 +16,7 @@ import {
   executeTask,
   type ExecutionTask,
   type Halt,
-  type HeldLease,
+  type HeldLeadership,
   LviCore,
   type NoteName,
   type Now,
@@ -70,7 +70,7 @@ export interface ServerOptions {
   readonly coreOptions: Partial<CoreOptions>;
   readonly clock: Clock;
   readonly storage: ModelStorage;
-  /** Nobody else knows the storage: the lease needs no renewal. */
+  /** Nobody else knows the storage: the leadership needs no renewal. */
   readonly isAlone?: boolean;
   readonly termMs: number;
   /** How far the rate of its clock is from the true one at most. */
@@ -97,7 +97,7 @@ interface Life {
   readonly awaited: Map<number, ExecutionId>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
-  /** The operation that has last tried to renew the lease. */
+  /** The operation that has last tried to renew the leadership. */
   renewal: number | null;
   /** When the driver is to be woken. */
   wakeAtMs: number;
@@ -162,7 +162,7 @@ export class Server {
     this.#stand(candidate, candidate.start());
   }
 
-  /** Waits for the lease. */
+  /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
     const { storage, counts } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
@@ -171,24 +171,24 @@ export class Server {
       case "read":
         return this.#ask(
           () => storage.lease,
-          (lease) => next({ kind: "read", lease }),
+          (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
           () => storage.acquireLease(effect.seen, effect.termMs),
-          (lease) => next({ kind: "acquired", lease }),
+          (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
       case "elected":
         counts.add("server elected");
-        return this.#serve(effect.lease.epoch, effect.lease);
+        return this.#serve(effect.leadership.epoch, effect.leadership);
     }
   }
 
-  #serve(epoch: number, lease: HeldLease | null): void {
+  #serve(epoch: number, leadership: HeldLeadership | null): void {
     const { coreOptions, storage, clock } = this.#options;
     // As the server does, or as one whose load has failed.
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
@@ -199,13 +199,13 @@ export class Server {
       return { pending, items: new Map(units.map((unit) => [unit, items.get(unit) ?? null])) };
     };
     const begin = (found: Pick<Recovered, "pending" | "items"> | null): void => {
-      // Another one has the lease already: the process ends, and is started again.
+      // Another one leads already: the process ends, and is started again.
       if (found === null) return this.#end();
       const { pending } = found;
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, ...found, lease, modules, moduleUses: new Map(storage.modules) };
+      const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
       const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       const driver = new Driver({
         core: {
@@ -229,7 +229,7 @@ export class Server {
       life.serving = { core: served, driver, epoch };
       this.#beHeard(driver);
     };
-    if (lease === null) return begin(recover());
+    if (leadership === null) return begin(recover());
     this.#ask(recover, begin, () => this.#end());
   }
 
@@ -361,8 +361,8 @@ export class Server {
       }
       if (trace.lines !== null) trace.write(`    ${describeEffect(effect)}`);
       if (effect.kind === "complete") life.completing.set(effect.operation, effect.completion.executionId);
-      if (effect.kind === "renew-lease") life.renewal = effect.operation;
-      if (effect.kind === "resume") counts.add("lease ran out and was regained");
+      if (effect.kind === "renew-leadership") life.renewal = effect.operation;
+      if (effect.kind === "resume") counts.add("leadership ran out and was regained");
       yield effect;
       // It may have halted.
       if (this.#life !== life) return;
@@ -372,12 +372,12 @@ export class Server {
         this.stop(clock.random.between(1, 2 * termMs));
       }
     }
-    // What it hears without the lease it does not act upon.
-    if (!core.holdsLease) return;
+    // What it hears without leadership it does not act upon.
+    if (!core.isLeading) return;
     if (event.kind === "completed") life.completing.delete(event.operation);
     // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
-    const isOfLease = event.kind === "storage-failed" && event.operation === life.renewal;
-    if (ENDS.has(event.kind) && !isOfLease) this.#checkLocks(life, core);
+    const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
+    if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
   }
 
   /** Whoever holds locks has somebody who waits for its answer, or an intent that is not known to be done. */

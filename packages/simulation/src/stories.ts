@@ -212,7 +212,7 @@ const STORIES: readonly Story[] = [
   {
     title: "Takeover",
     words:
-      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the lease out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its lease over, and asks storage who has it.",
+      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the leadership out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its lease over, and asks storage who has it.",
     servers: 2,
     play: (stage) => stage.ask(0, "update", A).run(58).stopServer(3_000).run(3_100),
   },
@@ -236,9 +236,9 @@ export function transcripts(): string {
   return `${parts.join("\n")}\n`;
 }
 
-/** Timers that find nothing to do, and the beat of the lease, are no part of a story. */
+/** Timers that find nothing to do, and the beat of the leadership, are no part of a story. */
 function isTold(line: string, at: number, lines: readonly string[]): boolean {
-  if (/(renews the lease, operation \d+|the lease is held)$/.test(line)) return false;
+  if (/(renews the leadership, operation \d+|the leadership is held)$/.test(line)) return false;
   const next = lines[at + 1];
   return (
     !line.endsWith("has something due") || (next !== undefined && / {5}/.test(next) && isTold(next, at + 1, lines))

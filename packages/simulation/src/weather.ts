@@ -20,7 +20,7 @@ export interface Trouble {
   readonly locationKilled: number | null;
 }
 
-const NAMES = ["storm", "calm", "leases", "own writes", "restarts", "cold memory"] as const;
+const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory"] as const;
 /** Of every so many seeds, besides. */
 const LONG_RUNS = "long runs";
 const LONG_RUNS_EVERY = 32;
@@ -169,7 +169,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         drift: 0.05,
         ...collecting(random, calm.core),
       };
-    case "leases": {
+    case "leadership": {
       // Two servers, of which one stops for about as long as its lease, or waits as long for storage; else all is well.
       const termMs = random.pick([800, 3_000]);
       return {

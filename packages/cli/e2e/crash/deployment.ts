@@ -292,7 +292,7 @@ export class Deployment {
     this.#standby = standby;
     const listening = await standby.saidBeforeEnd("http_listening");
     this.#standbyAddress = [{ host: "127.0.0.1", port: listening!["port"] as number }];
-    await standby.said("waiting_for_lease");
+    await standby.said("waiting_for_leadership");
     await this.killLocations();
     await this.startLocations(null);
   }

@@ -89,7 +89,7 @@ export function machineTests(moto: () => Moto): void {
       const first = startedAsItsUnitSays(a);
       const url = await first.listening;
       const second = startedAsItsUnitSays(b);
-      await second.logged("waiting_for_lease");
+      await second.logged("waiting_for_leadership");
 
       const client = clientOf(url, state);
       await client.register();

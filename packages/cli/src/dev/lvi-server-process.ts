@@ -131,7 +131,7 @@ export async function startStandby(
       ...options,
       followupTimeoutMs: null,
       onLog: (line) => {
-        if (line["event"] === "waiting_for_lease") resolve();
+        if (line["event"] === "waiting_for_leadership") resolve();
         options.onLog(line);
       },
     });

@@ -39,7 +39,7 @@ export function benchInProcess(effort: Effort, progress: Progress): readonly Fig
 function validations(count: number, operations: number, turns: number): readonly number[] {
   const core = new LviCore(
     DEFAULT_CORE_OPTIONS,
-    { epoch: 2, pending: [], lease: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
+    { epoch: 2, pending: [], leadership: null, modules: new Map([[MODULE, new Map([["f", "sliced"]])]]) },
     NOW,
     new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes,
   );

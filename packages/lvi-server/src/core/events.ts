@@ -2,8 +2,8 @@
  * What the protocol core is told and what it answers with: `step(event) → effects`. A driver carries them out and
  * decides nothing.
  *
- * Order is data. An effect that leaves the server names the facts that it has waited for: the core holds it back until they are
- * true, and the driver, which checks each of them for itself, refuses to let it go otherwise.
+ * Order is data. An effect that leaves the server names the facts that it has waited for. The core holds it back until they are
+ * true. The driver checks each of them for itself, and sends nothing before.
  */
 import type {
   ExecutedCause,
@@ -19,7 +19,7 @@ import type {
 import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ModuleUse } from "./module-table.ts";
-import type { Sample, Sampling } from "./sampling.ts";
+import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { StoredItem } from "./version-table.ts";
 
 /** Names a request whose sender waits for a reply. */
@@ -57,8 +57,8 @@ export type Event =
   | { readonly kind: "too-much-to-load"; readonly operation: OperationId }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
-  /** Not held: another server has the lease. */
-  | { readonly kind: "lease-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
+  /** Not held: another server leads. */
+  | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   /** `none`: the operation did nothing. `unknown`: it may have been done. */
   | {
       readonly kind: "storage-failed";
@@ -129,7 +129,7 @@ export type Effect =
       readonly blind: ReadonlySet<UnitId>;
     }
   /** For another term from when this effect is carried out. */
-  | { readonly kind: "renew-lease"; readonly operation: OperationId; readonly termMs: number }
+  | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
   /**
    * Delete a batch of intents that were done before a time, and of outcomes that were kept briefly, of what was done before
    * another; store when modules were used; remove modules that have not been used since the time that goes with them.
@@ -142,9 +142,7 @@ export type Effect =
       readonly used: readonly ModuleUse[];
       readonly unused: readonly ModuleUse[];
     }
-  | { readonly kind: "sampled"; readonly sample: Sample }
-  /** One that was to be sampled, of which not all that it read is known here. */
-  | { readonly kind: "sample-left-out" }
+  | SampleEffect
   /** Those of several locations take turns. */
   | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
@@ -234,9 +232,9 @@ export type NoteName =
   | "contention_round"
   | "gate"
   | "storage_failed"
-  /** The lease was not renewed in time: nothing is done until it is. */
-  | "lease_run_out"
-  | "lease_regained"
+  /** The leadership was not renewed in time: nothing is done until it is. */
+  | "leadership_run_out"
+  | "leadership_regained"
   /** A run has left the set that f^rw said on the same current values: f^rw, or the set that was given, is wrong. */
   | "set_left"
   /** Two runs of the same execution differed: the module's handlers run near storage from now on. */

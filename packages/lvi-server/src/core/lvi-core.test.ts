@@ -32,7 +32,7 @@ import {
   type IntentRecord,
   withoutOutcome,
 } from "./intent.ts";
-import type { HeldLease } from "./lease.ts";
+import type { HeldLeadership } from "./leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import { LviCore, type Now, type Recovered } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
@@ -105,7 +105,7 @@ class Story {
     hash: (bytes) => this.hasher.hashWith(this.keys.at(-1)!, bytes)!,
     hashWith: (key, bytes) => (this.keys.includes(key) ? { key, hash: `${key} ${contentHash(bytes)}` } : null),
   };
-  readonly #lease: HeldLease | null;
+  readonly #leadership: HeldLeadership | null;
   #epoch = 2;
   /** How often each execution was sent, and what the location has seen of the server. */
   readonly #attempts = new Map<string, number>();
@@ -120,8 +120,12 @@ class Story {
   /** All notes of the story. */
   readonly observed: Note[] = [];
 
-  constructor(items: Record<string, string> = {}, options: Partial<CoreOptions> = {}, lease: HeldLease | null = null) {
-    this.#lease = lease;
+  constructor(
+    items: Record<string, string> = {},
+    options: Partial<CoreOptions> = {},
+    leadership: HeldLeadership | null = null,
+  ) {
+    this.#leadership = leadership;
     let sequence = 0;
     for (const [name, value] of Object.entries(items)) {
       this.items.set(unit(name), { commitId: commitId(1, ++sequence), value: encode(value) });
@@ -140,7 +144,7 @@ class Story {
       epoch: this.#epoch,
       pending,
       items,
-      lease: this.#lease,
+      leadership: this.#leadership,
       modules: new Map([[MODULE, PLANS]]),
       moduleUses: new Map(moduleUsedAtMs === undefined ? [] : [[MODULE, moduleUsedAtMs]]),
     };
@@ -263,7 +267,7 @@ class Story {
   }
 
   /** Storage fails the oldest operation of a kind. */
-  failed(kind: "load" | "store-intent" | "complete" | "renew-lease", effect: "none" | "unknown"): void {
+  failed(kind: "load" | "store-intent" | "complete" | "renew-leadership", effect: "none" | "unknown"): void {
     this.#tell({ kind: "storage-failed", operation: this.#take(kind).operation, effect, reason: "the story wants it" });
   }
 
@@ -288,7 +292,7 @@ class Story {
   }
 
   renewed(isHeld: boolean): void {
-    this.#tell({ kind: "lease-renewed", operation: this.#take("renew-lease").operation, isHeld });
+    this.#tell({ kind: "leadership-renewed", operation: this.#take("renew-leadership").operation, isHeld });
   }
 
   /** Time passes, and the server does not notice. */
@@ -305,8 +309,8 @@ class Story {
     this.#tell(event);
   }
 
-  get holdsLease(): boolean {
-    return this.#core.holdsLease;
+  get isLeading(): boolean {
+    return this.#core.isLeading;
   }
 
   /** What the core has done since the last look. */
@@ -400,7 +404,7 @@ class Story {
           .join(" ");
         return `run ${showAccess(effect.task.access)} on ${values}`.trimEnd();
       }
-      case "renew-lease":
+      case "renew-leadership":
         return "renew";
       case "collect":
       case "halt":
@@ -1659,12 +1663,12 @@ describe("clocks", () => {
   });
 });
 
-describe("the lease", () => {
-  const lease = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950 };
+describe("the leadership", () => {
+  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950 };
   const renewed = (story: Story, isHeld = true): void => story.renewed(isHeld);
 
   test("is renewed in time, and counts from when the renewal was sent", () => {
-    const story = new Story({ x: "1" }, {}, lease);
+    const story = new Story({ x: "1" }, {}, leadership);
     story.passes(0);
     expect(story.said).toEqual(["renew"]);
     story.sleeps(600);
@@ -1682,7 +1686,7 @@ describe("the lease", () => {
   });
 
   const runsOut = (): Story => {
-    const story = new Story({ x: "1" }, {}, lease);
+    const story = new Story({ x: "1" }, {}, leadership);
     story.request("A", "x=1");
     story.loaded();
     expect(story.said).toEqual(["renew", "load x", "A ← valid without intent"]);
@@ -1693,21 +1697,21 @@ describe("the lease", () => {
   test("runs out: nothing is served from memory until it is known to be held", () => {
     const story = runsOut();
     story.request("B", "x=1");
-    expect([story.said, story.holdsLease]).toEqual([[], false]);
+    expect([story.said, story.isLeading]).toEqual([[], false]);
     // That renewal was sent too long ago.
     renewed(story);
-    expect([story.said, story.holdsLease]).toEqual([["renew"], false]);
+    expect([story.said, story.isLeading]).toEqual([["renew"], false]);
     renewed(story);
-    expect([story.said, story.holdsLease]).toEqual([["B ← valid without intent"], true]);
+    expect([story.said, story.isLeading]).toEqual([["B ← valid without intent"], true]);
   });
 
   test("runs out before storage answers: the answer is acted upon only when it is known to be held", () => {
-    const story = new Story({ x: "1" }, {}, lease);
+    const story = new Story({ x: "1" }, {}, leadership);
     story.request("A", "!x");
     story.sleeps(950);
     story.stored();
     expect(story.said).toEqual(["renew", "intent A 2.1 x:write"]);
-    story.failed("renew-lease", "unknown");
+    story.failed("renew-leadership", "unknown");
     expect(story.said).toEqual([]);
     story.passes(100);
     renewed(story);
@@ -1715,7 +1719,7 @@ describe("the lease", () => {
   });
 
   test("runs out, and another server has it: what was put off is never acted upon", () => {
-    const story = new Story({ x: "1" }, {}, lease);
+    const story = new Story({ x: "1" }, {}, leadership);
     story.request("A", "!x");
     story.sleeps(950);
     story.stored();
@@ -1724,7 +1728,7 @@ describe("the lease", () => {
   });
 
   test("runs out for long: who waits is refused, as by a server that was replaced; what is known is pending", () => {
-    const story = new Story({ x: "1", y: "1" }, {}, lease);
+    const story = new Story({ x: "1", y: "1" }, {}, leadership);
     story.request("A", "!y");
     story.sleeps(950);
     story.request("B", "x=1");
@@ -1754,10 +1758,10 @@ describe("the lease", () => {
   });
 
   test("a renewal that failed is tried again; one that says it is another's ends the server", () => {
-    const story = new Story({ x: "1" }, {}, lease);
+    const story = new Story({ x: "1" }, {}, leadership);
     story.passes(250);
-    expect(story.holdsLease).toBe(true);
-    story.failed("renew-lease", "unknown");
+    expect(story.isLeading).toBe(true);
+    story.failed("renew-leadership", "unknown");
     story.passes(100);
     expect(story.said).toEqual(["renew", "renew"]);
     renewed(story, false);

@@ -70,17 +70,16 @@ import {
   doneIntentOf,
   type Intent,
   type IntentRecord,
-  type IntentUnit,
   type OutcomeKept,
   readsOf,
 } from "./intent.ts";
-import { type HeldLease, heldUntilMs, renewalMs } from "./lease.ts";
+import { Leader } from "./leader.ts";
+import type { HeldLeadership } from "./leadership.ts";
 import { declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
 import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
-import { type Sample, Sampler } from "./sampling.ts";
-import { SetsLeft } from "./sets-left.ts";
+import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 
 /** What a starting server found in storage. */
@@ -91,7 +90,7 @@ export interface Recovered {
   /** What units hold that those have read, null: nothing. Whatever is left out is loaded when it is wanted. */
   readonly items?: ReadonlyMap<UnitId, StoredItem | null>;
   /** Null: nobody else knows the storage. */
-  readonly lease: HeldLease | null;
+  readonly leadership: HeldLeadership | null;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
   /** When each module was last used, by the wall clock; of those left out it is not known. */
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
@@ -114,12 +113,6 @@ type Operation =
       doubtful: boolean;
     };
 
-interface PutOff {
-  readonly events: Event[];
-  /** When those whose senders wait for a reply are no longer kept; null: they are not. */
-  readonly refusesAtMs: number | null;
-}
-
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
   | { readonly kind: "followup"; readonly execution: Execution }
@@ -135,9 +128,6 @@ export class LviCore {
   /** The latest commit id as text: it is asked for more often than it changes. */
   #named = { sequence: Number.NaN, id: NO_COMMIT };
   readonly #modules: ModuleTable;
-  /** Modules whose handlers ran differently twice. */
-  readonly #suspects = new Set<ModuleHash>();
-  readonly #setsLeft = new SetsLeft();
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #answered: AnsweredRequests;
@@ -161,17 +151,10 @@ export class LviCore {
   #nowMs: number;
   #wallMs: number;
   #names = 0;
-  readonly #leaseTermMs: number;
-  #leaseUntilMs: number;
-  /** When to renew it; Infinity: a renewal is under way, or none is needed. */
-  #renewAtMs = Infinity;
-  #renewal: { readonly operation: OperationId; readonly sentAtMs: number } | null = null;
-  /** What has come since the lease ran out; null: it is held. */
-  #putOff: PutOff | null = null;
+  readonly #leader: Leader;
   #draining = false;
   #halted = false;
-  /** Null: nothing is sampled. */
-  #sampler: Sampler | null = null;
+  readonly #sampler: Sampler;
 
   constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
     this.#options = options;
@@ -179,12 +162,17 @@ export class LviCore {
     this.#epoch = recovered.epoch;
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
-    this.#leaseTermMs = recovered.lease?.termMs ?? Infinity;
-    this.#leaseUntilMs = recovered.lease?.untilMs ?? Infinity;
-    if (recovered.lease !== null) this.#renewAtMs = monotonicMs;
+    const led = {
+      nextOperation: () => ++this.#names,
+      emit: (effect: Effect) => void this.#effects.push(effect),
+      refuse: (event: Event) => this.#refuseWithoutLeadership(event),
+      replaced: () => this.#halt(TAKEN_OVER),
+    };
+    this.#leader = new Leader(led, recovered.leadership, options.retryMs, monotonicMs);
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
+    this.#sampler = new Sampler(this.#versions);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
@@ -206,7 +194,7 @@ export class LviCore {
 
   /** Handlers whose runs have left their read/write set here. */
   get setsLeft(): readonly SetLeft[] {
-    return this.#setsLeft.list;
+    return this.#modules.setsLeft;
   }
 
   /** What is under way, by module. */
@@ -221,10 +209,8 @@ export class LviCore {
 
   /** When to send the event `clock`, monotonic; null: not until something else happens. */
   get wakeAtMs(): number | null {
-    // variant: wake-for-deadlines
-    const nextMs = this.#putOff === null ? Math.min(this.#deadlines.nextMs ?? Infinity, this.#leaseUntilMs) : Infinity;
-    // variant: wake-for-lease
-    const atMs = Math.min(nextMs, this.#renewAtMs, this.#putOff?.refusesAtMs ?? Infinity);
+    const { isLeading, wakeAtMs } = this.#leader;
+    const atMs = isLeading ? Math.min(this.#deadlines.nextMs ?? Infinity, wakeAtMs) : wakeAtMs;
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
@@ -259,25 +245,19 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0 && this.#putOff === null;
+    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0 && this.isLeading;
   }
 
-  /** Else it may be held by another server, and nothing is done. */
-  get holdsLease(): boolean {
-    return this.#putOff === null;
+  /** False: another server may lead, and this one does nothing. */
+  get isLeading(): boolean {
+    return this.#leader.isLeading;
   }
 
   step({ monotonicMs, wallMs }: Now, event: Event): readonly Effect[] {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
-    if (monotonicMs >= this.#renewAtMs) this.#renew();
-    if (this.#isAboutLease(event)) this.#hearOfLease(event);
-    // Also what storage has just answered is acted upon only under the lease: an intent that was stored after it ran out
-    // may not be among those that the next server has found.
-    // variant: lease-held
-    else if (monotonicMs >= this.#leaseUntilMs) this.#withoutLease(event);
-    else this.#act(event);
+    if (this.#leader.admits(monotonicMs, event)) this.#act(event);
     return this.#effects;
   }
 
@@ -315,8 +295,8 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
-      case "lease-renewed":
-        throw new Error("heard of before");
+      case "leadership-renewed":
+        throw new Error("The answer to a renewal of the leadership names no renewal that is under way");
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
@@ -332,7 +312,7 @@ export class LviCore {
         return;
       }
       case "sampling":
-        this.#sampler = event.sampling === null ? null : new Sampler(event.sampling);
+        this.#sampler.begin(event.sampling);
         return;
       case "drain":
         this.#draining = true;
@@ -349,10 +329,6 @@ export class LviCore {
     const used = this.#modules.takeUsed();
     // variant: modules-unused
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
-    for (const { module } of unused) {
-      this.#suspects.delete(module);
-      this.#setsLeft.forget(module);
-    }
     this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
 
@@ -413,12 +389,11 @@ export class LviCore {
     if (excess !== null) return refuse("over_budget", excess.words, excess.retryAfterMs);
 
     const isNew = !this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs);
-    const mayRunThere = plan !== "near-storage" && !this.#suspects.has(module);
-    if (isNew && mayRunThere && this.#validatesAtOnce(request)) {
+    if (isNew && this.#modules.runsAtLocations(module, plan) && this.#validatesAtOnce(request)) {
       this.#note("valid", { id: executionId, invocation: request });
       this.#remember(request);
-      if (this.#sampler !== null)
-        this.#sampleValid({ id: executionId, location, invocation: request, declared: units });
+      if (this.#sampler.isOn && units !== null)
+        this.#sampleValid({ id: executionId, location, invocation: request }, units);
       return this.#replyValid(caller, null, NO_FACTS);
     }
 
@@ -453,8 +428,7 @@ export class LviCore {
   #begin(execution: Execution): void {
     const { declared: units, retained, invocation } = execution;
     const { module, handler } = invocation;
-    const plan = this.#modules.plansOf(module)?.get(handler);
-    if (units === null || plan === "near-storage" || this.#suspects.has(module)) {
+    if (units === null || !this.#modules.runsAtLocations(module, this.#modules.planOf(module, handler))) {
       return this.#runNearStorage(execution, "requested");
     }
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
@@ -520,7 +494,7 @@ export class LviCore {
       return this.#storeIntent(execution);
 
     this.#note("valid", execution);
-    if (this.#sampler !== null) this.#sampleValid(execution);
+    if (this.#sampler.isOn) this.#sampleValid(execution, execution.declared!);
     const [speculator, ...others] = execution.callers;
     this.#endWithoutTrace(execution, [speculator!]);
     this.#replyValid(speculator!, null, NO_FACTS);
@@ -853,7 +827,7 @@ export class LviCore {
 
   #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
     if (first === second) return;
-    this.#suspects.add(run.module);
+    this.#modules.suspect(run.module);
     const about = { id: run.executionId, invocation: run };
     this.#note("determinism_alarm", about, { detail: "two runs of one execution differ" });
   }
@@ -866,7 +840,7 @@ export class LviCore {
     if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
     this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
-    const plan = this.#modules.plansOf(module)?.get(handler);
+    const plan = this.#modules.planOf(module, handler);
     execution.near = {
       cause,
       recording: plan === "recorded" || plan === "near-storage",
@@ -987,10 +961,10 @@ export class LviCore {
   /** Counted once for an execution, and only of handlers that have f^rw. */
   #setLeft(execution: Execution, reason: string): void {
     const { module, handler } = execution.invocation;
-    const plan = this.#modules.plansOf(module)?.get(handler);
+    const plan = this.#modules.planOf(module, handler);
     if (execution.hasLeftSet || (plan !== "sliced" && plan !== "given")) return;
     execution.hasLeftSet = true;
-    const times = this.#setsLeft.add(module, handler);
+    const times = this.#modules.leftSet(module, handler);
     const words = plan === "given" ? GIVEN_SET_LEFT : DERIVED_SET_LEFT;
     this.#note("set_left", execution, { handler, times, detail: `${words} (${reason})` });
   }
@@ -1075,7 +1049,8 @@ export class LviCore {
   /** An execution that leaves no trace. */
   #answer(execution: Execution): void {
     const { outcome, writes } = execution.near!.result!;
-    const sampled = this.#sample(execution, "near-storage", null, () => ranOn(execution.near!), { outcome, writes });
+    const ended = { outcome, writes };
+    const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(execution), ended);
     if (sampled !== null) this.#effects.push(sampled);
     const repairs = this.#repairs(execution, null);
     const { callers } = execution;
@@ -1105,6 +1080,12 @@ export class LviCore {
     const sequence = this.#locks.exclusiveHolders(unit).at(-1)?.sequence;
     const asOf = sequence === null || sequence === undefined ? this.#sequence : sequence - 1;
     return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
+  }
+
+  /** Takes a sample of a read-only execution in the step that validates it. Its result only its location knows. */
+  #sampleValid(execution: Sampled, units: readonly AccessedUnit[]): void {
+    const sampled = this.#sampler.sample(execution, "valid", null, { kind: "validated", units }, null);
+    if (sampled !== null) this.#effects.push(sampled);
   }
 
   // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1137,11 +1118,10 @@ export class LviCore {
       call,
       keeps: outcomeKept(execution, path),
     };
-    const { near, intent } = execution;
     // Under its locks its reads are still what it ran on.
-    const readOf = (): SampledReads => (near === null ? this.#validated(intent!.units) : ranOn(near));
     // variant: sample-taken
-    const sampled = path === null ? null : this.#sample(execution, path, commit, readOf, { outcome, writes });
+    const sampled =
+      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(execution), { outcome, writes });
     execution.phase = { kind: "completing", completion, run: { hash, sampled } };
     // variant: completion-starts
     this.#versions.applyStarted(writes);
@@ -1219,60 +1199,6 @@ export class LviCore {
     this.#unlock(execution);
     execution.phase = { kind: "paused" };
     this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
-  }
-
-  // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Of a read-only execution, in the step that validates it. Its result only its location knows. */
-  #sampleValid(execution: Sampled & Pick<Execution, "declared">): void {
-    const sampled = this.#sample(execution, "valid", null, () => this.#validated(execution.declared!), null);
-    if (sampled !== null) this.#effects.push(sampled);
-  }
-
-  /** Null: it is not its turn. */
-  #sample(
-    { id, location, invocation }: Sampled,
-    path: SamplePath,
-    commit: CommitId | null,
-    readOf: () => SampledReads,
-    ended: Sample["ended"],
-  ): Effect | null {
-    const { module, handler, args, environment } = invocation;
-    if (this.#sampler?.takes(handler) !== true) return null;
-    const read = readOf();
-    const values = this.#sampler.wantsValues ? read.values() : null;
-    if (values === null && this.#sampler.wantsValues) return { kind: "sample-left-out" };
-    // The invocation may be a whole request.
-    const invoked = { module, handler, args, environment };
-    const writer = ended === null || ended.writes.length === 0 ? null : commit;
-    const sample: Sample = {
-      executionId: id,
-      path,
-      location,
-      invocation: invoked,
-      commitId: writer,
-      versions: read.versions(),
-      values,
-      ended,
-    };
-    return { kind: "sampled", sample };
-  }
-
-  #validated(units: readonly (AccessedUnit | IntentUnit)[]): SampledReads {
-    // variant: sample-validated
-    return { versions: () => versionsOf(units), values: () => this.#valuesOf(units) };
-  }
-
-  /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */
-  #valuesOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["values"] {
-    const values = new Map<UnitId, Uint8Array | null>();
-    for (const accessed of units) {
-      if (accessed.mode === "write") continue;
-      const { unit, version } = accessed;
-      if (version === null || !this.#versions.isCurrent(unit, version)) return null;
-      values.set(unit, this.#versions.get(unit)!.value);
-    }
-    return values;
   }
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1495,64 +1421,10 @@ export class LviCore {
     }
   }
 
-  // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #renew(): void {
-    const operation = ++this.#names;
-    this.#renewal = { operation, sentAtMs: this.#nowMs };
-    this.#renewAtMs = Infinity;
-    this.#effects.push({ kind: "renew-lease", operation, termMs: this.#leaseTermMs });
-  }
-
-  #isAboutLease(event: Event): event is Event & { kind: "lease-renewed" | "storage-failed" } {
-    return "operation" in event && event.operation === this.#renewal?.operation;
-  }
-
-  #hearOfLease(event: Event & { kind: "lease-renewed" | "storage-failed" }): void {
-    const { sentAtMs } = this.#renewal!;
-    this.#renewal = null;
-    if (event.kind === "storage-failed") {
-      this.#note("storage_failed", null, { detail: `renew: ${event.reason}` });
-      // It may have been renewed; until its time is over it is held.
-      this.#renewAtMs = this.#nowMs + Math.min(this.#options.retryMs, renewalMs(this.#leaseTermMs));
-      return;
-    }
-    if (!event.isHeld) return this.#halt(TAKEN_OVER);
-    // variant: lease-renewed
-    this.#leaseUntilMs = heldUntilMs(sentAtMs, this.#leaseTermMs);
-    if (this.#nowMs >= this.#leaseUntilMs) return this.#renew();
-    this.#renewAtMs = this.#nowMs + renewalMs(this.#leaseTermMs);
-    if (this.#putOff === null) return;
-    // Nobody has had it meanwhile, else its epoch would be another: what was put off is met as if it came now.
-    const { events } = this.#putOff;
-    this.#putOff = null;
-    this.#note("lease_regained", null);
-    // variant: put-off-resumed
-    this.#effects.push({ kind: "resume", events });
-  }
-
-  /**
-   * The lease has run out, and nobody may have it, or another server. Until storage says which nothing is done: events are
-   * put off. Who waits for a reply is not kept waiting for long: what is refused is refused as by a server that was replaced.
-   */
-  #withoutLease(event: Event): void {
-    if (this.#renewal === null) this.#renew();
-    if (this.#putOff === null) {
-      this.#note("lease_run_out", null);
-      this.#putOff = { events: [], refusesAtMs: this.#nowMs + renewalMs(this.#leaseTermMs) };
-    }
-    const { events, refusesAtMs } = this.#putOff;
-    if (refusesAtMs === null) {
-      if (!this.#isRefusedWithoutLease(event)) events.push(event);
-      return;
-    }
-    events.push(event);
-    if (this.#nowMs < refusesAtMs && events.length <= MOST_PUT_OFF) return;
-    this.#putOff = { events: events.filter((late) => !this.#isRefusedWithoutLease(late)), refusesAtMs: null };
-  }
-
-  /** What storage and workers answer is kept, whatever comes. */
-  #isRefusedWithoutLease(event: Event): boolean {
+  /** Answers of storage and workers are kept in any case. */
+  #refuseWithoutLeadership(event: Event): boolean {
     switch (event.kind) {
       case "lvi-request": {
         const { caller: id, request } = event;
@@ -1661,23 +1533,9 @@ export class LviCore {
   }
 }
 
-/** What a sample tells of an execution. */
-type Sampled = Pick<Execution, "id" | "location" | "invocation">;
-
-/** What an execution has read, looked up when a sample is taken of it. */
-interface SampledReads {
-  readonly versions: () => Sample["versions"];
-  /** Null: memory does not hold them. */
-  readonly values: () => Sample["values"];
-}
-
-/** Of what was captured its last run has read a part, and that alone was still so in the end. */
-function ranOn({ snapshot, result }: NonNullable<Execution["near"]>): SampledReads {
-  const read = result!.reads.map((unit) => [unit, snapshot.get(unit)!] as const);
-  return {
-    versions: () => new Map(read.map(([unit, { version }]) => [unit, version])),
-    values: () => new Map(read.map(([unit, { value }]) => [unit, value])),
-  };
+function groundOf({ near, intent }: Execution): Ground {
+  if (near === null) return { kind: "validated", units: intent!.units };
+  return { kind: "captured", snapshot: near.snapshot, reads: near.result!.reads };
 }
 
 /** What it has written without having read it. */
@@ -1685,15 +1543,6 @@ function blindOf({ near, intent }: Execution, writes: readonly Write[]): Readonl
   const declared = (intent?.units ?? []).flatMap(({ unit, mode }) => (mode === "write" ? [] : [unit]));
   const read = new Set(near?.result?.reads ?? declared);
   return new Set(writes.flatMap(({ unit }) => (read.has(unit) ? [] : [unit])));
-}
-
-/** Versions as they were declared, and found to be the primary's. */
-function versionsOf(units: readonly (AccessedUnit | IntentUnit)[]): Sample["versions"] {
-  return new Map(
-    units.flatMap((accessed) =>
-      accessed.mode === "write" || accessed.version === null ? [] : [[accessed.unit, accessed.version]],
-    ),
-  );
 }
 
 /** For the operator, as the log has it. */
@@ -1733,9 +1582,7 @@ const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a faul
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";
 const WAITED = "waited too long for units that other executions hold";
 const TAKEN_OVER = "another server has taken over the storage";
-const RUN_OUT = "the lease has run out, and another server may have it";
-/** Most events that are put off until the lease is known to be held. */
-const MOST_PUT_OFF = 1_000;
+const RUN_OUT = "the leadership of this server has run out, and another server may lead";
 const ANSWERED = "the attempt, or a later one, was answered before";
 const IN_DOUBT = "an earlier server may have answered this attempt";
 const NOT_KEPT = "the execution was carried out before, once, and its answer is not kept any more";

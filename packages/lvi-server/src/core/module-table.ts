@@ -3,7 +3,8 @@
  * after a time in which others were asked for: an application that nobody uses for long keeps its module. One that an
  * execution under way names is never removed, since it may have to be run again.
  */
-import type { HandlerPlan, ModuleHash } from "@radical/protocol";
+import type { HandlerPlan, ModuleHash, SetLeft } from "@radical/protocol";
+import { SetsLeft } from "./sets-left.ts";
 
 export type Plans = ReadonlyMap<string, HandlerPlan>;
 
@@ -22,6 +23,9 @@ interface Known {
 
 export class ModuleTable {
   readonly #modules = new Map<ModuleHash, Known>();
+  /** Modules whose handlers ran differently twice. */
+  readonly #suspects = new Set<ModuleHash>();
+  readonly #setsLeft = new SetsLeft();
   /** When a location last asked for any of them. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -35,6 +39,30 @@ export class ModuleTable {
 
   plansOf(module: ModuleHash): Plans | undefined {
     return this.#modules.get(module)?.plans;
+  }
+
+  planOf(module: ModuleHash, handler: string): HandlerPlan | undefined {
+    return this.#modules.get(module)?.plans.get(handler);
+  }
+
+  /** Whether the handler may run at locations: its plan says so, and no two runs of its module have differed. */
+  runsAtLocations(module: ModuleHash, plan: HandlerPlan | undefined): boolean {
+    return plan !== "near-storage" && !this.#suspects.has(module);
+  }
+
+  /** Two runs of one execution of the module have differed. */
+  suspect(module: ModuleHash): void {
+    this.#suspects.add(module);
+  }
+
+  /** A run of the handler has left its read/write set: how often that has happened, this time included. */
+  leftSet(module: ModuleHash, handler: string): number {
+    return this.#setsLeft.add(module, handler);
+  }
+
+  /** Handlers whose runs have left their read/write set here. */
+  get setsLeft(): readonly SetLeft[] {
+    return this.#setsLeft.list;
   }
 
   /** It is in storage, used as of then. */
@@ -74,6 +102,8 @@ export class ModuleTable {
     for (const [module, { usedAtMs }] of old) {
       if (names.has(module)) continue;
       this.#modules.delete(module);
+      this.#suspects.delete(module);
+      this.#setsLeft.forget(module);
       unused.push({ module, usedAtMs });
     }
     return unused;

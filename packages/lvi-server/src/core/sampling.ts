@@ -1,15 +1,26 @@
 /**
- * Samples of executions for operators: what an execution ran on, and what came of it, taken in the very step in which the
- * core knows both. `radical replay` runs them again.
+ * Samples of executions for operators. A sample says what an execution ran on and what came of it, and is taken in the very
+ * step in which the core knows both. `radical replay` runs it again.
  */
-import type { CommitId, ExecutionId, Outcome, SamplePath, UnitId, Version, Write } from "@radical/protocol";
-import type { Invocation } from "./intent.ts";
+import type {
+  AccessedUnit,
+  CommitId,
+  Entry,
+  ExecutionId,
+  Outcome,
+  SamplePath,
+  UnitId,
+  Version,
+  Write,
+} from "@radical/protocol";
+import type { IntentUnit, Invocation } from "./intent.ts";
+import type { VersionTable } from "./version-table.ts";
 
 /** Which executions are sampled: each `every`th of these handlers; null: of all. */
 export interface Sampling {
   readonly every: number;
   readonly handlers: ReadonlySet<string> | null;
-  /** Whether values are wanted too; without them every execution can be told of. */
+  /** Whether samples bring values too. Without values every execution can be sampled. */
   readonly values: boolean;
 }
 
@@ -20,33 +31,122 @@ export interface Sample {
   readonly invocation: Invocation;
   /** Names its writes; null: it has none. */
   readonly commitId: CommitId | null;
-  /** Of all that it reads, perhaps more: what was validated, or what it ran on. */
+  /** Of all units that it reads, perhaps of more: as validated, or as captured. */
   readonly versions: ReadonlyMap<UnitId, Version>;
-  /** Of the same; null: not wanted. */
+  /** Of the same units; null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
   /** Null: only its location knows. */
   readonly ended: { readonly outcome: Outcome; readonly writes: readonly Write[] } | null;
 }
 
-/** Says whose turn it is. */
+export type SampleEffect =
+  | { readonly kind: "sampled"; readonly sample: Sample }
+  /** An execution whose turn it was, but whose values memory no longer holds. */
+  | { readonly kind: "sample-left-out" };
+
+/** The execution that a sample is about. */
+export interface Sampled {
+  readonly id: ExecutionId;
+  readonly location: string;
+  readonly invocation: Invocation;
+}
+
+/** The values that an execution ran on. */
+export type Ground =
+  /** At its location, on versions that were found to be the primary's in this step. */
+  | { readonly kind: "validated"; readonly units: readonly (AccessedUnit | IntentUnit)[] }
+  /** Near storage, on captured values. The last run has read a part of them, and that part was still the same at its end. */
+  | { readonly kind: "captured"; readonly snapshot: ReadonlyMap<UnitId, Entry>; readonly reads: readonly UnitId[] };
+
 export class Sampler {
-  readonly #sampling: Sampling;
+  readonly #memory: Pick<VersionTable, "get" | "isCurrent">;
+  /** Null: nothing is sampled. */
+  #sampling: Sampling | null = null;
   #count = 0;
 
-  constructor(sampling: Sampling) {
+  constructor(memory: Pick<VersionTable, "get" | "isCurrent">) {
+    this.#memory = memory;
+  }
+
+  /** Samples by this rule from now on; null: nothing. */
+  begin(sampling: Sampling | null): void {
     this.#sampling = sampling;
+    this.#count = 0;
   }
 
-  get wantsValues(): boolean {
-    return this.#sampling.values;
+  get isOn(): boolean {
+    return this.#sampling !== null;
   }
 
-  takes(handler: string): boolean {
-    const { every, handlers } = this.#sampling;
+  /** The sample of an execution that ends in this step, or is about to be stored; null: it is not its turn. */
+  sample(
+    { id, location, invocation }: Sampled,
+    path: SamplePath,
+    commit: CommitId | null,
+    ground: Ground,
+    ended: Sample["ended"],
+  ): SampleEffect | null {
+    const { module, handler, args, environment } = invocation;
+    if (this.#sampling === null || !this.#takes(handler, this.#sampling)) return null;
+    const values = this.#sampling.values ? this.#valuesOf(ground) : null;
+    if (values === null && this.#sampling.values) return { kind: "sample-left-out" };
+    // variant: sample-made
+    const sample: Sample = {
+      executionId: id,
+      path,
+      location,
+      // The invocation may be a whole request.
+      invocation: { module, handler, args, environment },
+      commitId: ended === null || ended.writes.length === 0 ? null : commit,
+      versions: versionsOf(ground),
+      values,
+      ended,
+    };
+    return { kind: "sampled", sample };
+  }
+
+  #takes(handler: string, { every, handlers }: Sampling): boolean {
     if (handlers !== null && !handlers.has(handler)) return false;
     this.#count++;
     if (this.#count < every) return false;
     this.#count = 0;
     return true;
+  }
+
+  /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */
+  #valuesOf(ground: Ground): Sample["values"] {
+    const values = new Map<UnitId, Uint8Array | null>();
+    if (ground.kind === "captured") {
+      for (const [unit, { value }] of entriesRead(ground)) values.set(unit, value);
+      return values;
+    }
+    for (const accessed of ground.units) {
+      if (accessed.mode === "write") continue;
+      const { unit, version } = accessed;
+      const entry = version !== null && this.#memory.isCurrent(unit, version) ? this.#memory.get(unit) : undefined;
+      if (entry === undefined) return null;
+      values.set(unit, entry.value);
+    }
+    return values;
+  }
+}
+
+function versionsOf(ground: Ground): ReadonlyMap<UnitId, Version> {
+  const versions = new Map<UnitId, Version>();
+  if (ground.kind === "captured") {
+    for (const [unit, { version }] of entriesRead(ground)) versions.set(unit, version);
+    return versions;
+  }
+  for (const accessed of ground.units) {
+    if (accessed.mode !== "write" && accessed.version !== null) versions.set(accessed.unit, accessed.version);
+  }
+  return versions;
+}
+
+function* entriesRead({ snapshot, reads }: Ground & { kind: "captured" }): Iterable<readonly [UnitId, Entry]> {
+  for (const unit of reads) {
+    const entry = snapshot.get(unit);
+    if (entry === undefined) throw new Error(`The run has read ${unit}, which was not captured`);
+    yield [unit, entry];
   }
 }

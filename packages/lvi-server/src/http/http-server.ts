@@ -57,12 +57,12 @@ export type ServerState = NotServing | ({ readonly kind: "serving" | "draining" 
 export interface NotServing {
   readonly kind: "not-serving";
   readonly reason: Reason;
-  /** Where the server that has the lease can be asked; null: nobody has it, or its holder does not say. */
+  /** The address that the leader advertises; null: no server leads, or the leader advertises none. */
   readonly leader: string | null;
 }
 
 type Reason =
-  /** Storage is asked who has the lease. */
+  /** Storage is asked which server leads. */
   | "starting"
   /** Another server has it. */
   | "standby"
@@ -409,15 +409,15 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft };
 }
 
-/** Ready: it has the lease and has recovered. */
+/** Ready: the server leads and has recovered. */
 function readiness(state: ServerState): Answer {
   switch (state.kind) {
     case "serving":
-      return state.engine.holdsLease
+      return state.engine.isLeading
         ? json(200, { status: "ready" })
         : json(503, {
             status: "lease_run_out",
-            reason: "its lease was not renewed in time, and it is being asked for",
+            reason: "the leadership of this server was not renewed in time, and storage is being asked for it",
           });
     case "draining":
       return json(503, { status: "draining", reason: WHY_NOT_SERVING.stopped });
@@ -453,8 +453,8 @@ class NotServingError extends RadicalError {
 }
 
 const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
-  starting: "storage is being asked who has the lease",
-  standby: "another server has the lease; this one takes over when that one dies",
+  starting: "storage is being asked which server leads",
+  standby: "another server leads; this one takes over when that one dies",
   recovering: "the intents that the last server left pending are being read back",
   stopped: "the server is shutting down",
 };

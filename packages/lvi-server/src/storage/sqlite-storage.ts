@@ -29,7 +29,7 @@ import {
   type IntentUnit,
 } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import type { Lease } from "../core/lease.ts";
+import type { Leadership } from "../core/leadership.ts";
 import { failpoint } from "../failpoints.ts";
 import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "./storage.ts";
 
@@ -289,7 +289,7 @@ export class SqliteStorage implements Storage {
     return this.#notice;
   }
 
-  readLease(): Promise<Lease> {
+  readLease(): Promise<Leadership> {
     return this.#enqueue(() => {
       this.#guard ??= this.isExclusive ? null : lockFile(`${this.#file}.lock`);
       const lease = this.#lease();
@@ -298,7 +298,7 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
+  acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     return this.#enqueue(() => {
       const { epoch, beat } = this.#lease();
       if (epoch !== seen.epoch || beat !== seen.beat) return null;
@@ -524,7 +524,7 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  #lease(): Lease {
+  #lease(): Leadership {
     const lease = { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
     const leader = this.#get<{ url: string }>("SELECT url FROM leader")?.url;
     return leader === undefined ? lease : { ...lease, leader };

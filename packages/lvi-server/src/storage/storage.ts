@@ -13,7 +13,7 @@
 import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
 import type { CompleteResult, StoreResult } from "../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
-import type { Lease } from "../core/lease.ts";
+import type { Leadership } from "../core/leadership.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
@@ -21,12 +21,12 @@ export interface Storage {
   readonly isExclusive: boolean;
 
   /** The lease as it is; epoch 0 before the first server. */
-  readLease(): Promise<Lease>;
+  readLease(): Promise<Leadership>;
   /**
    * Makes the epoch one more if the lease is still as it was seen; null if it is not. Whoever calls has waited it out.
    * `leader`: where others are to ask from then on.
    */
-  acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null>;
+  acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null>;
   /** For another term from when this was sent; 0 gives it up. False: another server has the lease. */
   renewLease(epoch: number, termMs: number): Promise<boolean>;
   /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */

@@ -19,7 +19,7 @@ export interface TakenSample {
 }
 
 interface CheckedSamples {
-  /** What is wrong, in words. */
+  /** Mistakes, in words. */
   readonly problems: readonly string[];
   /** Executions whose versions must fit into the order of the history. */
   readonly readers: readonly Operation[];

@@ -26,7 +26,7 @@ import {
 import type { CompleteResult, StoreResult } from "../../core/events.ts";
 import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
-import type { Lease } from "../../core/lease.ts";
+import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
 import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "../storage.ts";
 import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
@@ -141,7 +141,7 @@ export class DynamoStorage implements Storage {
 
   // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async readLease(): Promise<Lease> {
+  async readLease(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEASE);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
     const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
@@ -149,7 +149,7 @@ export class DynamoStorage implements Storage {
     return leader === undefined ? lease : { ...lease, leader };
   }
 
-  async acquireLease(seen: Lease, termMs: number, leader?: string): Promise<Lease | null> {
+  async acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const lease: TransactWriteItem = {

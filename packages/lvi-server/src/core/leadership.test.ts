@@ -1,20 +1,20 @@
 /** Candidates and a holder on one storage, each with a clock of its own. */
 import { describe, expect, test } from "vitest";
-import { Candidate, type CandidateEffect, type HeldLease, heldUntilMs, type Lease } from "./lease.ts";
+import { Candidate, type CandidateEffect, type HeldLeadership, heldUntilMs, type Leadership } from "./leadership.ts";
 
 const TERM_MS = 1_000;
 
 class TestStorage {
-  lease: Lease = { epoch: 0, beat: 0, termMs: 0 };
+  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0 };
 
-  acquire(seen: Lease, termMs: number): Lease | null {
-    if (seen.epoch !== this.lease.epoch || seen.beat !== this.lease.beat) return null;
-    return (this.lease = { epoch: this.lease.epoch + 1, beat: 0, termMs });
+  acquire(seen: Leadership, termMs: number): Leadership | null {
+    if (seen.epoch !== this.leadership.epoch || seen.beat !== this.leadership.beat) return null;
+    return (this.leadership = { epoch: this.leadership.epoch + 1, beat: 0, termMs });
   }
 
   renew(epoch: number): boolean {
-    if (epoch !== this.lease.epoch) return false;
-    this.lease = { ...this.lease, beat: this.lease.beat + 1 };
+    if (epoch !== this.leadership.epoch) return false;
+    this.leadership = { ...this.leadership, beat: this.leadership.beat + 1 };
     return true;
   }
 }
@@ -26,7 +26,7 @@ class Server {
   readonly #candidate = new Candidate(TERM_MS);
   #effect: CandidateEffect = this.#candidate.start();
   #wakeMs = 0;
-  lease: HeldLease | null = null;
+  leadership: HeldLeadership | null = null;
 
   constructor(storage: TestStorage, rate: number) {
     this.#storage = storage;
@@ -38,21 +38,21 @@ class Server {
   }
 
   isHeld(trueMs: number): boolean {
-    return this.lease !== null && this.clock(trueMs) < this.lease.untilMs;
+    return this.leadership !== null && this.clock(trueMs) < this.leadership.untilMs;
   }
 
   /** Does what there is to do by then. */
   run(trueMs: number): void {
     const nowMs = this.clock(trueMs);
-    while (this.lease === null) {
+    while (this.leadership === null) {
       const effect = this.#effect;
       switch (effect.kind) {
         case "read":
-          this.#effect = this.#candidate.step(nowMs, { kind: "read", lease: this.#storage.lease });
+          this.#effect = this.#candidate.step(nowMs, { kind: "read", leadership: this.#storage.leadership });
           break;
         case "acquire": {
-          const lease = this.#storage.acquire(effect.seen, effect.termMs);
-          this.#effect = this.#candidate.step(nowMs, { kind: "acquired", lease });
+          const leadership = this.#storage.acquire(effect.seen, effect.termMs);
+          this.#effect = this.#candidate.step(nowMs, { kind: "acquired", leadership });
           break;
         }
         case "wait":
@@ -62,21 +62,21 @@ class Server {
           this.#effect = this.#candidate.step(nowMs, { kind: "waited" });
           break;
         case "elected":
-          this.lease = effect.lease;
+          this.leadership = effect.leadership;
       }
     }
   }
 
   renew(trueMs: number): void {
-    if (this.lease !== null && this.#storage.renew(this.lease.epoch))
-      this.lease = { ...this.lease, untilMs: heldUntilMs(this.clock(trueMs), TERM_MS) };
+    if (this.leadership !== null && this.#storage.renew(this.leadership.epoch))
+      this.leadership = { ...this.leadership, untilMs: heldUntilMs(this.clock(trueMs), TERM_MS) };
   }
 }
 
 test("the first server gets it at once", () => {
   const server = new Server(new TestStorage(), 1);
   server.run(0);
-  expect(server.lease).toMatchObject({ epoch: 1, termMs: TERM_MS });
+  expect(server.leadership).toMatchObject({ epoch: 1, termMs: TERM_MS });
   expect(server.isHeld(900)).toBe(true);
 });
 
@@ -88,7 +88,7 @@ test("a candidate waits as long as the holder renews it", () => {
     if (ms % 250 === 0) first.renew(ms);
     second.run(ms);
   }
-  expect(second.lease).toBe(null);
+  expect(second.leadership).toBe(null);
 });
 
 describe.each([0.95, 1, 1.05])("a holder whose clock runs %d as fast", (rate) => {
@@ -99,21 +99,21 @@ describe.each([0.95, 1, 1.05])("a holder whose clock runs %d as fast", (rate) =>
     let tookOverMs = 0;
     for (let ms = 0; ms < 3 * TERM_MS; ms++) {
       second.run(ms);
-      if (second.lease !== null && tookOverMs === 0) tookOverMs = ms;
+      if (second.leadership !== null && tookOverMs === 0) tookOverMs = ms;
       expect(first.isHeld(ms) && second.isHeld(ms)).toBe(false);
     }
-    expect(second.lease).toMatchObject({ epoch: 2 });
+    expect(second.leadership).toMatchObject({ epoch: 2 });
     expect(tookOverMs).toBeLessThan(1.2 * TERM_MS);
   });
 });
 
-test("whenever a holder has died, its lease is taken within a quarter more than the term", () => {
+test("whenever a holder has died, its leadership is taken within a quarter more than the term", () => {
   for (let diesMs = 2 * TERM_MS; diesMs < 3 * TERM_MS; diesMs += 7) {
     const storage = new TestStorage();
     const [first, second] = [new Server(storage, 1), new Server(storage, 1)];
     first.run(0);
     let ms = 0;
-    for (; second.lease === null; ms++) {
+    for (; second.leadership === null; ms++) {
       if (ms < diesMs && ms % 250 === 0) first.renew(ms);
       second.run(ms);
     }
@@ -125,18 +125,18 @@ test("whenever a holder has died, its lease is taken within a quarter more than 
 test("one that was given up is taken at once", () => {
   const storage = new TestStorage();
   new Server(storage, 1).run(0);
-  storage.lease = { ...storage.lease, beat: 1, termMs: 0 };
+  storage.leadership = { ...storage.leadership, beat: 1, termMs: 0 };
   const second = new Server(storage, 1);
   second.run(1);
-  expect(second.lease).toMatchObject({ epoch: 2 });
+  expect(second.leadership).toMatchObject({ epoch: 2 });
 });
 
 test("of two candidates one gets it; after a failure they look again", () => {
-  const seen: Lease = { epoch: 3, beat: 4, termMs: 0 };
+  const seen: Leadership = { epoch: 3, beat: 4, termMs: 0 };
   const candidate = new Candidate(TERM_MS);
   expect(candidate.start()).toEqual({ kind: "read" });
-  expect(candidate.step(0, { kind: "read", lease: seen })).toEqual({ kind: "acquire", seen, termMs: TERM_MS });
-  expect(candidate.step(0, { kind: "acquired", lease: null })).toEqual({ kind: "read" });
+  expect(candidate.step(0, { kind: "read", leadership: seen })).toEqual({ kind: "acquire", seen, termMs: TERM_MS });
+  expect(candidate.step(0, { kind: "acquired", leadership: null })).toEqual({ kind: "read" });
   expect(candidate.step(0, { kind: "failed" })).toMatchObject({ kind: "wait" });
   expect(candidate.step(0, { kind: "waited" })).toEqual({ kind: "read" });
 });

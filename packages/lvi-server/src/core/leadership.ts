@@ -1,0 +1,120 @@
+/**
+ * The leadership: one server at a time has the right to serve. Storage keeps it without a time, because the clocks of two
+ * servers can't be compared. Each server counts by its own clock, of which only the rate must be nearly right:
+ *
+ *   The leader counts its term from *before* it sent the renewal that succeeded, and ends a little early.
+ *   A candidate waits until the leadership has been unchanged for the whole term and a little more, and takes it.
+ *
+ * So everything that the leader has done under its leadership was in storage before its successor looked. All times are
+ * monotonic.
+ */
+
+/** The right to serve, as storage has it. */
+export interface Leadership {
+  readonly epoch: number;
+  /** Each renewal adds one: as long as the beat changes, the leader lives. */
+  readonly beat: number;
+  /** How long the leader may serve after a renewal; 0: no server leads. */
+  readonly termMs: number;
+  /** The address that the leader advertises. */
+  readonly leader?: string;
+}
+
+/** The leadership as its leader counts it. */
+export interface HeldLeadership {
+  readonly epoch: number;
+  readonly termMs: number;
+  readonly untilMs: number;
+}
+
+/** Most by which the rates of two servers' clocks differ from the true one, each way. */
+const DRIFT = 0.05;
+/** Renewals and looks within one term. */
+const PER_TERM = 4;
+
+/** The time until which a leader may serve that sent its last renewal at `sentAtMs`. */
+export function heldUntilMs(sentAtMs: number, termMs: number): number {
+  return sentAtMs + termMs * (1 - DRIFT);
+}
+
+export function renewalMs(termMs: number): number {
+  return termMs / PER_TERM;
+}
+
+export type CandidateEvent =
+  | { readonly kind: "read"; readonly leadership: Leadership }
+  /** Null: the leadership was not the one that the candidate had seen. */
+  | { readonly kind: "acquired"; readonly leadership: Leadership | null }
+  | { readonly kind: "failed" }
+  | { readonly kind: "waited" };
+
+export type CandidateEffect =
+  | { readonly kind: "read" }
+  | { readonly kind: "acquire"; readonly seen: Leadership; readonly termMs: number }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "elected"; readonly leadership: HeldLeadership };
+
+/** A server that wants to lead. Each step has one effect, and the next event brings the answer to it. */
+export class Candidate {
+  readonly #termMs: number;
+  #seen: Leadership | null = null;
+  #unchangedSinceMs = 0;
+  #sentAtMs = 0;
+  #looks = 0;
+
+  constructor(termMs: number) {
+    this.#termMs = termMs;
+  }
+
+  /** Another server's leadership as the candidate last saw it; null: no server leads. */
+  get waitsFor(): Leadership | null {
+    return this.#seen !== null && this.#seen.termMs > 0 ? this.#seen : null;
+  }
+
+  /** The number of looks at which the leadership was the same. */
+  get looks(): number {
+    return this.#looks;
+  }
+
+  start(): CandidateEffect {
+    return { kind: "read" };
+  }
+
+  step(nowMs: number, event: CandidateEvent): CandidateEffect {
+    switch (event.kind) {
+      case "read":
+        return this.#look(nowMs, event.leadership);
+      case "acquired": {
+        // Another candidate has won; or this one has, and the answer was lost: then it waits its own term out.
+        if (event.leadership === null) return { kind: "read" };
+        const { epoch, termMs } = event.leadership;
+        return { kind: "elected", leadership: { epoch, termMs, untilMs: heldUntilMs(this.#sentAtMs, termMs) } };
+      }
+      case "failed":
+        return { kind: "wait", ms: renewalMs(this.#termMs) };
+      case "waited":
+        return { kind: "read" };
+    }
+  }
+
+  #look(nowMs: number, leadership: Leadership): CandidateEffect {
+    const seen = this.#seen;
+    if (
+      seen === null ||
+      leadership.epoch !== seen.epoch ||
+      leadership.beat !== seen.beat ||
+      leadership.termMs !== seen.termMs
+    ) {
+      this.#seen = leadership;
+      this.#unchangedSinceMs = nowMs;
+      this.#looks = 0;
+    }
+    this.#looks++;
+    // variant: leadership-waited-out
+    const leftMs = this.#unchangedSinceMs + leadership.termMs * (1 + DRIFT) - nowMs;
+    if (leadership.termMs > 0 && leftMs > 0)
+      return { kind: "wait", ms: Math.min(renewalMs(leadership.termMs), leftMs) };
+    this.#sentAtMs = nowMs;
+    return { kind: "acquire", seen: leadership, termMs: this.#termMs };
+  }
+}

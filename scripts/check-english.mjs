@@ -150,7 +150,7 @@ function passagesOf(text, first = 1, isComment = false) {
 
 /** A diagram, a table by columns or an example within a comment. @param {string} line @param {boolean} isComment */
 function isDrawing(line, isComment) {
-  return isComment && (/^ {3}/.test(line) || /[─│┬├└┌┐┘▶]/.test(line) || /^@/.test(line.trim()));
+  return isComment && (/^ {3}/.test(line) || /[─│┬├└┌┐┘▶]/.test(line) || line.trim().startsWith("@"));
 }
 
 /** Neighbouring line comments are one. @param {string} file @param {string} source @returns {Passage[]} */

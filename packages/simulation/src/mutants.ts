@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "duplicates of what left no trace run again",
-    within: 1_000,
+    within: 2_500,
     edits: [replace("attempt-answered", `if (this.#known(request) > 0) return "new";`)],
   },
   {
@@ -292,7 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a shared lock is made exclusive although others share it",
-    within: 1_000,
+    within: 2_500,
     weather: "leadership",
     edits: [
       expression(
@@ -444,7 +444,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a location reads its snapshot twice",
     within: 2_500,
-    edits: [expression("speculation-reads", `snapshot.get(unit)`, `this.#cache.get(unit) ?? $`)],
+    edits: [expression("speculation-reads", `snapshot.get(unit)`, `ports.peek(unit) ?? $`)],
   },
   {
     name: "an update reaches a run that is under way",
@@ -452,16 +452,16 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#running.values())
+        `for (const running of this.#running.keys())
           running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)]));`,
       ),
-      expression("speculation-reads", `snapshot.get(unit)`, `running.told?.get(unit) ?? $`),
+      argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
   },
   {
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
-    edits: [condition("reply-awaited", `running === undefined || sending < 0`)],
+    edits: [condition("reply-awaited", `this.#sendings.has(sending)`)],
   },
   {
     name: "a location answers reads from speculation",

@@ -18,4 +18,4 @@ export { executeTask, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
 export type { Run } from "./execution/worker-pool.ts";
-export type { Collected, CollectionDue } from "./storage/storage.ts";
+export { type Collected, type CollectionDue, type Commit, commitOf, type CommitResult } from "./storage/storage.ts";

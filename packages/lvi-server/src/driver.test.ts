@@ -160,7 +160,7 @@ describe("an answer", () => {
     ask("A");
     driver.wake();
     const done = { commitId: COMMIT } as DoneIntent;
-    takeCall("complete").succeeded({ kind: "exists", record: { state: "done", done } });
+    takeCall("commit").succeeded({ kind: "exists", record: { state: "done", done } });
     expect(told).toEqual(["A answered"]);
   });
 

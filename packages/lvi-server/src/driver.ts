@@ -13,7 +13,7 @@ import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
 import type { Run } from "./execution/worker-pool.ts";
 import { Facts } from "./facts.ts";
-import type { Collected, Storage } from "./storage/storage.ts";
+import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
 import { Updates } from "./updates.ts";
 
 /** The core, as its driver sees it. */
@@ -38,7 +38,7 @@ type StorageOperation =
   | "lookUp"
   | "load"
   | "storeIntent"
-  | "complete"
+  | "commit"
   | "renewLease"
   | "useModule"
   | "removeModule"
@@ -245,10 +245,9 @@ export class Driver {
       }
       case "complete": {
         const { operation, expects, completion, blind } = effect;
-        return storage.complete(
+        return storage.commit(
           epoch,
-          expects,
-          completion,
+          commitOf(expects, completion),
           this.#operating(operation, (result) => {
             const { commitId, writes } = completion;
             const isDone =

@@ -242,7 +242,7 @@ export class Engine {
         const stored = storage.storeIntent(epoch, intent);
         settle(times?.during(intent.executionId, "intentMs", stored) ?? stored, answer);
       },
-      complete: (epoch, expects, completion, answer) => settle(storage.complete(epoch, expects, completion), answer),
+      commit: (epoch, commit, answer) => settle(storage.commit(epoch, commit), answer),
       renewLease: (epoch, termMs, answer) => settle(storage.renewLease(epoch, termMs), answer),
       useModule: (hash, usedAtMs, answer) => settle(storage.useModule(hash, usedAtMs), answer),
       removeModule: (epoch, hash, usedAtMs, answer) =>

@@ -349,7 +349,7 @@ export class Server {
 
   /** A step of the core, as it is seen from outside: the process may end before each effect, or be stopped after it. */
   *#observed(life: Life, core: LviCore, now: Now, event: Event): Generator<Effect> {
-    const { trace, clock, faults, counts, termMs } = this.#options;
+    const { trace, clock, faults, counts, storage, termMs } = this.#options;
     trace.mix(event.kind.length * 31 + this.index);
     this.#write(() => describeEvent(event));
     for (const effect of core.step(now, event)) {
@@ -360,7 +360,10 @@ export class Server {
         return this.kill(clock.random.between(1, 300));
       }
       if (trace.lines !== null) trace.write(`    ${describeEffect(effect)}`);
-      if (effect.kind === "complete") life.completing.set(effect.operation, effect.completion.executionId);
+      if (effect.kind === "complete") {
+        life.completing.set(effect.operation, effect.completion.executionId);
+        storage.expect(effect.completion);
+      }
       if (effect.kind === "renew-leadership") life.renewal = effect.operation;
       if (effect.kind === "resume") counts.add("leadership ran out and was regained");
       yield effect;
@@ -420,7 +423,7 @@ export class Server {
           if (storage.ghosts > before) counts.add("intent arrived after a takeover");
           return result;
         }, answer),
-      complete: (epoch, expects, completion, answer) => ask(() => storage.complete(epoch, expects, completion), answer),
+      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
       renewLease: (epoch, termMs, answer) => ask(() => storage.renewLease(epoch, termMs), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
       removeModule: (epoch, module, usedAtMs, answer) =>

@@ -43,7 +43,7 @@ function keys(): readonly Key[] {
 }
 
 async function fillSqlite(storage: Storage, units: readonly UnitId[]): Promise<void> {
-  const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+  const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
   const id = "1".padStart(32, "0") as ExecutionId;
   const done = {
     executionId: id,
@@ -129,7 +129,7 @@ describe.skipIf(!hasDynamoDbLocal())(`${SCANNED} of ${ITEMS} items`, () => {
   });
 });
 
-/** What is compared, with bytes as text: a difference is shown at once. */
+/** Units, commits and values as text, in which a difference is seen at once. */
 function keysOf(found: readonly StoredUnit[]): readonly string[] {
   return found.map(({ unit, commitId: commit, value }) => `${unit} ${commit} ${Buffer.from(value).toString("hex")}`);
 }

@@ -31,6 +31,16 @@ const WITHOUT_HASHES: readonly Edit[] = [
   expression("version-compared", `words[at + CONTENT_LOW] === hexWord(hash, 8, 16)`, `true`),
   expression("version-compared", `words[at + CONTENT_HIGH] === hexWord(hash, 0, 8)`, `true`),
 ];
+/** In place of a commit id: one more than the latest of all units that the execution holds. */
+const COUNTED = `(() => {
+  this.#takeCommitId();
+  let count = 0;
+  for (const unit of this.#locks.heldBy(execution)) {
+    const version = this.#versions.get(unit)?.version;
+    if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
+  }
+  return commitId(1, count + 1);
+})()`;
 
 /** A run that has not ended may still write. */
 const HAS_WRITTEN = `phase.question.run.writes?.length !== 0`;
@@ -42,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "intent-stored-first",
-        `const early = execution.callers.find(({ id }) => id === execution.speculator)!;
+        `const early = declared.speculator;
         execution.callers = execution.callers.filter((caller) => caller !== early);
         this.#replyValid(early, intent.commitId, null);`,
       ),
@@ -91,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "readers pass writers that were told",
     within: 100,
-    edits: [expression("told-holder", `holder !== execution && holder.told`, `$ && holder.id === execution.id`)],
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -202,8 +212,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a late followup is applied",
     within: 25,
     edits: [
-      condition("followup-late", `execution.phase.kind === "ended"`),
-      condition("followup-awaited", `execution.phase.kind === "running"`),
+      condition("followup-late", `phase.kind === "ended"`),
+      condition("followup-awaited", `phase.kind === "running"`),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -216,15 +226,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "counters per item, without hashes, instead of commit ids",
     within: 25,
     edits: [
-      replace(
-        "commit-id-taken",
-        `let count = 0;
-        for (const unit of this.#locks.heldBy(execution)) {
-          const version = this.#versions.get(unit)?.version;
-          if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
-        }
-        return commitId(1, count + 1);`,
-      ),
+      expression("intent-commit-id", `this.#takeCommitId()`, COUNTED),
+      expression("completion-commit-id", `this.#takeCommitId()`, COUNTED),
       ...WITHOUT_HASHES,
     ],
   },
@@ -281,8 +284,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "near storage the handler runs under the set of its location",
     within: 100,
     edits: [
-      expression("near-storage-run", `this.#writable(execution)`, `null`),
-      replace("near-storage-covered", `return this.#confirm(execution);`),
+      expression("near-storage-run", `this.#writable(execution, near)`, `null`),
+      replace("near-storage-covered", `return this.#confirm(execution, { kind: "confirm", near, ran });`),
     ],
   },
   {
@@ -308,7 +311,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "refusal-ends",
-        `execution.phase = { kind: "ended" };
+        `execution.phase = { kind: "ended", hash: null };
         this.#executions.delete(execution.id);
         this.#budgets.end(execution.location, execution.usage, this.#nowMs);`,
       ),
@@ -338,7 +341,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a re-execution that was killed is given up",
     within: 250,
-    edits: [replace("re-execution-killed", `if (execution.kills >= 0) return this.#abandon(execution);`)],
+    edits: [replace("re-execution-killed", `if (phase.kills >= 0) return this.#abandon(execution, phase, false);`)],
   },
   {
     name: "the time of a re-execution that was killed does not grow",
@@ -367,7 +370,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a doubtful completion is taken for none",
     within: 100,
-    edits: [condition("completion-doubtful", `execution.intent !== null`)],
+    edits: [condition("completion-doubtful", `failed.effect.expects === "pending"`)],
   },
   {
     name: "a read-only execution under a chosen id leaves no trace",

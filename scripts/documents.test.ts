@@ -36,5 +36,6 @@ test("the protocol's page tells every state of an execution at the LVI server", 
   const [, section = ""] = /\n## States\n([^]*?)\n## /.exec(read("docs/internals/protocol.md")) ?? [];
   const told = [...section.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, kind]) => kind);
   expect(states.length).toBeGreaterThan(5);
-  expect(told.toSorted()).toEqual(states.toSorted());
+  expect(new Set(told)).toEqual(new Set(states));
+  expect(told).toHaveLength(states.length);
 });

@@ -54,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
         "intent-stored-first",
         `const early = declared.speculator;
         execution.callers = execution.callers.filter((caller) => caller !== early);
-        this.#replyValid(early, intent.commitId, null);`,
+        this.#replyValid(early, intent.commitId, []);`,
       ),
       remove("valid-after-intent"),
     ],
@@ -140,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "joined-while-stored",
-        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);`,
+        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, [{ kind: "operation", operation }]);`,
       ),
     ],
   },
@@ -388,14 +388,14 @@ export const MUTANTS: readonly Mutant[] = [
         "completion-stored-first",
         `for (const caller of execution.callers.splice(0)) {
           const times = this.#times(caller.receivedAtMs);
-          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, null);
+          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
         }`,
       ),
     ],
   },
   {
     name: "a re-execution runs the newest module",
-    within: 25,
+    within: 100,
     edits: [expression("handler-run", `invocation`, `{ ...$, module: this.#modules.uses.at(-1)!.module }`)],
   },
   {
@@ -414,6 +414,23 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     edits: [
       expression("handler-run", `invocation`, `{ ...$, environment: { ...invocation.environment, caller: null } }`),
+    ],
+  },
+  {
+    name: "a sample is told before its writes are durable",
+    within: 100,
+    edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],
+  },
+  {
+    name: "a sample has the primary's version of an own write that is not applied yet",
+    within: 2_500,
+    weather: "own writes",
+    edits: [
+      expression(
+        "sample-made",
+        `versionsOf(ground)`,
+        `new Map(Array.from($.keys(), (unit) => [unit, this.#memory.get(unit)?.version ?? $.get(unit)]))`,
+      ),
     ],
   },
   {

@@ -31,6 +31,16 @@ const WITHOUT_HASHES: readonly Edit[] = [
   expression("version-compared", `words[at + CONTENT_LOW] === hexWord(hash, 8, 16)`, `true`),
   expression("version-compared", `words[at + CONTENT_HIGH] === hexWord(hash, 0, 8)`, `true`),
 ];
+/** In place of a commit id: one more than the latest of all units that the execution holds. */
+const COUNTED = `(() => {
+  this.#takeCommitId();
+  let count = 0;
+  for (const unit of this.#locks.heldBy(execution)) {
+    const version = this.#versions.get(unit)?.version;
+    if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
+  }
+  return commitId(1, count + 1);
+})()`;
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -39,9 +49,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "intent-stored-first",
-        `const early = execution.callers.find(({ id }) => id === execution.speculator)!;
+        `const early = declared.speculator;
         execution.callers = execution.callers.filter((caller) => caller !== early);
-        this.#replyValid(early, intent.commitId, null);`,
+        this.#replyValid(early, intent.commitId, []);`,
       ),
       remove("valid-after-intent"),
     ],
@@ -88,7 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "readers pass writers that were told",
     within: 100,
-    edits: [expression("told-holder", `holder !== execution && holder.told`, `$ && holder.id === execution.id`)],
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -127,7 +137,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "joined-while-stored",
-        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);`,
+        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, [{ kind: "operation", operation }]);`,
       ),
     ],
   },
@@ -199,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a late followup is applied",
     within: 25,
     edits: [
-      condition("followup-late", `execution.phase.kind === "ended"`),
-      condition("followup-awaited", `execution.phase.kind === "running"`),
+      condition("followup-late", `phase.kind === "ended"`),
+      condition("followup-awaited", `phase.kind === "running"`),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -213,15 +223,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "counters per item, without hashes, instead of commit ids",
     within: 25,
     edits: [
-      replace(
-        "commit-id-taken",
-        `let count = 0;
-        for (const unit of this.#locks.heldBy(execution)) {
-          const version = this.#versions.get(unit)?.version;
-          if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
-        }
-        return commitId(1, count + 1);`,
-      ),
+      expression("intent-commit-id", `this.#takeCommitId()`, COUNTED),
+      expression("completion-commit-id", `this.#takeCommitId()`, COUNTED),
       ...WITHOUT_HASHES,
     ],
   },
@@ -278,8 +281,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "near storage the handler runs under the set of its location",
     within: 100,
     edits: [
-      expression("near-storage-run", `this.#writable(execution)`, `null`),
-      replace("near-storage-covered", `return this.#confirm(execution);`),
+      expression("near-storage-run", `this.#writable(execution, near)`, `null`),
+      replace("near-storage-covered", `return this.#confirm(execution, { kind: "confirm", near, ran });`),
     ],
   },
   {
@@ -305,7 +308,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "refusal-ends",
-        `execution.phase = { kind: "ended" };
+        `execution.phase = { kind: "ended", hash: null };
         this.#executions.delete(execution.id);
         this.#budgets.end(execution.location, execution.usage, this.#nowMs);`,
       ),
@@ -335,7 +338,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a re-execution that was killed is given up",
     within: 250,
-    edits: [replace("re-execution-killed", `if (execution.kills >= 0) return this.#abandon(execution);`)],
+    edits: [replace("re-execution-killed", `if (phase.kills >= 0) return this.#abandon(execution, phase, false);`)],
   },
   {
     name: "the time of a re-execution that was killed does not grow",
@@ -364,7 +367,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a doubtful completion is taken for none",
     within: 100,
-    edits: [condition("completion-doubtful", `execution.intent !== null`)],
+    edits: [condition("completion-doubtful", `failed.effect.expects === "pending"`)],
   },
   {
     name: "a read-only execution under a chosen id leaves no trace",
@@ -382,14 +385,14 @@ export const MUTANTS: readonly Mutant[] = [
         "completion-stored-first",
         `for (const caller of execution.callers.splice(0)) {
           const times = this.#times(caller.receivedAtMs);
-          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, null);
+          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
         }`,
       ),
     ],
   },
   {
     name: "a re-execution runs the newest module",
-    within: 25,
+    within: 100,
     edits: [expression("handler-run", `invocation`, `{ ...$, module: this.#modules.uses.at(-1)!.module }`)],
   },
   {
@@ -408,6 +411,23 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     edits: [
       expression("handler-run", `invocation`, `{ ...$, environment: { ...invocation.environment, caller: null } }`),
+    ],
+  },
+  {
+    name: "a sample is told before its writes are durable",
+    within: 100,
+    edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],
+  },
+  {
+    name: "a sample has the primary's version of an own write that is not applied yet",
+    within: 2_500,
+    weather: "own writes",
+    edits: [
+      expression(
+        "sample-made",
+        `versionsOf(ground)`,
+        `new Map(Array.from($.keys(), (unit) => [unit, this.#memory.get(unit)?.version ?? $.get(unit)]))`,
+      ),
     ],
   },
   {

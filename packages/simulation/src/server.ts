@@ -116,6 +116,15 @@ const LISTENS_WITHIN_MS = 500;
 /** Followups hold no locks: their callers are of no execution. */
 const NO_EXECUTION = "" as ExecutionId;
 
+/** The core as it is shipped, which asserts its invariants after every step. */
+class AssertingCore extends LviCore {
+  override step(now: Now, event: Event): readonly Effect[] {
+    const effects = super.step(now, event);
+    this.assertWellFormed();
+    return effects;
+  }
+}
+
 export class Server {
   readonly index: number;
   readonly problems: string[] = [];
@@ -221,7 +230,7 @@ export class Server {
       life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
-      life.core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      life.core = new AssertingCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       this.#beHeard(life.updates);
       this.#wake();
     };

@@ -164,26 +164,26 @@ const BROKEN: readonly Break[] = [
     ({ pending, other }) => (pending.callers = [...other.callers]),
   ],
   ["a budget that counts what has ended", /the budgets count/, ({ excess }) => (excess.bytes = 1)],
-  ["a run that was forgotten", /runs near storage once/, ({ runs }) => runs.splice(0)],
-  ["two runs at once", /runs near storage once/, ({ runs, other }) => runs.push({ execution: other, isReplay: false })],
+  ["a run that was forgotten", /its run does not/, ({ runs }) => runs.splice(0)],
+  ["two runs at once", /its run does not/, ({ runs, other }) => runs.push({ execution: other, isReplay: false })],
   [
     "a run beside a pending intent",
-    /runs near storage once/,
+    /its run does not/,
     ({ runs, pending }) => runs.push({ execution: pending, isReplay: false }),
   ],
   [
     "a look-up of what is past it",
-    /looked up once/,
+    /its look-up does not/,
     ({ operations, other }) => operations.push({ kind: "look-up", execution: other }),
   ],
   [
     "a load of what does not wait for it",
-    /loaded once/,
+    /its load does not/,
     ({ operations, other }) => operations.push({ kind: "load", execution: other }),
   ],
   [
     "an intent that nobody stores",
-    /stored once/,
+    /the storing of its intent/,
     ({ other, runs, declared }) => {
       runs.splice(0);
       other.phase = { kind: "storing", intent: intentOf(other), sequence: 2, speculator: declared.speculator };
@@ -257,7 +257,7 @@ const BROKEN: readonly Break[] = [
   ],
   [
     "a completion that nobody carries out",
-    /completed once/,
+    /its completion does not/,
     (broken) => {
       broken.completing([]);
       broken.operations.splice(0);
@@ -310,7 +310,7 @@ const BROKEN: readonly Break[] = [
   ],
   [
     "an operation of one that has ended",
-    /while something was under way/,
+    /something is under way for it/,
     ({ operations }) => operations.push({ kind: "store", execution: requested(callerOf("3"), { units: 0, bytes: 0 }) }),
   ],
   ["a place in the line of lost followups", /has no followup/, ({ lost, other }) => lost.push(other)],

@@ -63,7 +63,7 @@ export function assertWellFormed(state: CoreState): void {
   const sum = { executions: 0, units: 0, bytes: 0 };
   for (const [id, execution] of state.executions) {
     const fault = faultOf(execution, state, underWay.get(execution) ?? NOTHING);
-    assert(fault === null, `execution ${id}, ${execution.phase.kind}: ${fault}`);
+    assert(fault === null, `execution ${id} fits its phase ${execution.phase.kind}, but ${fault}`);
     assert(execution.id === id, `execution ${id} is listed under its own id`);
     for (const caller of execution.callers) {
       assert(!callers.has(caller.id), `caller ${caller.id} waits for one execution`);
@@ -77,7 +77,7 @@ export function assertWellFormed(state: CoreState): void {
     const isLate = Object.values(others).every((count) => count === 0);
     assert(
       isLate || isUnderWay(execution, state),
-      `execution ${execution.id} ended while something was under way for it`,
+      `execution ${execution.id} is under way, as something is under way for it`,
     );
   }
   for (const owner of state.locks.owners())
@@ -122,11 +122,11 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
     if (!after.ahead.has(execution)) return "it is ahead of an execution that does not know it";
   if (intentOf(execution) === null && callers.length === 0) return "it has no intent, and nobody waits for it";
 
-  if (underWay.lookUps !== (phase.kind === "looking-up" ? 1 : 0)) return "it is looked up once in its phase alone";
-  if (underWay.loads !== (phase.kind === "loading" ? 1 : 0)) return "its values are loaded once in its phase alone";
-  if (underWay.stores !== (phase.kind === "storing" ? 1 : 0)) return "its intent is stored once in its phase alone";
-  if (underWay.completions !== (phase.kind === "completing" ? 1 : 0)) return "it is completed once in its phase alone";
-  if (underWay.runs !== (phase.kind === "running" ? 1 : 0)) return "it runs near storage once in its phase alone";
+  if (underWay.lookUps !== (phase.kind === "looking-up" ? 1 : 0)) return "its look-up does not fit its phase";
+  if (underWay.loads !== (phase.kind === "loading" ? 1 : 0)) return "its load does not fit its phase";
+  if (underWay.stores !== (phase.kind === "storing" ? 1 : 0)) return "the storing of its intent does not fit its phase";
+  if (underWay.completions !== (phase.kind === "completing" ? 1 : 0)) return "its completion does not fit its phase";
+  if (underWay.runs !== (phase.kind === "running" ? 1 : 0)) return "its run does not fit its phase";
   if (underWay.replayLoads + underWay.replayRuns > 1) return "it is re-executed more than once at a time";
 
   const lacks = (wanted: readonly LockRequest[]): boolean =>

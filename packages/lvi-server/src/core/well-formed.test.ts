@@ -56,7 +56,7 @@ function intentOf({ id, invocation, location, retained, mustNotWrite }: Executio
 }
 
 function near(more: Partial<NearStorage> = {}): NearStorage {
-  const near: NearStorage = {
+  const fresh: NearStorage = {
     cause: "stale",
     abandoned: null,
     recording: false,
@@ -66,7 +66,7 @@ function near(more: Partial<NearStorage> = {}): NearStorage {
     rounds: 0,
     gated: false,
   };
-  return { ...near, ...more };
+  return { ...fresh, ...more };
 }
 
 /** Two executions: `pending` was told and holds x; `other` has come just now. */

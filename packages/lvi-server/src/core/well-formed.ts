@@ -31,11 +31,11 @@ export interface CoreState {
   /** Told executions whose followup did not come, and those of them that are being re-executed. */
   readonly lost: Iterable<Execution>;
   readonly replaced: Iterable<Execution>;
-  /** What the budgets of all locations count. */
+  /** The sum that the budgets of all locations count. */
   readonly used: Usage & { readonly executions: number };
 }
 
-/** What is under way for one execution. */
+/** The counts of everything that is under way for one execution. */
 interface UnderWay {
   readonly lookUps: number;
   readonly loads: number;
@@ -73,8 +73,8 @@ export function assertWellFormed(state: CoreState): void {
     sum.units += execution.usage.units;
     sum.bytes += execution.usage.bytes;
   }
-  for (const [execution, { replayLoads, replayRuns, ...others }] of underWay) {
-    const isLate = Object.values(others).every((count) => count === 0);
+  for (const [execution, { lookUps, loads, stores, completions, runs }] of underWay) {
+    const isLate = lookUps + loads + stores + completions + runs === 0;
     assert(
       isLate || isUnderWay(execution, state),
       `execution ${execution.id} is under way, as something is under way for it`,

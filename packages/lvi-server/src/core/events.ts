@@ -16,7 +16,7 @@ import type {
   ModuleHash,
   UnitId,
 } from "@radical/protocol";
-import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
+import type { Run, RunResult } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ModuleUse } from "./module-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
@@ -67,7 +67,7 @@ export type Event =
       readonly reason: string;
     }
   /** `tookMs`: of a worker, without the wait for one. */
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: RunResult; readonly tookMs: number }
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
   /** What is to be sampled from now on; null: nothing. */
@@ -144,7 +144,7 @@ export type Effect =
     }
   | SampleEffect
   /** Those of several locations take turns. */
-  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
+  | { readonly kind: "execute"; readonly run: Run; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }

@@ -119,7 +119,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "shared locks do not keep writers out",
     within: 100,
-    edits: [expression("locks-compatible", `mode === "shared" && lock.exclusive === 0`, `lock.exclusive === 0`)],
+    edits: [condition("locks-compatible", `lock.exclusive === 0`)],
   },
   {
     name: "every caller that joined is told `valid`",
@@ -292,11 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     weather: "leadership",
     edits: [
-      expression(
-        "lock-strengthened",
-        `own === "exclusive" || mode === "shared" || lock.holders.size === 1`,
-        `own === "exclusive" || lock.holders.size > 0`,
-      ),
+      condition("lock-strengthened", `$ && !lock.holders.has(owner!)`),
     ],
   },
   {

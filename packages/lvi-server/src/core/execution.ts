@@ -15,6 +15,7 @@ import type {
 import type { Usage } from "./budgets.ts";
 import type { CallerId, Effect, ReExecutionCause } from "./events.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
+import type { Ticket } from "./lock-table.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -73,6 +74,8 @@ interface NearStorage {
 
 export interface Execution {
   readonly id: ExecutionId;
+  /** Its place among those that wait for locks, however often it asks for some. */
+  readonly ticket: Ticket;
   readonly invocation: Invocation;
   readonly location: string;
   /** Of its location's budget. */
@@ -118,11 +121,12 @@ export interface Execution {
 }
 
 /** Of which nothing is known yet but the request. */
-export function requested(caller: Caller, usage: Usage): Execution {
+export function requested(caller: Caller, usage: Usage, ticket: Ticket): Execution {
   const { executionId, module, handler, args, environment, location, retained, units, mustNotWrite } = caller.request;
   return {
     ...BEGINNING,
     id: executionId,
+    ticket,
     invocation: { module, handler, args, environment },
     location,
     usage,
@@ -144,11 +148,12 @@ export function requested(caller: Caller, usage: Usage): Execution {
 }
 
 /** Left pending by an earlier server. Its reply may have left. */
-export function adopted(intent: Intent): Execution {
+export function adopted(intent: Intent, ticket: Ticket): Execution {
   const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
     ...BEGINNING,
     id: executionId,
+    ticket,
     invocation: { module, handler, args, environment },
     location,
     usage: usageOf(args, units),

@@ -73,8 +73,8 @@ import {
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
 import type { HeldLeadership } from "./leadership.ts";
-import { declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
-import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
+import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
+import { type Access, type LockMode, LockTable } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
@@ -149,6 +149,8 @@ export class LviCore {
   #nowMs: number;
   #wallMs: number;
   #names = 0;
+  /** The order in which executions are given locks is that in which they have come. */
+  #tickets = 0;
   readonly #leader: Leader;
   #draining = false;
   #halted = false;
@@ -389,7 +391,7 @@ export class LviCore {
       return this.#replyValid(caller, null, null);
     }
 
-    const execution = requested(caller, usage);
+    const execution = requested(caller, usage, ++this.#tickets);
     this.#executions.set(executionId, execution);
     this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -511,7 +513,7 @@ export class LviCore {
     const told = units.filter((unit) => this.#toldHolder(execution, unit) !== undefined);
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
-      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), next);
+      this.#lock(execution, accessesOf(new Map(units.map((unit) => [unit, "shared"]))), next);
       return false;
     }
     this.#watch(execution, told, next);
@@ -978,7 +980,7 @@ export class LviCore {
     for (const unit of writes) needed.set(unit, "exclusive");
     if (!this.#grow(execution, needed.size)) return;
     const held = this.#locks.heldBy(execution);
-    if (held.size === 0) return this.#lock(execution, requestsOf(needed), next);
+    if (held.size === 0) return this.#lock(execution, accessesOf(needed), next);
 
     const lacking = new Map(
       [...needed].filter(([unit, mode]) => {
@@ -986,12 +988,12 @@ export class LviCore {
         return has === undefined || (has === "shared" && mode === "exclusive");
       }),
     );
-    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, next);
-    // To wait while holding units could close a circle of waiting executions: release all, lock the union in order.
+    if (this.#want(execution, accessesOf(lacking), "now")) return this.#proceed(execution, next);
+    // An execution that waited while it holds units could close a circle: it releases all, and asks for the union.
     for (const unit of held) {
       if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
     }
-    this.#startOver(execution, requestsOf(needed), next);
+    this.#startOver(execution, accessesOf(needed), next);
   }
 
   /** Whether the location's budget has room for so many units of the execution; else it is refused. */
@@ -1010,12 +1012,12 @@ export class LviCore {
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
-  #startOver(execution: Execution, requests: readonly LockRequest[], next: Step): void {
+  #startOver(execution: Execution, accesses: readonly Access[], next: Step): void {
     const near = execution.near!;
     this.#unlock(execution);
     if (++near.rounds < this.#options.maxRounds) {
       this.#note("contention_round", execution);
-      return this.#lock(execution, requests, next);
+      return this.#lock(execution, accesses, next);
     }
     this.#note("gate", execution);
     near.gated = true;
@@ -1091,10 +1093,8 @@ export class LviCore {
   ): void {
     if (execution.near?.gated === true) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
-      this.#locks.tryAcquire(
-        execution,
-        writes.map(({ unit }) => ({ unit, mode: "exclusive" })),
-      );
+      const written = writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
+      if (!this.#want(execution, written, "now")) throw new Error("the gate is held, and a unit is locked elsewhere");
     }
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -1193,25 +1193,46 @@ export class LviCore {
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Waits for the gate and the units, in sorted order. */
-  #lock(execution: Execution, requests: readonly LockRequest[], next: Step): void {
-    const all = requests[0]?.unit === GATE ? requests : [{ unit: GATE, mode: "shared" } as const, ...requests];
+  /** Waits for the gate and the units. */
+  #lock(execution: Execution, accesses: readonly Access[], next: Step): void {
+    const all = accesses[0]?.unit === GATE ? accesses : [GATE_SHARED, ...accesses];
     if (execution.intent === null) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-      const full = all.find(({ unit }) => this.#locks.queueLength(unit) >= this.#options.maxQueue);
+      const full = all.find((access) => this.#locks.queueLength(access) >= this.#options.maxQueue);
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
     execution.phase = { kind: "waiting", next, sinceMs: this.#nowMs };
-    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, next);
-    this.#stir(execution);
+    if (this.#want(execution, all, "wait")) return this.#proceed(execution, next);
+    // A lock is held no longer than a run here takes: every pending intent in its way is re-executed.
+    for (const blocker of this.#locks.blockers(execution)) this.#replay(blocker, "contention");
+  }
+
+  /**
+   * Every request for locks passes here, so this step knows each unit that the execution wants exclusively from now on.
+   * "wait": it gets all units at once, perhaps later. "now": it gets them now, or none. With `behind` it gets them now,
+   * behind those executions, or none. True: it holds them.
+   */
+  #want(
+    execution: Execution,
+    accesses: readonly Access[],
+    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> },
+  ): boolean {
+    const { ticket } = execution;
+    if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
+    if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
+    const ahead = this.#locks.acquireBehind(execution, accesses, ticket, (holder) => how.behind.has(holder));
+    if (ahead === null) return false;
+    execution.ahead = new Set(ahead);
+    for (const before of ahead) before.behind.add(execution);
+    return true;
   }
 
   /**
    * Own writes: an execution that read what pending intents will write takes its units behind them at once, if they and
    * those ahead of them are all that is in its way. It is applied, and re-executed, after them.
    */
-  #lockBehind(execution: Execution, requests: readonly LockRequest[]): boolean {
+  #lockBehind(execution: Execution, accesses: readonly Access[]): boolean {
     const first = new Set<Execution>();
     for (const accessed of execution.declared!) {
       if (accessed.mode === "write") continue;
@@ -1223,16 +1244,7 @@ export class LviCore {
     if (first.size === 0) return false;
     // A set grows while it is gone through.
     for (const writer of first) for (const before of writer.ahead) first.add(before);
-    const gate = { unit: GATE, mode: "shared" } as const;
-    return this.#queueBehind(execution, [gate, ...requests], first);
-  }
-
-  #queueBehind(execution: Execution, requests: readonly LockRequest[], first: ReadonlySet<Execution>): boolean {
-    const ahead = this.#locks.acquireBehind(execution, requests, (holder) => first.has(holder));
-    if (ahead === null) return false;
-    execution.ahead = new Set(ahead);
-    for (const before of ahead) before.behind.add(execution);
-    return true;
+    return this.#want(execution, [GATE_SHARED, ...accesses], { behind: first });
   }
 
   /** Nobody is ahead of it or behind it any more; who was behind it alone goes on. */
@@ -1260,18 +1272,12 @@ export class LviCore {
   #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
     execution.phase = { kind: "watching", next, sinceMs: this.#nowMs };
-    this.#locks.watch(execution, units);
-  }
-
-  /** Somebody waits: the pending intents that stand in the way are re-executed. */
-  #stir(waiting: Execution): void {
-    for (const blocker of this.#locks.blockers(waiting)) this.#replay(blocker, "contention");
+    this.#locks.onRelease(execution, units);
   }
 
   #unlock(execution: Execution): void {
-    const released: Released<Execution> = this.#locks.release(execution);
-    this.#ready.push(...released.granted, ...released.notified);
-    for (const waiting of released.advanced) this.#stir(waiting);
+    const { granted, notified } = this.#locks.release(execution);
+    this.#ready.push(...granted, ...notified);
   }
 
   #proceed(execution: Execution, step: Step): void {
@@ -1393,14 +1399,14 @@ export class LviCore {
    * `first` null: it was abandoned, and somebody else has its units.
    */
   #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, installed: Map<CommitId, Execution>): void {
-    const execution = adopted(intent);
+    const execution = adopted(intent, ++this.#tickets);
     this.#executions.set(intent.executionId, execution);
     this.#budgets.begin(intent.location, execution.usage, this.#nowMs);
     if (first !== null) {
       installed.set(intent.commitId, execution);
       const ahead = new Set([...first].flatMap((id) => installed.get(id) ?? []));
       // variant: adopted-locks
-      if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead))
+      if (!this.#want(execution, [GATE_SHARED, ...declaredLocks(intent.units)], { behind: ahead }))
         throw new Error(`the locks of intent ${intent.commitId} can't be installed`);
       // variant: adopted-followup
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });

@@ -28,6 +28,7 @@ const OPTIONS = {
 const CHECKS = [
   ["Build", "pnpm", "--silent", "run", "build"],
   ["Layers", "node", "scripts/check-layers.mjs"],
+  ["English", "node", "scripts/check-english.mjs"],
   ["Order of units and commit ids", "node", "scripts/check-order.mjs"],
   ["Lint (oxlint, type-aware)", "oxlint", "--type-aware", "--deny-warnings"],
   ["Format (oxfmt)", "oxfmt", "--check"],

@@ -6,18 +6,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { changesOf, type Change, type Edit, type Variant } from "./edits.ts";
-import { type Node, children, parse } from "./syntax.ts";
+import { parse, type Part, partAfter } from "./syntax.ts";
 
 /** A place in a source that variants may change. */
-export interface Anchor {
+export interface Anchor extends Part {
   readonly name: string;
   readonly file: string;
   readonly text: string;
   /** `file:line`. */
   readonly place: string;
-  readonly node: Node;
-  /** What the node is a part of. */
-  readonly parent: Node;
+}
+
+export interface ChangedSource {
+  readonly text: string;
+  readonly changes: readonly Change[];
 }
 
 const ANCHOR = /^ variant: (?<name>.*)$/;
@@ -70,21 +72,28 @@ export class Anchors {
   }
 
   /** The changed sources, by path. Throws if the variant does not fit its sources. */
-  apply({ name, edits }: Variant): ReadonlyMap<string, string> {
-    const changes = new Map<string, { readonly text: string; readonly changes: Change[] }>();
+  apply(variant: Variant): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.changes(variant)].map(([file, { text, changes }]) => [file, changed(variant.name, file, text, changes)]),
+    );
+  }
+
+  /** What the variant changes in its sources, by path. Throws if it does not fit them. */
+  changes({ name, edits }: Variant): ReadonlyMap<string, ChangedSource> {
+    const sources = new Map<string, { readonly text: string; readonly changes: Change[] }>();
     for (const edit of edits) {
       const anchor = this.#find(name, edit);
-      const file = changes.get(anchor.file) ?? { text: anchor.text, changes: [] };
-      changes.set(anchor.file, file);
+      const source = sources.get(anchor.file) ?? { text: anchor.text, changes: [] };
+      sources.set(anchor.file, source);
       try {
-        file.changes.push(...changesOf(edit, anchor));
+        source.changes.push(...changesOf(edit, anchor));
       } catch (error) {
         throw new Error(`${anchor.place}: The variant "${name}" does not fit: ${(error as Error).message}`, {
           cause: error,
         });
       }
     }
-    return new Map([...changes].map(([file, { text, changes: ofFile }]) => [file, changed(name, file, text, ofFile)]));
+    return sources;
   }
 
   #find(variant: string, { anchor: name }: Edit): Anchor {
@@ -116,7 +125,7 @@ export class Anchors {
         problem("stands behind code. Write it on a line of its own, before the code that is changed.");
         continue;
       }
-      const found = anchored(program, comment.end);
+      const found = partAfter(program, comment.end);
       let between = found === null ? "?" : text.slice(comment.end, found.node.start);
       for (const { start, end } of comments.toReversed()) {
         if (found !== null && start >= comment.end && end <= found.node.start)
@@ -130,22 +139,6 @@ export class Anchors {
       this.#anchors.set(name, [...anchors, { name, file, text, place, ...found }]);
     }
   }
-}
-
-const CHANGEABLE =
-  /^(?:.*Statement|.*Declaration|MethodDefinition|PropertyDefinition|AccessorProperty|StaticBlock|SwitchCase)$/;
-
-/** What begins first at or after a place, and of all that begins there the largest. */
-function anchored(program: Node, at: number): Pick<Anchor, "node" | "parent"> | null {
-  let best: Pick<Anchor, "node" | "parent"> | null = null;
-  const visit = (node: Node, parent: Node): void => {
-    if (node.end <= at) return;
-    if (node.start >= at && CHANGEABLE.test(node.type) && (best === null || node.start < best.node.start))
-      best = { node, parent };
-    for (const child of children(node)) visit(child, node);
-  };
-  for (const child of children(program)) visit(child, program);
-  return best;
 }
 
 /** The text with all changes. Throws if two change the same. */

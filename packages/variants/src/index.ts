@@ -13,3 +13,4 @@ export {
   type Variant,
 } from "./edits.ts";
 export { VariantLoader } from "./variant-loader.ts";
+export { type Node, nodesOf, parse, partAfter } from "./syntax.ts";

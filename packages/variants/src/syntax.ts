@@ -33,7 +33,7 @@ export function parseExpression(text: string): Node {
 }
 
 /** The nodes right below a node. */
-export function children(node: Node): readonly Node[] {
+function children(node: Node): readonly Node[] {
   return Object.values(node).flatMap((field) =>
     Array.isArray(field) ? field.filter((part) => isNode(part)) : isNode(field) ? [field] : [],
   );
@@ -53,6 +53,28 @@ export function* expressionsOf(node: Node): Iterable<Node> {
       (child === node["property"] || child === node["key"]) && node["computed"] === false && child.type !== "Property";
     if (!isName) yield* expressionsOf(child);
   }
+}
+
+/** What can be changed as a whole, and what it is a part of. */
+export interface Part {
+  readonly node: Node;
+  readonly parent: Node;
+}
+
+const CHANGEABLE =
+  /^(?:.*Statement|.*Declaration|MethodDefinition|PropertyDefinition|AccessorProperty|StaticBlock|SwitchCase)$/;
+
+/** The statement, class member or case that begins first at or after a place; of all that begin there the largest. */
+export function partAfter(program: Node, at: number): Part | null {
+  let first: Part | null = null;
+  const visit = (node: Node, parent: Node): void => {
+    if (node.end <= at) return;
+    if (node.start >= at && CHANGEABLE.test(node.type) && (first === null || node.start < first.node.start))
+      first = { node, parent };
+    for (const child of children(node)) visit(child, node);
+  };
+  for (const child of children(program)) visit(child, program);
+  return first;
 }
 
 /** Whether two nodes are the same code, however it is laid out. */

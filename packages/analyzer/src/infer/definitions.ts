@@ -29,6 +29,7 @@ export function calleesOf(expression: Expression, pointsTo: PointsTo): readonly 
     case "indirect-call":
       return pointsTo.functionsOf(expression.callee);
     case "library":
+      // variant: operators-called
       return [...pointsTo.callbacksOf(expression), ...expression.calls];
     default:
       return [];

@@ -122,11 +122,14 @@ export class KeptCode {
       return;
     }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
+    // variant: trap-traps
     if (mayTrap(expression) && !this.isKnownElement(expression)) this.traps = true;
     // Whoever is given the elements of a list takes a hole for an object.
     if (expression.kind === "library" && expression.receiver !== null && calleesOf(expression, pointsTo).length > 0)
       this.traps ||= mayHaveHoles(expression.receiver, pointsTo);
+    // variant: abort-leaves
     if (expression.kind === "abort") this.stops = true;
+    // variant: code-callees
     for (const callee of calleesOf(expression, pointsTo)) this.callees.add(callee);
   }
 

@@ -45,6 +45,7 @@ export function countingOf(loop: LoopStatement): Counting | null {
       const counter = counterOf(side);
       if (counter === null) continue;
       const [only, ...others] = assignmentsTo(counter, loop);
+      // variant: counter-assigned-once
       if (only === undefined || others.length > 0) continue;
       const inUpdate = update === only || (update?.kind === "sequence" && update.operands.includes(only));
       if (!inUpdate && !(side === only && conjunct === conjuncts[0])) continue;
@@ -129,6 +130,7 @@ export function endsByItself(loop: LoopStatement, inferred: Inferred): boolean {
   if (!isNear && !isWithin(bound.type, counter.type.name)) return false;
   // No number is beyond the largest or smallest one there is; a large step passes it.
   if (operator.endsWith("=") || Math.abs(step) > 1) {
+    // variant: bound-near
     if (!isNear || Math.abs(step) >= 1 << 30 || (step < 0 && counter.type.name.startsWith("u"))) return false;
   }
   return isUnchangedIn(loop, bound, inferred);
@@ -193,6 +195,7 @@ function isUnchangedIn(loop: LoopStatement, expression: Expression, inferred: In
     [...loop.body, ...[loop.condition, loop.update].filter((part) => part !== null)],
     inferred,
   );
+  // variant: bound-unchanged
   for (const location of read) if (changing.has(location)) return false;
   return true;
 }

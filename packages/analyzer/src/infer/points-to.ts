@@ -36,12 +36,14 @@ export class PointsTo {
   private readonly visited = new Set<FunctionDeclaration>();
 
   constructor(program: Program) {
+    // variant: handler-parameters
     for (const { local } of program.handler.parameters)
       this.include(this.variable(local), this.decoded(local, local.type, local.name));
     do {
       this.changed = false;
       this.visited.clear();
       for (const global of program.globals) {
+        // variant: global-starts
         if (global.initializer !== null) this.include(this.variable(global), this.evaluate(global.initializer));
       }
       this.function(program.handler);
@@ -161,8 +163,10 @@ export class PointsTo {
   private statements(statements: readonly Statement[], owner: FunctionDeclaration): void {
     for (const statement of statements) {
       for (const expression of statementExpressions(statement)) this.evaluate(expression);
+      // variant: variable-starts
       if (statement.kind === "variable" && statement.initializer !== null)
         this.include(this.variable(statement.local), this.of(statement.initializer));
+      // variant: result-refers
       if (statement.kind === "return" && statement.value !== null)
         this.include(this.variable(owner), this.of(statement.value));
       this.statements(nestedStatements(statement), owner);
@@ -204,6 +208,7 @@ export class PointsTo {
       case "logical":
         return [...this.of(expression.left), ...this.of(expression.right)];
       case "conditional":
+        // variant: choice-refers
         return [...this.of(expression.consequent), ...this.of(expression.alternative)];
       case "assignment":
         return this.assigned(expression);
@@ -215,6 +220,7 @@ export class PointsTo {
         return this.libraryResult(expression);
       case "array": {
         const array = this.created(expression, "array", () => new AbstractObject(expression.type));
+        // variant: literal-elements
         for (const element of expression.elements) this.include(array.content.targets, this.of(element));
         return [array];
       }
@@ -246,17 +252,21 @@ export class PointsTo {
     const objects = this.of(value);
     switch (target.kind) {
       case "local":
+        // variant: local-refers
         this.include(this.variable(target.local), objects);
         break;
       case "global":
+        // variant: global-refers
         this.include(this.variable(target.global), objects);
         break;
       case "field":
+        // variant: field-refers
         for (const object of this.of(target.object)) this.include(object.cell(target.field).targets, objects);
         break;
       case "element":
         // The index of a map is one of its keys.
         for (const container of this.of(target.container)) {
+          // variant: container-refers
           this.include(container.content.targets, [...objects, ...this.of(target.index)]);
           // The index may be beyond the end.
           this.pierce(container);
@@ -271,9 +281,11 @@ export class PointsTo {
     self: Iterable<AbstractObject> | null,
     args: readonly Iterable<AbstractObject>[],
   ): ReadonlySet<AbstractObject> {
+    // variant: self-refers
     if (callee.self !== null && self !== null) this.include(this.variable(callee.self), self);
     for (const [index, { local }] of callee.parameters.entries()) {
       const argument = args[index];
+      // variant: parameter-refers
       if (argument !== undefined) this.include(this.variable(local), argument);
     }
     this.function(callee);
@@ -291,6 +303,7 @@ export class PointsTo {
       }
       case "construction": {
         const object = this.created(expression, "new", () => new AbstractObject(expression.type));
+        // variant: constructed-self
         this.bind(expression.callee, [object], args);
         return [object];
       }
@@ -304,6 +317,7 @@ export class PointsTo {
     const containers = receiver === null ? NONE : this.of(receiver);
     const elements = new Set([...containers].flatMap((container) => [...container.content.targets]));
     // A callback is called, and becomes no element.
+    // variant: library-values
     const values = expression.arguments
       .slice(member.callback === null ? 0 : 1)
       .flatMap((argument) => [...this.of(argument)]);
@@ -322,15 +336,18 @@ export class PointsTo {
         const args = member.callback.map((parameter) =>
           parameter === "accumulator" ? [...given.accumulator, ...this.variable(callee)] : given[parameter],
         );
+        // variant: callback-elements
         results.push(...this.bind(callee, null, args));
       }
     }
     const compared = [...elements, ...values];
+    // variant: operators-given
     for (const callee of expression.calls) this.bind(callee, compared, [compared, compared]);
     switch (member.result) {
       case "plain":
         return NONE;
       case "element":
+        // variant: element-result
         return elements;
       case "receiver":
         return containers;
@@ -345,6 +362,7 @@ export class PointsTo {
       case "mapped": {
         if (nonNullable(expression.type).kind !== "library") return NONE;
         const copy = this.created(expression, "result", () => new AbstractObject(expression.type));
+        // variant: copied-elements
         const contents =
           member.result === "mapped"
             ? results

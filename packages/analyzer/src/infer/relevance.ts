@@ -239,6 +239,7 @@ class Analysis implements Relevance {
       observation = { behind: nothing(), ahead: nothing(), continuing: nothing() };
       this.observations.set(place, observation);
     }
+    // no variant: it tells the rules of transformations, and decides nothing
     observation[side].join(state);
   }
 
@@ -315,13 +316,16 @@ class Analysis implements Relevance {
   }
 
   private needTables(expression: Access, state: State): void {
+    // no variant: its one call is cut out
     for (const table of this.pointsTo.tablesOf(expression.table)) this.need(table, state);
   }
 
   /** A kept access: from here backward, one follows. */
   private access(expression: Access, state: State): void {
     this.add(this.kept, expression);
+    // variant: access-effect
     this.addEffect("accesses");
+    // variant: access-follows
     state.accessFollows = true;
   }
 
@@ -353,10 +357,14 @@ class Analysis implements Relevance {
       if (defaultValue !== null && (declaration === this.program.handler || declaration.escapes)) {
         const given = state.copy();
         const isKept = state.live.has(local) || this.parameters.has(local);
+        // variant: default-value
         if (this.visit(defaultValue, isKept, state) && !isKept) this.addParameter(declaration, local);
+        // no variant: a default value ends nothing and kills no variable, so what is live behind it is live before
         state.join(given);
       }
+      // no variant: whoever encodes arguments demands all of their fields
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
+      // variant: parameter-passed
       if (state.live.has(local) || this.variables.has(local)) this.addParameter(declaration, local);
     }
   }
@@ -377,7 +385,9 @@ class Analysis implements Relevance {
         throw new Error("a field initializer is an assignment");
       const { target, value } = statement.expression;
       if (target.kind === "field" && value !== null && value.kind !== "local" && this.fields.has(target.field)) {
+        // variant: initializer-defines
         for (const object of this.pointsTo.of(target.object)) this.define(object.cell(target.field), state);
+        // variant: initializer-needed
         this.visit(value, true, state);
       } else {
         this.visit(statement.expression, false, state);
@@ -393,11 +403,14 @@ class Analysis implements Relevance {
     this.enter(handler);
     const state = new State(uses.copy(), true, null);
     // Printed with their classes, even if nothing constructs those.
+    // variant: field-initializers-printed
     for (const { initializer } of this.fields) if (initializer !== null) this.visit(initializer, true, state);
     for (const global of globals.toReversed()) {
       if (global.initializer === null) continue;
+      // variant: global-effects
       if (state.live.has(global) || this.globals.has(global)) {
         this.add(this.globals, global);
+        // variant: global-initializer
         this.visit(global.initializer, true, state);
       } else if (this.visit(global.initializer, false, state)) {
         this.add(this.globals, global);
@@ -407,6 +420,7 @@ class Analysis implements Relevance {
 
   /** A record that is decoded may lack keys: the initializers of its fields supply them. */
   private decoding(type: Type, state: State): void {
+    // variant: decoded-initializers
     for (const initializer of decodedInitializers(type, (field) => this.fields.has(field)))
       this.visit(initializer, true, state);
   }
@@ -449,18 +463,25 @@ class Analysis implements Relevance {
         return this.switch(statement, state);
       case "return": {
         const valueNeeded = statement.value !== null && this.results.has(this.current);
+        // variant: return-kept
         const keepsJump = valueNeeded || state.next !== null;
         if (!keepsJump) {
+          // no variant: a dropped jump has the same next kept statement as its target, and so what is live there
           state.join(this.exit);
           return statement.value === null ? false : this.visit(statement.value, false, state);
         }
+        // variant: return-stays
         this.add(this.jumps, statement);
+        // variant: return-target
         state.become(this.exit);
+        // variant: returned-value
         if (statement.value !== null) this.visit(statement.value, valueNeeded, state);
         return true;
       }
       case "throw": {
+        // variant: throw-kept
         const keepsJump = this.stops(state);
+        // variant: throw-stops
         if (keepsJump) {
           this.add(this.jumps, statement);
           this.stop(state);
@@ -471,11 +492,15 @@ class Analysis implements Relevance {
       case "continue": {
         const target = (statement.kind === "break" ? this.breakTargets : this.continueTargets).at(-1);
         if (target === undefined) throw new Error(`${statement.kind} outside of a loop`);
+        // variant: jump-dropped
         if (state.next === target.next) {
+          // no variant: a dropped jump has the same next kept statement as its target, and so what is live there
           state.join(target);
           return false;
         }
+        // variant: jump-stays
         this.add(this.jumps, statement);
+        // variant: jump-target
         state.become(target);
         return true;
       }
@@ -489,8 +514,10 @@ class Analysis implements Relevance {
   }
 
   private stop(state: State): void {
+    // variant: stop-effect
     this.addEffect("stops");
     state.live.clear();
+    // no variant: it spares what comes before the end of the execution; the set is the same with it
     state.accessFollows = false;
   }
 
@@ -501,11 +528,13 @@ class Analysis implements Relevance {
     const live = state.live.has(local);
     if (!live) {
       // Mentioned in the slice, so it must be declared; not every type has a value to declare it with.
+      // no variant: the value is for the compiler, nobody reads it
       if (this.variables.has(local) && zeroText(local.type) === null)
         return this.visit(initializer, true, state) || true;
       return this.visit(initializer, false, state) || this.variables.has(local);
     }
     state.live.delete(local);
+    // variant: variable-initializer
     this.visit(initializer, true, state);
     return true;
   }
@@ -515,7 +544,9 @@ class Analysis implements Relevance {
     const keepsConsequent = this.statements(statement.consequent, state);
     const keepsAlternative = this.statements(statement.alternative, alternative);
     const after = keepsConsequent || keepsAlternative;
+    // variant: branches-joined
     state.join(alternative);
+    // variant: branch-condition
     return this.visit(statement.condition, after, state) || after;
   }
 
@@ -533,27 +564,35 @@ class Analysis implements Relevance {
       const keptBefore = kept;
       if (statement.form === "do") {
         if (statement.condition !== null) {
+          // no variant: what is live behind a loop is live at its head from the start
           point.join(after);
+          // variant: do-condition
           kept = this.visit(statement.condition, kept, point) || kept;
           point.next = kept ? statement : after.next;
         }
         kept = this.loopBody(statement, point, after) || kept;
       } else {
+        // variant: loop-update
         if (statement.update !== null) kept = this.visit(statement.update, false, point) || kept;
         kept = this.loopBody(statement, point, after) || kept;
         if (statement.condition !== null) {
+          // no variant: what is live behind a loop is live at its head from the start
           point.join(after);
+          // variant: loop-condition
           kept = this.visit(statement.condition, kept, point) || kept;
         }
       }
+      // variant: loop-head-grows
       grew = head.join(point) || kept !== keptBefore;
     }
     if (endless) this.endless--;
+    // variant: loop-head-before
     state.join(head);
     if (kept) {
       this.add(this.keptStatements, statement);
       state.next = statement;
     }
+    // variant: loop-initial
     return this.statements(statement.initial, state) || kept;
   }
 
@@ -574,11 +613,15 @@ class Analysis implements Relevance {
     const fallen = state.copy();
     let kept = false;
     for (const choice of statement.cases.toReversed()) {
+      // variant: case-body
       kept = this.statements(choice.body, fallen) || kept;
+      // variant: case-falls
       state.join(fallen);
     }
     this.breakTargets.pop();
+    // variant: case-labels
     for (const choice of statement.cases.toReversed()) if (choice.label !== null) this.visit(choice.label, kept, state);
+    // variant: switch-discriminant
     return this.visit(statement.discriminant, kept, state) || kept;
   }
 
@@ -588,9 +631,11 @@ class Analysis implements Relevance {
   private visit(expression: Expression, needed: boolean, state: State): boolean {
     this.observe(expression, "behind", state);
     const outer = this.cause;
+    // variant: trap-kept
     const ends = this.endless > 0 && expression.kind !== "call" && mayTrap(expression);
     if (ends) {
       this.add(this.endings, expression);
+      // variant: trap-effect
       this.addEffect("traps");
     }
     if (needed || ends) this.because(expression);
@@ -611,19 +656,24 @@ class Analysis implements Relevance {
         return false;
       case "function-value":
         // Somebody may call it, or only pass it on: either way it is a whole function.
+        // variant: function-passed-on
         if (needed && expression.declaration.result.kind !== "void") this.addResult(expression.declaration);
         return false;
       case "local":
+        // variant: local-needed
         if (needed) this.need(expression.local, state);
         return false;
       case "global":
+        // variant: global-needed
         if (needed) this.need(expression.global, state);
         return false;
       case "field":
         if (needed) {
           this.addField(expression.field);
+          // variant: field-cells
           for (const object of this.pointsTo.of(expression.object)) this.need(object.cell(expression.field), state);
         }
+        // variant: field-object
         return this.visit(expression.object, needed, state);
       case "operation":
       case "template":
@@ -632,19 +682,27 @@ class Analysis implements Relevance {
       case "instance-of":
       case "sequence":
       case "array":
+        // variant: operands-needed
         return this.visitAll(operands(expression), needed, state);
       case "logical": {
         const skipped = state.copy();
+        // variant: logical-right
         const keepsRight = this.visit(expression.right, needed, state);
+        // variant: logical-skipped
         state.join(skipped);
+        // variant: logical-left
         return this.visit(expression.left, needed || keepsRight, state) || keepsRight;
       }
       case "conditional": {
         const alternative = state.copy();
+        // variant: choice-first
         const keepsConsequent = this.visit(expression.consequent, needed, state);
+        // variant: choice-second
         const keepsAlternative = this.visit(expression.alternative, needed, alternative);
         const kept = keepsConsequent || keepsAlternative;
+        // variant: choices-joined
         state.join(alternative);
+        // variant: choice-condition
         return this.visit(expression.condition, needed || kept, state) || kept;
       }
       case "assignment":
@@ -663,12 +721,16 @@ class Analysis implements Relevance {
         const { site } = expression;
         if (!needed && !state.live.has(site)) return false;
         this.add(this.kept, expression);
+        // variant: draw-effect
         this.addDefinition(site);
+        // variant: draw-order
         this.need(site, state);
         return true;
       }
       case "abort": {
+        // variant: abort-kept
         const keeps = this.stops(state);
+        // variant: abort-stops
         if (keeps) {
           this.add(this.kept, expression);
           this.stop(state);
@@ -680,23 +742,27 @@ class Analysis implements Relevance {
 
   private visitAll(expressions: readonly Expression[], needed: boolean, state: State): boolean {
     let kept = false;
+    // no variant: each of its calls is a place of its own
     for (const expression of expressions.toReversed()) kept = this.visit(expression, needed, state) || kept;
     return kept;
   }
 
   /** Notes a kept definition of a location that is not a variable. */
   private define(location: SharedLocation, state: State): void {
+    // variant: shared-definition
     if (state.live.has(location)) this.addDefinition(location);
   }
 
   private assignment(expression: Extract<Expression, { kind: "assignment" }>, needed: boolean, state: State): boolean {
     const { target, value } = expression;
     const locations = this.targetLocations(target);
+    // variant: assignment-live
     if (!needed && !locations.some((location) => state.live.has(location)))
       return this.visitAll(operands(expression), false, state);
     this.add(this.kept, expression);
     const isUpdate = expression.operator !== "";
     for (const location of locations) {
+      // variant: assigned-location
       if (isShared(location)) this.define(location, state);
       else {
         state.live.delete(location);
@@ -706,12 +772,17 @@ class Analysis implements Relevance {
     if (target.kind === "global") this.add(this.globals, target.global);
     if (target.kind === "field") this.addField(target.field);
     const needOld = (): void => {
+      // variant: old-value
       if (isUpdate) for (const location of locations) this.need(location, state);
     };
     // The old value is read before the right side runs, the object and index before that.
+    // variant: assigned-value
     if (value !== null) this.visit(value, true, state);
+    // variant: old-value-first
     needOld();
+    // variant: assigned-object
     if (target.kind === "field") this.visit(target.object, true, state);
+    // variant: assigned-container
     if (target.kind === "element") this.visitAll([target.container, target.index], true, state);
     return true;
   }
@@ -735,21 +806,27 @@ class Analysis implements Relevance {
     for (const callee of callees) {
       const summary = this.summaryOf(callee);
       summary.callers.add(this.current);
+      // variant: callee-endless
       if (this.endless > 0 && !this.inEndless.has(callee)) {
         this.inEndless.add(callee);
         this.pend(callee);
       }
+      // variant: callee-exit
       if (summary.exit.addAll(state.live, this.numbering.shared)) this.pend(callee);
+      // variant: callee-access-follows
       if (state.accessFollows && !summary.accessFollows) {
         summary.accessFollows = true;
         this.pend(callee);
       }
       if (resultNeeded) {
         this.because(callee);
+        // variant: callee-result
         this.addResult(callee);
       }
+      // variant: call-matters
       if (summary.accesses || (summary.stops && state.accessFollows) || summary.defines.intersects(state.live))
         matters = true;
+      // variant: callee-trap-matters
       if (this.endless > 0 && summary.traps) matters = true;
     }
     return matters;
@@ -759,15 +836,22 @@ class Analysis implements Relevance {
   private leaveCallees(callees: readonly FunctionDeclaration[], state: State): void {
     const { live } = state;
     for (const { defines, accesses, stops, traps } of callees.map((callee) => this.summaryOf(callee))) {
+      // variant: callee-defines
       if (this.summary.defines.addAll(defines, live)) this.pendCallers(this.current);
+      // variant: callee-accesses
       if (accesses) this.addEffect("accesses");
+      // variant: callee-stops
       if (stops) this.addEffect("stops");
+      // variant: callee-traps
       if (traps) this.addEffect("traps");
+      // variant: access-before-call
       if (accesses) state.accessFollows = true;
     }
     for (const callee of callees) {
       const { uses } = this.summaryOf(callee);
+      // variant: callee-uses
       live.addAll(uses);
+      // variant: caller-uses
       if (this.summary.uses.addAll(uses)) this.pendCallers(this.current);
     }
   }
@@ -783,13 +867,17 @@ class Analysis implements Relevance {
     const isFixed = expression.kind === "indirect-call" || callees.some(hasFixedSignature);
     // A constructor must call the one of its base class.
     const isSuperConstructor = expression.kind === "call" && isConstructor;
+    // variant: super-constructor
     const matters = this.enterCallees(callees, needed && !isConstructor, state) || isSuperConstructor;
     if (!matters && !needed) {
       const kept = this.visitAll(expression.arguments, false, state);
+      // variant: dropped-receiver
       return receiver === null ? kept : this.visit(receiver, false, state) || kept;
     }
+    // variant: fixed-results
     if (isFixed && !isConstructor)
       for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
+    // variant: setter-field
     for (const callee of callees) this.fieldBehind(callee);
     if (matters) this.add(this.kept, expression);
     this.leaveCallees(callees, state);
@@ -798,16 +886,20 @@ class Analysis implements Relevance {
         const local = callee.parameters[index]?.local;
         return local === undefined ? [] : [{ callee, local }];
       });
+      // variant: argument-needed
       const argumentNeeded = isFixed || parameters.some(({ local }) => this.parameters.has(local));
       const outer = this.cause;
       this.cause = parameters[0]?.local ?? outer;
       // An effect inside an argument stays at its place, so the argument does too.
+      // variant: argument-effect
       if (this.visit(argument, argumentNeeded, state) && !argumentNeeded)
         for (const { callee, local } of parameters) this.addParameter(callee, local);
       this.cause = outer;
     }
+    // no variant: functions with fixed signatures are printed with all of their parameters
     if (isFixed)
       for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
+    // variant: receiver-needed
     if (receiver !== null) this.visit(receiver, true, state);
     return matters;
   }
@@ -823,28 +915,38 @@ class Analysis implements Relevance {
   private library(expression: LibraryCall, needed: boolean, state: State): boolean {
     const { member, receiver } = expression;
     const contents = receiver === null ? [] : [...this.pointsTo.of(receiver)].map((container) => container.content);
+    // variant: member-writes
     const writes = member.writes && contents.some((content) => state.live.has(content));
     const callees = calleesOf(expression, this.pointsTo);
+    // variant: callbacks-called
     const callbackMatters = this.enterCallees(callees, false, state);
     if (!needed && !writes && !callbackMatters) return this.visitAll(operands(expression), false, state);
     if (writes || callbackMatters) this.add(this.kept, expression);
+    // variant: content-defined
     if (member.writes) for (const content of contents) this.define(content, state);
     // A callback runs any number of times: what it needs is live after it too, and what it changes its next round is given.
+    // variant: content-read
     if (member.reads || member.writes) for (const content of contents) this.need(content, state);
     for (let grew = callees.length > 0; grew;) {
       const before = state.live.copy();
+      // variant: callback-results
       for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
+      // no variant: functions with fixed signatures are printed with all of their parameters
       for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
       this.leaveCallees(callees, state);
+      // variant: callback-rounds
       this.enterCallees(callees, false, state);
       grew = before.addAll(state.live);
     }
+    // variant: flattened-content
     if (member.result === "flattened")
       for (const content of contents) for (const inner of content.targets) this.need(inner.content, state);
     if (member.readsArguments || member.result === "copy") {
+      // variant: arguments-read
       for (const argument of expression.arguments)
         for (const object of this.pointsTo.of(argument)) this.need(object.content, state);
     }
+    // variant: member-operands
     this.visitAll(operands(expression), true, state);
     return writes || callbackMatters;
   }
@@ -856,14 +958,18 @@ class Analysis implements Relevance {
       case "get":
       case "has":
         if (needed) {
+          // variant: read-needs-table
           this.needTables(expression, state);
+          // variant: missing-fields
           if (operation === "get") this.decoding(expression.type, state);
         }
         break;
       case "put":
       case "delete":
         if (readAgain) {
+          // variant: put-stored
           this.add(this.stored, expression);
+          // variant: put-defines-table
           for (const location of this.pointsTo.tablesOf(table)) this.define(location, state);
         }
         break;
@@ -875,10 +981,14 @@ class Analysis implements Relevance {
     }
     this.access(expression, state);
     if (value !== null) {
+      // variant: put-encodes
       if (readAgain) for (const cell of this.encoded(value)) this.need(cell, state);
+      // no variant: no fixture shows it: what the value refers to is needed, as encoding reads it
       this.visit(value, readAgain, state);
     }
+    // variant: access-key
     this.visit(key, true, state);
+    // variant: access-table
     this.visit(table, true, state);
     return true;
   }
@@ -893,6 +1003,7 @@ class Analysis implements Relevance {
       for (const cell of object.cells()) {
         if (cell.field !== null && !this.fields.has(cell.field)) continue;
         cells.add(cell);
+        // variant: encoded-targets
         for (const target of cell.targets) add(target);
       }
     };

@@ -485,6 +485,7 @@ export function decodedInitializers(
   seen = new Set<ClassDeclaration>(),
 ): Expression[] {
   const inner = nonNullable(type);
+  // variant: container-fields
   if (inner.kind === "library") return inner.arguments.flatMap((part) => decodedInitializers(part, hasField, seen));
   if (inner.kind !== "class" || seen.has(inner.declaration)) return [];
   seen.add(inner.declaration);

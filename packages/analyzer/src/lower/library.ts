@@ -117,9 +117,11 @@ define(INDEXED, "length", { form: "property", ...READ });
 define(INDEXED, "includes indexOf lastIndexOf join toString", READ);
 define(INDEXED, "fill", { reads: true, writes: true, storesArguments: true, result: "receiver" });
 define(INDEXED, "reverse copyWithin", { reads: true, writes: true, result: "receiver" });
+// variant: library-sort
 define(INDEXED, "sort", { reads: true, writes: true, result: "receiver", callback: ["element", "element"] });
 define(INDEXED, "slice", COPY);
 define("Array StaticArray", "concat", COPY);
+// variant: library-push
 define("Array", "push unshift", { reads: true, writes: true, storesArguments: true, result: "plain" });
 define("Array", "pop shift", { reads: true, writes: true, result: "element" });
 define("Array", "splice", { reads: true, writes: true, result: "copy" });
@@ -138,19 +140,23 @@ define(INDEXED, "map", { reads: true, result: "mapped", callback: ITERATION });
 define(INDEXED, "reduce reduceRight", { reads: true, result: "accumulator", callback: ["accumulator", ...ITERATION] });
 define("Map", "get", { ...READ, result: "element" });
 define("Map Set", "has", READ);
+// variant: library-set
 define("Map", "set", { reads: true, writes: true, storesArguments: true, result: "receiver" });
 define("Set", "add", { reads: true, writes: true, storesArguments: true, result: "receiver" });
 define("Map Set", "delete", { reads: true, writes: true });
 define("Map Set", "clear", { reads: true, writes: true });
 define("Map Set", "size", { form: "property", ...READ });
+// variant: library-keys
 define("Map", "keys", COPY);
 define("Map Set", "values", COPY);
 define("Map Set", "new", { form: "constructor", result: "copy" });
 
 // Bytes.
 define(TYPED_ARRAYS, "new", { form: "constructor", result: "copy" });
+// variant: library-subarray
 define(TYPED_ARRAYS, "subarray", { reads: true, result: "receiver" });
 define(TYPED_ARRAYS, "set", { reads: true, writes: true, readsArguments: true });
+// variant: library-wrap
 define(TYPED_ARRAYS, "wrap", { form: "function", result: "argument" });
 define(TYPED_ARRAYS, "buffer", { form: "property", reads: true, result: "receiver" });
 define(`${TYPED_ARRAYS} ArrayBuffer DataView`, "byteLength byteOffset", { form: "property", ...READ });

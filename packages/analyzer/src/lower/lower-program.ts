@@ -246,6 +246,7 @@ class Lowering implements Declarations {
   /** The functions that a call of this instance may reach: itself and its overrides. */
   callees(source: as.Function): FunctionDeclaration[] {
     const overrides = source.is(CommonFlags.Overridden) ? (this.program.resolver.resolveOverrides(source) ?? []) : [];
+    // variant: overrides-called
     const callees = [source, ...overrides.filter((override) => override !== source)].map((callee) =>
       this.function(callee),
     );

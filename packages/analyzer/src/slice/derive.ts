@@ -47,6 +47,7 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
 function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain }: Subject): Derived {
   verifyProgram(lowered, "lowered");
   const pointsTo = new PointsTo(lowered);
+  // variant: unknown-refused
   refuseUnknownValues(lowered, pointsTo);
   const keys = new KeyPatterns(lowered, pointsTo.reached, sources);
   const { plain, transformed } = sliceProgram(lowered, pointsTo, { refused: handler.refused, explain });

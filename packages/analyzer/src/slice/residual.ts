@@ -510,6 +510,7 @@ class Builder {
       return { kind: "local", local, type, span };
     };
     const parts = [computed(table, "table", table.type), computed(key, "key", STRING)] as const;
+    // variant: put-parts
     return [...before, ...valueEffects, access(...parts)];
   }
 

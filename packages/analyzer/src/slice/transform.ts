@@ -266,6 +266,7 @@ function stepsOf({ program }: Residual, counted: { readonly accessSteps?: number
 /** An early end that is left out may be that of a function only: what follows in its callers is not certain either. */
 function residualOf(program: Program, relevance: Relevance, pointsTo: PointsTo): Residual | null {
   try {
+    // variant: union-writes
     return buildResidual(program, relevance, pointsTo, { exact: false });
   } catch (thrown) {
     if (thrown instanceof Refusal) return null;

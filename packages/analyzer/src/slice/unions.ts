@@ -56,6 +56,7 @@ type Rule =
 
 /** The first rule that a union breaks; null: it is right. */
 export function brokenRule(union: Abandoned, candidate: Candidate): Rule | null {
+  // variant: union-value
   if (!valueIsNotNeeded(union, candidate)) return "value not needed";
   for (const extra of extrasOf(union, candidate)) {
     const rule = brokenRuleOfExtra(extra, candidate);
@@ -65,10 +66,15 @@ export function brokenRule(union: Abandoned, candidate: Candidate): Rule | null 
 }
 
 export function brokenRuleOfExtra(extra: Extra, candidate: Candidate): Rule | null {
+  // variant: union-definitions
   if (!definesNothingLive(extra)) return "defines nothing live";
+  // variant: union-leaving
   if (!doesNotLeave(extra)) return "does not leave";
+  // variant: union-trap
   if (!doesNotTrap(extra)) return "does not trap";
+  // variant: union-end
   if (!endsByItself(extra)) return "ends by itself";
+  // variant: union-recursion
   if (!doesNotRecur(extra, candidate)) return "does not recur";
   return null;
 }
@@ -152,10 +158,12 @@ function* extrasOf(union: Abandoned, candidate: Candidate): Iterable<Extra> {
   for (const [index, { code }] of sides.entries()) {
     const later = sides.slice(index + 1);
     // Each side runs before the later ones, whichever of them f takes.
+    // variant: union-sides
     for (const { ahead } of later) yield { code, rejoin: ahead, accessFollows: true, mayLeave: never };
     const accessFollows = behind.accessFollows || later.some((side) => side.code.accesses);
     yield { code, rejoin: behind, accessFollows, mayLeave: never };
   }
+  // variant: union-dropped-jumps
   for (const jump of union.dropped) yield* behindJump(jump, union.owner, candidate);
 }
 
@@ -193,6 +201,7 @@ function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: C
   yield { code, rejoin: null, accessFollows: false, mayLeave: never };
   if (isOutermost(owner, candidate)) return;
   // It ends in a callee: whatever comes after the call is behind the jump too.
+  // variant: union-dropped-ends
   for (const declaration of pointsTo.reached)
     yield { code: new KeptCode(candidate, codeOf(declaration)), rejoin: null, accessFollows: false, mayLeave: never };
 }

@@ -75,6 +75,7 @@ export function rankingsIn(functions: Iterable<FunctionDeclaration>, plain: Rele
     const ranking = rankingAround(sort, calls, all, pointsTo);
     for (const other of ranking.sorts) taken.add(other);
     const parts = calls.filter((call) => ranking.sorts.has(call) || ranking.slices.has(call));
+    // variant: comparing-only
     if (parts.every((call) => call.arguments.every(isQuiet) && comparesOnly(call, plain, pointsTo)))
       rankings.push(ranking);
   }
@@ -154,6 +155,7 @@ function firstElement(loop: LoopStatement, isList: (receiver: Expression) => boo
   const [first, ...others] = loop.initial;
   if (counting === null || counting.step !== 1 || first?.kind !== "variable" || others.length > 0) return null;
   if (first.local !== counting.counter || first.initializer === null || loop.condition === null) return null;
+  // variant: bounds-quiet
   if (!isQuiet(first.initializer) || !isQuiet(loop.condition)) return null;
   const [start] = loop.body;
   // A loop does not start with its condition.
@@ -197,6 +199,7 @@ function startsWith(expression: Expression, isWanted: (part: Expression) => bool
         : operands(expression);
   for (const part of parts) {
     const first = startsWith(part, isWanted);
+    // variant: round-starts
     if (first !== "nothing") return first;
   }
   const isKnown =
@@ -243,7 +246,9 @@ export function wholeLoop(
 
 /** The first rule that a widening breaks; null: it is right. */
 export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): string | null {
+  // variant: order-unread
   if (!orderIsNotRead(widened, candidate)) return "order is not read";
+  // variant: rank-unread
   if (!rankIsNotRead(widened, candidate)) return "rank is not read";
   // A round that f does not run, or runs at another time, must be nothing but accesses.
   const { relevance } = candidate;
@@ -256,6 +261,7 @@ export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): st
         { code, rejoin, accessFollows: true, mayLeave: ({ kind }) => kind === "continue" },
         candidate,
       );
+      // variant: round-accesses
       if (rule !== null) return rule;
     }
   }
@@ -265,6 +271,7 @@ export function brokenRuleOfWidening(widened: Widened, candidate: Candidate): st
       { code, rejoin: relevance.exitOf(callback), accessFollows: true, mayLeave: ({ kind }) => kind === "return" },
       candidate,
     );
+    // variant: callback-accesses
     if (rule !== null || candidate.recursive.has(callback)) return rule ?? "does not recur";
   }
   return null;
@@ -307,6 +314,7 @@ function orderIsNotRead({ ranking, loops }: Widened, candidate: Candidate): bool
     for (const part of expressionsIn(loop.body)) if (isElement(part, counting.counter, list)) known.add(part);
   }
   for (const part of keptExpressions(candidate)) {
+    // variant: stored-order
     if (part.kind === "access" && relevance.stored.has(part) && part.value !== null) return false;
     if (part.kind === "assignment" && part.target.kind === "element" && isList(part.target.container)) return false;
     if (part.kind === "template" && part.operands.some(isList)) return false;
@@ -315,6 +323,7 @@ function orderIsNotRead({ ranking, loops }: Widened, candidate: Candidate): bool
       const { name } = part.member;
       const isWhole = name === "slice" ? part.arguments.length === 0 : ["filter", "map", "forEach"].includes(name);
       const isCounted = ["push", "length", "includes"].includes(name) && part.calls.length === 0;
+      // variant: selection-counted
       if (!isWhole && (!isCounted || isSelection(part.receiver))) return false;
     }
     if (part.arguments.some(isList) && (part.member.readsArguments || part.member.result === "copy")) return false;

@@ -1,77 +1,77 @@
 /**
  * No rule without a mutant: every rule that ANALYSIS.md numbers or names, and every place in the code where relevance
- * makes one thing depend on another.
+ * makes one thing depend on another. A place of which a mutant shows nothing says why: `// no variant: reason`.
  */
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Node, nodesOf, parse, partAfter } from "@radical/variants";
 import { expect, test } from "vitest";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS, readAnchors, variantOf } from "./mutants.ts";
 
-const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
+const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const read = (path: string): string => readFileSync(fileOf(path), "utf8");
 
-/** Where a location, an effect, a jump or a part of a program is found to matter because something else does. */
-const DEPENDENCE =
-  /this\.(need|needTables|addDefinition|addEffect|define|addParameter|addResult|decoding|stop|fieldBehind|encoded)\(|\.(join|become)\(|(live|exit|uses|defines)\.addAll\(|state\.accessFollows = |summary\.accessFollows = |this\.add\(this\.(jumps|stored)|matters = true|this\.visit(All)?\([^;]*\b(true|needed|isKept|kept|after|valueNeeded|readAgain|argumentNeeded)\b/g;
+/** Methods by which a location, an effect, a jump or a part of a program is found to matter because something else does. */
+const DEPENDENCE = new Set(
+  "need needTables addDefinition addEffect define addParameter addResult decoding stop fieldBehind encoded".split(" "),
+);
+/** Sets whose growth is such a dependence. */
+const GROWING = /^(?:live|(?:.*\.)?(?:live|exit|uses|defines))$/;
 
-/** Those of which a mutant shows nothing, by the line, with the reason. */
-const UNBROKEN: ReadonlyMap<string, string> = new Map([
-  ["observation[side].join(state);", "tells the rules of transformations, decides nothing"],
-  [
-    "state.join(given);",
-    "a default value ends nothing and kills no variable, so what is live behind it is live before",
-  ],
-  [
-    "state.join(this.exit);",
-    "a dropped jump has the same next kept statement as its target, and so what is live there",
-  ],
-  ["state.join(target);", "a dropped jump has the same next kept statement as its target, and so what is live there"],
-  ["state.accessFollows = false;", "spares what comes before the end of the execution; the set is the same with it"],
-  ["point.join(after);", "what is live behind a loop is live at its head from the start"],
-  ["for (const table of this.pointsTo.tablesOf(expression.table)) this.need(table, state);", "its one call is cut out"],
-  [
-    "if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);",
-    "whoever encodes arguments demands all of their fields",
-  ],
-  [
-    "for (const expression of expressions.toReversed()) kept = this.visit(expression, needed, state) || kept;",
-    "each of its calls is a place of its own",
-  ],
-  [
-    "this.visit(value, readAgain, state);",
-    "not shown by a fixture: what the value refers to is needed, as encoding reads it",
-  ],
-  ["return this.visit(initializer, true, state) || true;", "the value is for the compiler, nobody reads it"],
-  [
-    "for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);",
-    "functions with fixed signatures are printed with all of their parameters",
-  ],
-]);
+const RELEVANCE = "../infer/relevance.ts";
+const text = read(RELEVANCE);
+const { program, comments } = parse(fileOf(RELEVANCE), text);
+const wordsOf = ({ start, end }: Pick<Node, "start" | "end">): string => text.slice(start, end);
 
-test("every place where relevance makes one thing depend on another has a mutant", () => {
-  const file = "infer/relevance.ts";
-  const text = read(`../${file}`);
-  const cut = MUTANTS.filter((mutant) => mutant.file === file).map(({ find }) => {
-    const start = text.indexOf(find);
-    return { start, end: start + find.length };
-  });
-  const lines: string[] = [];
-  let offset = text.indexOf("class Analysis");
-  expect(offset).toBeGreaterThan(0);
-  for (const line of text.slice(offset).split("\n")) {
-    const start = offset;
-    offset += line.length + 1;
-    if (/^\s*(\*|\/\/|private )/.test(line)) continue;
-    const places = [...line.matchAll(DEPENDENCE)].map(({ index }) => start + index);
-    if (places.length === 0 || UNBROKEN.has(line.trim())) continue;
-    if (!places.every((place) => cut.some((one) => one.start <= place && place < one.end))) lines.push(line.trim());
+function isDependence(node: Node): boolean {
+  if (node.type === "AssignmentExpression") {
+    const left = wordsOf(node["left"] as Node);
+    return /^(?:state|summary)\.accessFollows$/.test(left) || wordsOf(node) === "matters = true";
   }
-  expect(lines).toEqual([]);
+  const callee = node["callee"] as Node | undefined;
+  if (node.type !== "CallExpression" || callee?.type !== "MemberExpression") return false;
+  const object = wordsOf(callee["object"] as Node);
+  const method = wordsOf(callee["property"] as Node);
+  const given = (node["arguments"] as readonly Node[]).map((argument) => wordsOf(argument));
+  if (method === "join" || method === "become") return true;
+  if (method === "addAll") return GROWING.test(object);
+  if (object !== "this") return false;
+  if (method === "add") return given[0] === "this.jumps" || given[0] === "this.stored";
+  return DEPENDENCE.has(method) || (/^visit(?:All)?$/.test(method) && given[1] !== "false");
+}
+
+const analysis = [...nodesOf(program)].find(
+  ({ type, id }) => type === "ClassDeclaration" && wordsOf(id as Node) === "Analysis",
+)!;
+const listed = [...nodesOf(analysis)].flatMap((node) =>
+  ["BlockStatement", "SwitchCase"].flatMap((type) =>
+    node.type === type ? (node[type === "SwitchCase" ? "consequent" : "body"] as readonly Node[]) : [],
+  ),
+);
+/** The innermost statement of a list around a place. */
+function statementAt({ start, end }: Pick<Node, "start" | "end">): Node | undefined {
+  return listed.findLast((statement) => statement.start <= start && end <= statement.end);
+}
+
+const places = [...nodesOf(analysis)].filter((node) => isDependence(node));
+const excused = comments
+  .filter(({ value }) => value.startsWith(" no variant: "))
+  .map(({ end }) => partAfter(program, end)?.node);
+
+test("every place where relevance makes one thing depend on another has a mutant, or a reason why not", () => {
+  const anchors = readAnchors();
+  const changes = MUTANTS.flatMap((mutant) => anchors.changes(variantOf(mutant)).get(fileOf(RELEVANCE))?.changes ?? []);
+  const changed = new Set(changes.map((change) => statementAt(change)));
+  const isCut = (place: Node): boolean => changes.some(({ start, end }) => start <= place.start && place.end <= end);
+  expect(places.length).toBeGreaterThan(60);
+  const shown = (place: Node): boolean => changed.has(statementAt(place)) || isCut(place);
+  expect(places.filter((place) => !shown(place) && !excused.includes(statementAt(place))).map(wordsOf)).toEqual([]);
 });
 
-test("the reasons are about lines that are there", () => {
-  const lines = read("../infer/relevance.ts")
-    .split("\n")
-    .map((line) => line.trim());
-  expect([...UNBROKEN.keys()].filter((line) => !lines.includes(line))).toEqual([]);
+test("the reasons are about places that are there", () => {
+  const statements = new Set(places.map((place) => statementAt(place)));
+  expect(excused.length).toBeGreaterThan(10);
+  expect(excused.filter((node) => node === undefined || !statements.has(node))).toEqual([]);
 });
 
 test("each rule of a transformation is broken", () => {

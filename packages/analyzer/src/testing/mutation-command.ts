@@ -1,9 +1,11 @@
 /** `pnpm mutants`: which rules of the analysis can be broken, and what notices. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { commandLine } from "@radical/command-line";
 import { writeKnownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";
-import { faultOf, type Caught } from "./mutation.ts";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS, readAnchors, variantOf } from "./mutants.ts";
+import type { Caught } from "./mutation.ts";
 
 const { only, json, threads, write } = commandLine({
   name: "pnpm mutants",
@@ -21,17 +23,26 @@ const { only, json, threads, write } = commandLine({
     ["pnpm mutants --only 'set in rounds' --write", "one that its known case does not notice any more"],
   ],
 });
-const chosen = MUTANTS.filter(({ rule, file }) => only === null || rule.includes(only) || file.includes(only));
-const faults = chosen.flatMap((mutant) => faultOf(mutant) ?? []);
-for (const fault of faults) process.stderr.write(`can't be made: ${fault}\n`);
+const anchors = readAnchors();
+const faults = anchors.problems(MUTANTS.map(variantOf));
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+if (faults.length > 0) process.exit(1);
+const SOURCES = fileURLToPath(new URL("../", import.meta.url));
+const mutants = MUTANTS.map((mutant) => {
+  const files = [...anchors.changes(variantOf(mutant)).keys()];
+  return { mutant, rule: mutant.rule, file: files.map((file) => path.relative(SOURCES, file)).join(", ") };
+});
+const chosen = mutants.filter(({ rule, file }) => only === null || rule.includes(only) || file.includes(only));
 let done = 0;
-const verdicts =
-  faults.length > 0
-    ? []
-    : await verdictsOn(chosen, threads, new Map(), ({ rule, caughtBy, seconds }) => {
-        const noticed = caughtBy === null ? "NOTHING NOTICES" : wordsOf(caughtBy);
-        process.stderr.write(`${++done} of ${chosen.length}: ${rule}: ${noticed} (${seconds.toFixed(1)} s)\n`);
-      });
+const verdicts = await verdictsOn(
+  chosen.map(({ mutant }) => mutant),
+  threads,
+  new Map(),
+  ({ rule, caughtBy, seconds }) => {
+    const noticed = caughtBy === null ? "NOTHING NOTICES" : wordsOf(caughtBy);
+    process.stderr.write(`${++done} of ${chosen.length}: ${rule}: ${noticed} (${seconds.toFixed(1)} s)\n`);
+  },
+);
 if (write)
   writeKnownCases(
     MUTANTS.map(({ rule }) => rule),
@@ -48,7 +59,7 @@ else {
   const caught = verdicts.filter(({ caughtBy }) => caughtBy !== null).length;
   console.log(`\n${caught} of ${chosen.length} are caught.`);
 }
-process.exitCode = verdicts.length === chosen.length && verdicts.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1;
+process.exitCode = verdicts.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1;
 
 function wordsOf({ handler, words }: Caught): string {
   return words.startsWith(handler) ? words : `${handler} ${words}`;

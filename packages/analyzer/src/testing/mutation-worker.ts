@@ -1,10 +1,20 @@
 /** A thread of the mutation check: says the verdict on each mutant that it is given. */
 import { parentPort } from "node:worker_threads";
+import { VariantLoader } from "@radical/variants";
+import type { Slicer } from "../pipeline.ts";
+import { MUTANTS, readAnchors, variantOf } from "./mutants.ts";
 import type { MutationTask } from "./mutation-threads.ts";
-import { MutationCheck } from "./mutation.ts";
-import { MUTANTS } from "./mutants.ts";
 
+const SLICER = new URL("../slicer.ts", import.meta.url);
+const loader = new VariantLoader(readAnchors());
+// The loader sees who imports what, so the analyzer comes after it.
+const { MutationCheck } = await import("./mutation.ts");
 const check = new MutationCheck();
-parentPort?.on("message", ({ mutant, only }: MutationTask) => {
-  void check.check(MUTANTS[mutant]!, only).then((verdict) => parentPort?.postMessage(verdict));
-});
+
+async function verdictOn({ mutant: index, only }: MutationTask): Promise<void> {
+  const mutant = MUTANTS[index]!;
+  const { slicer } = (await loader.load(variantOf(mutant), SLICER)) as { readonly slicer: Slicer };
+  parentPort?.postMessage(check.check(mutant, slicer, only));
+}
+
+parentPort?.on("message", (task: MutationTask) => void verdictOn(task));

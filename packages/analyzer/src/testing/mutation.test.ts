@@ -2,11 +2,10 @@
 import { expect, test } from "vitest";
 import { knownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";
-import { faultOf } from "./mutation.ts";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS, readAnchors, variantOf } from "./mutants.ts";
 
-test("every mutant can be made", () => {
-  expect(MUTANTS.flatMap((mutant) => faultOf(mutant) ?? [])).toEqual([]);
+test("every mutant fits its source, and every anchor is used", () => {
+  expect(readAnchors().problems(MUTANTS.map(variantOf))).toEqual([]);
 });
 
 // One that the known case does not catch any more may be caught by another: `pnpm mutants --write` looks for it.

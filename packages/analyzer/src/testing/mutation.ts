@@ -1,19 +1,17 @@
 /**
- * For tests: the analyzer with one rule broken, and whether the fixtures notice. The back half of the analyzer is loaded
- * again for every mutant, with the text of one file changed; parsing and compiling are shared.
+ * For tests: the analyzer with one rule broken, and whether the fixtures notice. Of the back half of the analyzer each
+ * mutant has what its change reaches; parsing and compiling are shared.
  *
  * A mutant is caught if some handler that is sliced otherwise can't be sliced or compiled any more, or if execution
  * finds that its read/write-set function misses something. The same shows that a handler is sliced which is refused
  * otherwise.
  */
-import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
 import type { Derived, FrontEnd } from "../front.ts";
 import { buildWith, type BuildInput, type BuildResult, type Slicer } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { fixture } from "./fixtures.ts";
 import { buildInput } from "./library.ts";
-import { MUTANTS, type Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutants.ts";
 import { explore } from "./oracle.ts";
 
 /** What noticed, in words. */
@@ -26,39 +24,6 @@ export interface Verdict {
   /** Null: the mutant survived. */
   readonly caughtBy: Caught | null;
   readonly seconds: number;
-}
-
-const SOURCE = new URL("../", import.meta.url);
-/** What the slicer consists of. */
-const SLICER = /\/src\/(slicer\.ts|(lower|infer|slice|emit)\/[^/]+\.ts)$/;
-
-/** Why a mutant can't be made: the text that it changes is not there. Null: it can. */
-export function faultOf({ file, find }: Mutant): string | null {
-  const found = readFileSync(new URL(file, SOURCE), "utf8").split(find).length - 1;
-  return found === 1 ? null : `${file} has ${found} times: ${find}`;
-}
-
-let hooked = false;
-
-/** Modules of the slicer that are asked for with `?mutant=…` get the text of that mutant. */
-function hook(): void {
-  if (hooked) return;
-  hooked = true;
-  registerHooks({
-    resolve(specifier, context, next) {
-      const resolved = next(specifier, context);
-      const mutant = /\?mutant=\d+$/.exec(context.parentURL ?? "")?.[0];
-      if (mutant === undefined || !SLICER.test(resolved.url)) return resolved;
-      return { ...resolved, url: resolved.url + mutant };
-    },
-    load(url, context, next) {
-      const loaded = next(url, context);
-      const [path, index] = url.split("?mutant=");
-      const mutant = index === undefined ? undefined : MUTANTS[Number(index)];
-      if (mutant === undefined || !path?.endsWith(`/src/${mutant.file}`)) return loaded;
-      return { ...loaded, source: String(loaded.source).replace(mutant.find, () => mutant.replace) };
-    },
-  });
 }
 
 /** A handler of the fixtures, and its file. */
@@ -89,15 +54,9 @@ export class MutationCheck {
   private applications: readonly Application[] | null = null;
   private readonly cases = new Map<string, BuildInput>();
 
-  constructor() {
-    hook();
-  }
-
   /** With one case, or with all of them until one notices. */
-  async check(mutant: Mutant, only?: Case): Promise<Verdict> {
+  check(mutant: Mutant, mutated: Slicer, only?: Case): Verdict {
     const started = performance.now();
-    const url = new URL(`slicer.ts?mutant=${MUTANTS.indexOf(mutant)}`, SOURCE).href;
-    const mutated = ((await import(url)) as { readonly slicer: Slicer }).slicer;
     const caughtBy =
       only === undefined ? this.findCase(mutant, mutated) : { ...only, words: this.noticedBy(only, mutated) };
     return {

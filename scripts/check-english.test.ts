@@ -1,0 +1,71 @@
+/** The check of English finds the mistakes that it is there for, and nothing in sentences that are right. */
+import { describe, expect, test } from "vitest";
+import { findingsOf, problemsOf } from "./check-english.mjs";
+
+function found(file: string, text: string): readonly string[] {
+  return findingsOf(file, text).map(({ line, words }) => `${line}: ${words}`);
+}
+
+const TWENTY_FIVE = `One ${"word ".repeat(23)}here.`;
+const TWENTY_SIX = `One ${"word ".repeat(24)}here.`;
+
+describe("Markdown", () => {
+  test.each([
+    ["a name that is no such thing", 'write "is not a", or "has no"', "A task is no promise."],
+    ["an opening without a name", "begin with the name of the thing", "Whoever asks is answered."],
+    ["a passive without an actor", "say who tells whom what", "A location is told of changes."],
+    ["a sentence of 26 words", "it has 26 words; make sentences of at most 25", TWENTY_SIX],
+  ])("%s", (_, words, text) => {
+    expect(found("a.md", `# What\n\nA sentence.\n${text}`)).toEqual([`3: ${words}`]);
+  });
+
+  test("an item, a cell and a quotation are sentences of their own", () => {
+    expect(
+      found("a.md", `* ${TWENTY_FIVE}\n* ${TWENTY_FIVE}\n\n| ${TWENTY_FIVE} | ${TWENTY_SIX} |\n| --- | --- |\n`),
+    ).toEqual(["4: it has 26 words; make sentences of at most 25"]);
+  });
+
+  test.each([
+    ["a question", "What does it cost?"],
+    ["code and quoted words", 'A message says "it is no file", and `is no file` too.'],
+    ["a block of code", "```\nWhat is no sentence.\n```"],
+    ["a link counts as its words", `[${"word ".repeat(10)}](https://example.com/a-b-c) ends here.`],
+    ["no longer", "A leader is no longer needed."],
+    ["a sentence of 25 words", TWENTY_FIVE],
+  ])("nothing: %s", (_, text) => {
+    expect(found("a.md", text)).toEqual([]);
+  });
+});
+
+describe("comments", () => {
+  test("are read with their lines joined, and have no openings that need the line above", () => {
+    const source = `/** Of the same, a number. */\nexport const a = 1;\n// Else it\n// is no number.\nexport const b = "What is no comment.";\n`;
+    expect(found("a.ts", `/** A text. */\n${source.replace("Of the same", "Of these")}`)).toEqual([
+      "2: say it so that the line above is not needed",
+      '4: write "is not a", or "has no"',
+      "4: say it so that the line above is not needed",
+    ]);
+  });
+
+  test("nothing: rulers, diagrams, directives and anchors of variants", () => {
+    const source = `// ── What is here ──────\n// oxlint-disable-next-line a -- what is no reason\n// variant: what-is-no-sentence\n/**\n * A picture:\n *\n *    what ─── is no ──→ sentence\n */\n`;
+    expect(found("a.ts", source)).toEqual([]);
+  });
+});
+
+describe("debts of older files", () => {
+  const finding = { line: 7, sentence: "What is.", words: "begin with the name of the thing" };
+
+  test("may sink only, and a file without one is held", () => {
+    expect(problemsOf([["new.md", [finding]]], {})).toEqual(["new.md:7: begin with the name of the thing: What is."]);
+    expect(problemsOf([["old.md", [finding]]], { "old.md": 1 })).toEqual([]);
+    expect(problemsOf([["old.md", [finding, finding]]], { "old.md": 1 })).toHaveLength(3);
+  });
+
+  test("are written down when they have sunk, or their file has gone", () => {
+    expect(problemsOf([["old.md", [finding]]], { "old.md": 2 })).toEqual([
+      expect.stringContaining("pnpm english --write"),
+    ]);
+    expect(problemsOf([], { "old.md": 2 })).toEqual([expect.stringContaining("does not exist")]);
+  });
+});

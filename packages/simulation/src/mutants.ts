@@ -291,9 +291,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a shared lock is made exclusive although others share it",
     within: 1_000,
     weather: "leadership",
-    edits: [
-      condition("lock-strengthened", `$ && !lock.holders.has(owner!)`),
-    ],
+    edits: [condition("lock-strengthened", `$ && !lock.holders.has(owner!)`)],
   },
   {
     name: "locks are kept after a refusal",

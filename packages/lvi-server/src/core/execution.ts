@@ -28,11 +28,11 @@ export interface Caller {
 export type Step = "validate" | "capture" | "confirm";
 
 type Phase =
-  /** In the queue of a unit. */
+  /** For all its locks, under its ticket. */
   | { readonly kind: "waiting"; readonly next: Step; readonly sinceMs: number }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
-  /** For told executions to be applied; holds no place in a queue. */
+  /** For told executions to be applied. It asks for no lock meanwhile. */
   | { readonly kind: "watching"; readonly next: Step; readonly sinceMs: number }
   | { readonly kind: "loading"; readonly next: Step }
   /** The intent is on its way to storage. */
@@ -91,7 +91,7 @@ export interface Execution {
   /** The caller whose speculation is validated: the only one that `valid` may be told. */
   readonly speculator: CallerId | null;
   phase: Phase;
-  /** How often it waited without a place in a queue, and how often it loaded values. */
+  /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
   loads: number;
   /** When its wait for locks is over. */

@@ -1,4 +1,4 @@
-import { byUnit, compareKeys, ItemMap, overlaps, type UnitId, unitId, type UnitMap } from "@radical/protocol";
+import { byUnit, compareKeys, ItemMap, overlaps, type UnitId, unitId } from "@radical/protocol";
 import { SpanMap, spanOf, spansOverlap } from "@radical/protocol/testing/span-map";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -177,7 +177,7 @@ test("an observer is told once and then observes nothing; nobody gets behind a h
 
 // ── Beside a table that goes through everybody ───────────────────────────────────────────────────────────────────
 
-/** What the table does, said as plainly as can be. */
+/** The rules of the table, as plainly as can be: it goes through everybody at each step. */
 class NaiveTable {
   readonly holders = new Map<Owner, Access[]>();
   readonly waiters: { readonly owner: Owner; readonly accesses: readonly Access[] }[] = [];
@@ -308,7 +308,7 @@ describe.each(INSTANCES)("locks of $name", ({ createTable, overlap, units }) => 
           }
           check();
         }
-        // As long as holders end, nobody waits for ever.
+        // As long as holders end, everybody is served.
         for (let holder = naive.holders.keys().next().value; holder !== undefined;) {
           release(holder);
           check();
@@ -383,7 +383,7 @@ class CountedMap<Value> extends ItemMap<Value> {
 test("a release costs as much as the waiters that it lets go on, however many wait", () => {
   const WAITERS = 1_000;
   const map = new CountedMap<never>();
-  const locks = new LockTable<Owner>(map as UnitMap<never>);
+  const locks = new LockTable<Owner>(map);
   const owners = Array.from({ length: WAITERS + 1 }, (_, index) => ({ name: "", ticket: index }));
   // Each holds the gate shared, as executions do, and units of its own beside the hot one.
   const wanted = ({ ticket }: Owner): Access[] => [
@@ -408,7 +408,7 @@ test("a release costs as much as the waiters that it lets go on, however many wa
 test("readers that wait for one writer cost a writer behind them no more than once each", () => {
   const READERS = 1_000;
   const map = new CountedMap<never>();
-  const locks = new LockTable<Owner>(map as UnitMap<never>);
+  const locks = new LockTable<Owner>(map);
   const owners = Array.from({ length: READERS + 2 }, (_, index) => ({ name: "", ticket: index }));
   for (const [index, owner] of owners.entries()) ask(locks, owner, index === 0 || index === READERS + 1 ? "X" : "x");
   map.count = 0;
@@ -442,7 +442,7 @@ class PiecewiseLocks {
 
   #advance(): readonly Owner[] {
     const done: Owner[] = [];
-    for (const line of [...this.#lines]) {
+    for (const line of this.#lines.slice()) {
       for (let next = line.rest[0]; next !== undefined && this.#isFree(line.owner, next); next = line.rest[0]) {
         line.rest.shift();
         this.#held.set(line.owner, [...(this.#held.get(line.owner) ?? []), next]);

@@ -1209,9 +1209,9 @@ export class LviCore {
   }
 
   /**
-   * Every request for locks passes here, so this step knows each unit that the execution wants exclusively from now on.
-   * "wait": it gets all units at once, perhaps later. "now": it gets them now, or none. With `behind` it gets them now,
-   * behind those executions, or none. True: it holds them.
+   * Every request for locks passes here, so this step knows each unit that the execution wants exclusively from now on. It
+   * gets all units at once. With "wait" it may get them later. With "now" it gets them now or never. With `behind` too, but
+   * it may be behind those executions. True: it holds them.
    */
   #want(
     execution: Execution,
@@ -1229,8 +1229,8 @@ export class LviCore {
   }
 
   /**
-   * Own writes: an execution that read what pending intents will write takes its units behind them at once, if they and
-   * those ahead of them are all that is in its way. It is applied, and re-executed, after them.
+   * Own writes: an execution that read the coming writes of pending intents takes its units behind them at once. Nobody may
+   * be in its way but those intents and the ones ahead of them. It is applied, and re-executed, after them.
    */
   #lockBehind(execution: Execution, accesses: readonly Access[]): boolean {
     const first = new Set<Execution>();
@@ -1268,7 +1268,7 @@ export class LviCore {
     if (wanted !== null) this.#replay(execution, wanted);
   }
 
-  /** Waits until one of the units is released, without a place in a queue. */
+  /** Waits until one of the units is released, and asks for no lock. */
   #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
     if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
     execution.phase = { kind: "watching", next, sinceMs: this.#nowMs };

@@ -14,9 +14,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AppBuild, buildApp } from "../src/build/build-app.ts";
 import { startCompiler } from "../src/build/compile.ts";
 import { loadProject } from "../src/config/load-config.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../src/dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
-import { registerModule } from "../src/dev/register-module.ts";
+import { type DeploymentKey, loadDeploymentKey } from "../src/local/deployment-key.ts";
+import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
+import { registerModule } from "../src/local/register-module.ts";
 import { Random } from "@radical/history";
 import { readItems } from "./storage.ts";
 

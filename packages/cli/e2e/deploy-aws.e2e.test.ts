@@ -293,7 +293,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
     const { tablePrefix, parameters } = primaryNames(NAME);
     const [tables, secrets] = [new DynamoDBClient(), new SSMClient()];
-    await tables.send(new DeleteTableCommand({ TableName: `${tablePrefix}-blobs` }));
+    await tables.send(new DeleteTableCommand({ TableName: `${tablePrefix}-overflow` }));
     const name = parameters.tunnelTokens.b;
     const { Parameter: token } = await secrets.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
     await secrets.send(new DeleteParameterCommand({ Name: name }));
@@ -304,7 +304,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         expect.stringMatching(/^artefact [0-9a-f]{12} is missing$/),
         `secret ${name} is missing`,
       ],
-      tables: [`table ${tablePrefix}-blobs is missing`],
+      tables: [`table ${tablePrefix}-overflow is missing`],
     });
     aws.answer(async (call, said) => {
       if (call !== "DescribeStacks") return null;

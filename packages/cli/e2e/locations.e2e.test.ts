@@ -14,10 +14,10 @@ import { type AppBuild, buildApp } from "../src/build/build-app.ts";
 import { bundleOwnWorker } from "../src/build/bundle.ts";
 import { startCompiler } from "../src/build/compile.ts";
 import { loadProject } from "../src/config/load-config.ts";
-import type { DeploymentKey } from "../src/dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
-import { type Edge, startEdge, type WorkerFiles } from "../src/dev/miniflare.ts";
-import { registerModule } from "../src/dev/register-module.ts";
+import type { DeploymentKey } from "../src/local/deployment-key.ts";
+import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
+import { type Edge, startEdge, type WorkerFiles } from "../src/local/miniflare.ts";
+import { registerModule } from "../src/local/register-module.ts";
 import { createFaultLink, type FaultLink } from "./fault-link.ts";
 import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
@@ -125,7 +125,7 @@ async function start(name: string, app: AppBuild): Promise<void> {
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("dev/router.worker"),
+      routerWorker: await bundleOwnWorker("local/router.worker"),
       cacheFolder: join(folder, name),
       onLog: () => undefined,
     },

@@ -13,10 +13,10 @@ import { type AppBuild, buildApp } from "../src/build/build-app.ts";
 import { bundleOwnWorker } from "../src/build/bundle.ts";
 import { startCompiler } from "../src/build/compile.ts";
 import { loadProject } from "../src/config/load-config.ts";
-import type { DeploymentKey } from "../src/dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
-import { type Edge, startEdge } from "../src/dev/miniflare.ts";
-import { registerModule } from "../src/dev/register-module.ts";
+import type { DeploymentKey } from "../src/local/deployment-key.ts";
+import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
+import { type Edge, startEdge } from "../src/local/miniflare.ts";
+import { registerModule } from "../src/local/register-module.ts";
 import { createFaultLink, type FaultLink, type LinkRequest, withoutUpdates } from "./fault-link.ts";
 import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
@@ -117,7 +117,7 @@ beforeAll(async () => {
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("dev/router.worker"),
+      routerWorker: await bundleOwnWorker("local/router.worker"),
       cacheFolder: join(folder, "caches"),
       onLog: (_level, message) => logged.push(message),
     },

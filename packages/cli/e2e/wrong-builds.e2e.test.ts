@@ -12,11 +12,11 @@ import { type AppBuild, buildApp } from "../src/build/build-app.ts";
 import { bundleOwnWorker } from "../src/build/bundle.ts";
 import { startCompiler } from "../src/build/compile.ts";
 import { loadProject } from "../src/config/load-config.ts";
-import type { DeploymentKey } from "../src/dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/dev/lvi-server-process.ts";
-import { type Edge, startEdge } from "../src/dev/miniflare.ts";
-import { registerModule } from "../src/dev/register-module.ts";
-import { signedRequest } from "../src/dev/signed-request.ts";
+import type { DeploymentKey } from "../src/local/deployment-key.ts";
+import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
+import { type Edge, startEdge } from "../src/local/miniflare.ts";
+import { registerModule } from "../src/local/register-module.ts";
+import { signedRequest } from "../src/local/signed-request.ts";
 import { createFaultLink, type FaultLink, withoutUpdates } from "./fault-link.ts";
 import { createProject, type TemporaryProject } from "./radical-process.ts";
 
@@ -124,7 +124,7 @@ beforeAll(async () => {
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("dev/router.worker"),
+      routerWorker: await bundleOwnWorker("local/router.worker"),
       cacheFolder: join(folder, "caches"),
       onLog: (_level, message) => edgeLines.push(JSON.parse(message) as Line),
     },

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
-import { LOCATION_HEADER } from "./dev/location-choice.ts";
+import { LOCATION_HEADER } from "./local/location-choice.ts";
 import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
 
 export interface TestAppOptions extends Pick<

@@ -2,6 +2,8 @@
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
+import { unitId } from "@radical/protocol";
+import { Layout } from "../src/storage/dynamo/tables.ts";
 import type { DynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import type { ServerProcess } from "./test-process.ts";
 
@@ -50,7 +52,7 @@ export function dynamoStorage({ endpoint }: DynamoDbLocal): StorageUnderTest {
     args: ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "1500"],
     stored: async (key) => {
       const client = new DynamoDBClient({ endpoint });
-      const Key = { unit: { S: `counters/${key}` } };
+      const Key = new Layout(16, 64).itemKey(unitId("counters", key));
       const { Item } = await client.send(new GetItemCommand({ TableName: `${prefix}-items`, Key }));
       client.destroy();
       return Item === undefined ? null : Number(Item["value"]!.N);

@@ -16,4 +16,4 @@ export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { executeTask, type Host } from "./execution/execute.ts";
 export { Updates } from "./updates.ts";
-export type { Collected, CollectionDue } from "./storage/storage.ts";
+export { type Collected, type CollectionDue, type Commit, commitOf, type CommitResult } from "./storage/storage.ts";

@@ -21,7 +21,7 @@ import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
-import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import { commitOf, type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { Updates } from "./updates.ts";
 
 export interface EngineOptions {
@@ -301,11 +301,15 @@ export class Engine {
           result,
         }));
       case "complete":
-        return this.#operate(effect.operation, storage.complete(epoch, effect.expects, effect.completion), (result) => {
-          const { commitId, writes } = effect.completion;
-          if (result.kind === "applied") this.updates.applied(commitId, writes, effect.blind);
-          return { kind: "completed", operation: effect.operation, result };
-        });
+        return this.#operate(
+          effect.operation,
+          storage.commit(epoch, commitOf(effect.expects, effect.completion)),
+          (result) => {
+            const { commitId, writes } = effect.completion;
+            if (result.kind === "applied") this.updates.applied(commitId, writes, effect.blind);
+            return { kind: "completed", operation: effect.operation, result };
+          },
+        );
       case "renew-leadership":
         return this.#operate(effect.operation, storage.renewLease(epoch, effect.termMs), (isHeld) => ({
           kind: "leadership-renewed",

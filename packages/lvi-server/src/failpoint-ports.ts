@@ -18,13 +18,14 @@ export function storageWithFailpoints(storage: Storage): Storage {
     recover: (epoch) => storage.recover(epoch),
     lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
     load: (units, mostBytes) => between(null, "storage.loaded", () => storage.load(units, mostBytes)),
+    scan: (range, limit) => storage.scan(range, limit),
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
-    complete: (epoch, expects, completion) => {
-      const complete = () => storage.complete(epoch, expects, completion);
-      return expects === "pending"
-        ? between("storage.completion-unsent", "storage.completed", complete)
-        : between("storage.execution-unsent", "storage.execution-stored", complete);
+    commit: (epoch, commit) => {
+      const apply = () => storage.commit(epoch, commit);
+      return commit.records[0]?.expects === "pending"
+        ? between("storage.completion-unsent", "storage.completed", apply)
+        : between("storage.execution-unsent", "storage.execution-stored", apply);
     },
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>

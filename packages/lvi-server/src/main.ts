@@ -133,7 +133,6 @@ async function run(raw: RawSettings, options: Options): Promise<void> {
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
-  if (process.connected) process.on("disconnect", () => stop("parent ended"));
   if (options.exitWithParent)
     process.stdin
       .resume()

@@ -7,6 +7,7 @@ export * from "./environment.ts";
 export * from "./health.ts";
 export * from "./host-functions.ts";
 export * from "./ids.ts";
+export { assert, present } from "./invariant.ts";
 export * from "./location-alarms.ts";
 export { MalformedError, TooLargeError } from "./malformed-error.ts";
 export * from "./manifest.ts";

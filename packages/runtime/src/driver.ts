@@ -1,208 +1,269 @@
 /**
- * Performs the effects of an execution and brings back their events. It decides nothing: what happens, and in which
- * order, is in `core/execution.ts`.
+ * The driver of a location: it carries effects out over its ports, and hands back what comes of them as events. It decides
+ * nothing: what happens, and in which order, is in `core`. The Worker and the simulation run this same driver, each over ports
+ * of its own.
  */
-import {
-  deriveAccessSet,
-  recordHandler,
-  runHandler,
-  type HandlerModule,
-  type Invocation,
-  type Snapshot,
-} from "@radical/wasm-host";
-import type { Entry, TraceContext, UnitId } from "@radical/protocol";
-import type { Cache } from "./cache/cache.ts";
+import type {
+  Entry,
+  Followup,
+  FollowupResult,
+  LocationAlarm,
+  LviReply,
+  LviRequest,
+  UnitId,
+  UpdatesQuestion,
+} from "@radical/protocol";
+import type { AccessSet, DerivedSet, HandlerRun, RecordedRun, Snapshot, Speculative } from "@radical/wasm-host";
 import type {
   Answer,
+  Answered,
+  CachePut,
   CapturedSnapshot,
   Derivation,
   Effect,
   ExecutionEvent,
+  LocationEffect,
+  LocationEvent,
   Speculation,
   WarningCode,
 } from "./core/effects.ts";
-import type { Execution } from "./core/execution.ts";
-import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
-import type { Connection } from "./lvi/connections.ts";
-import type { Primary } from "./lvi/primary.ts";
-import { answerLeaves, type SpeculationLane, turns } from "./speculation-lane.ts";
-import type { Timings } from "./timings.ts";
+import type { ServerIndex } from "./core/leader.ts";
+import { entriesOf } from "./updates.ts";
 
-/**
- * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
- * request; whatever runs before the loop turns delays it, and then round trip and run take their sum instead of the
- * longer of the two. An open connection needs one turn, a new one to an address three, and whether one is open
- * is not known for certain; one that is not needed takes up to 0.1 ms.
- */
-const TURNS_BEFORE_SPECULATION = 4;
-/**
- * What a new connection is given besides: to look the name up, and to be made to a primary, or the end of a tunnel, that is
- * near. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
- */
-const NEW_CONNECTION_MS = 2;
+/** How something ends that was begun. One of the two is called, once, perhaps before the call that began it has returned. */
+export interface Settled<T> {
+  readonly done: (value: T) => void;
+  /** A fault of ours. */
+  readonly failed: (error: unknown) => void;
+}
 
-export interface Surroundings {
-  readonly module: HandlerModule;
-  readonly invocation: Invocation;
-  readonly cache: Cache;
-  readonly primary: Primary;
-  readonly trace: TraceContext | null;
-  readonly lane: SpeculationLane;
-  readonly failpoint: ArmedFailpoint | null;
-  readonly timings: Timings;
+/** An execution, as its driver sees it. */
+export interface ExecutionMachine {
+  readonly step: (event: ExecutionEvent) => readonly Effect[];
+  readonly answered: boolean;
+}
+
+/** What an execution reaches of the world. */
+export interface ExecutionPorts {
   /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
+  readonly wait: (ms: number, settled: Settled<void>) => void;
+  /** What the cache has in memory. */
+  readonly peek: (unit: UnitId) => Entry | undefined;
+  readonly getMany: (units: readonly UnitId[], settled: Settled<ReadonlyMap<UnitId, Entry>>) => void;
+  readonly putMany: (entries: readonly CachePut[], settled: Settled<void>) => void;
+  readonly ask: (
+    server: ServerIndex,
+    request: LviRequest,
+    timeoutMs: number,
+    settled: Settled<Answered<LviReply>>,
+  ) => void;
+  /** These begin when the answer has left. */
+  readonly follow: (
+    server: ServerIndex,
+    followup: Followup,
+    timeoutMs: number,
+    settled: Settled<Answered<FollowupResult>>,
+  ) => void;
+  readonly alarm: (server: ServerIndex, alarm: LocationAlarm, timeoutMs: number, settled: Settled<void>) => void;
+  /**
+   * Calls `run` when it is the execution's turn to run f: at once, once the request that was sent last is on the wire, or after
+   * its reply. Settles when the next one may have its turn.
+   */
+  readonly takeTurn: (after: "set" | "send" | "reply", run: () => void, settled: Settled<void>) => void;
+  readonly host: Host;
+  readonly answer: (answer: Answer, settled: Settled<void>) => void;
   readonly warn: (code: WarningCode, message: string) => void;
-  /** A fault of ours that no answer tells of: the client has its answer already. */
-  readonly fault: (error: unknown) => void;
+  /** A fault of ours. The first one of an execution that has no answer is its answer; of the others no answer tells. */
+  readonly failed: (error: unknown, isAnswer: boolean) => void;
+  /** Nothing is left to do, followup and cache included. */
+  readonly finished: () => void;
+  /** Whether the location ends here, with all that is under way: for crash tests. */
+  readonly endsBeforeEvent: (event: ExecutionEvent) => boolean;
+  readonly endsBeforeEffect: (effect: Effect) => boolean;
 }
 
-export interface Run {
-  /** Rejects only for a fault of ours. */
-  readonly answered: Promise<Answer>;
-  /** When nothing is left to do, followup and cache included; never rejects. */
-  readonly finished: Promise<void>;
+/** The runs of `wasm-host`, of the execution's module and invocation. */
+export interface Host {
+  readonly deriveAccessSet: (snapshot: Snapshot) => DerivedSet;
+  readonly recordHandler: (snapshot: Snapshot, options: Speculative & { readonly guess: boolean }) => RecordedRun;
+  readonly runHandler: (snapshot: Snapshot, set: AccessSet, options: Speculative) => HandlerRun;
 }
 
-export function drive(execution: Execution, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, trace, lane, failpoint, timings, now, warn, fault } = surroundings;
-  const answer = Promise.withResolvers<Answer>();
-  let isSettled = false;
-  let sent: Promise<Connection> = Promise.resolve("open");
+export class ExecutionDriver {
+  readonly #execution: ExecutionMachine;
+  readonly #ports: ExecutionPorts;
+  #underWay = 0;
+  /** There is an answer, or a fault in its place. */
+  #isSettled = false;
+  #hasEnded = false;
 
-  const failed = (error: unknown): void => {
-    if (isSettled) fault(error);
-    isSettled = true;
-    answer.reject(error);
-  };
+  constructor(execution: ExecutionMachine, ports: ExecutionPorts) {
+    this.#execution = execution;
+    this.#ports = ports;
+  }
 
-  const advance = async (event: ExecutionEvent): Promise<void> => {
+  start(): void {
+    const { done } = this.#begin<void>(() => this.#hear({ kind: "started", atMs: this.#ports.now() }));
+    done();
+  }
+
+  /** Nothing is carried out any more, and nothing is heard. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  #hear(event: ExecutionEvent): void {
+    const { endsBeforeEvent, endsBeforeEffect } = this.#ports;
+    if (this.#hasEnded) return;
     let effects: readonly Effect[];
     try {
-      const stopped = failpoint?.reach(failpointBeforeEvent(event));
-      if (stopped) await stopped;
-      effects = execution.step(event);
+      if (endsBeforeEvent(event)) return this.end();
+      effects = this.#execution.step(event);
     } catch (error) {
-      return failed(error);
+      return this.#failed(error);
     }
-    // What fails does not keep the rest from being done.
-    await Promise.all(
-      effects.map(async (effect) => {
-        try {
-          const next = await perform(effect);
-          if (next !== null) await advance(next);
-        } catch (error) {
-          failed(error);
-        }
-      }),
-    );
-  };
+    for (const effect of effects) {
+      if (this.#isOver()) return;
+      // A fault does not keep the rest from being done.
+      try {
+        if (endsBeforeEffect(effect)) return this.end();
+        this.#perform(effect);
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+  }
 
-  const perform = async (effect: Effect): Promise<ExecutionEvent | null> => {
-    const stopped = failpoint?.reach(failpointBeforeEffect(effect));
-    if (stopped) await stopped;
-    const sinceMs = now();
+  /** As a call: an effect may have ended it. */
+  #isOver(): boolean {
+    return this.#hasEnded;
+  }
+
+  #failed(error: unknown): void {
+    const isAnswer = !this.#isSettled;
+    this.#isSettled = true;
+    this.#ports.failed(error, isAnswer);
+  }
+
+  /** Something is under way until it settles. */
+  #begin<T>(hear: (value: T) => void): Settled<T> {
+    this.#underWay++;
+    const settle = (): void => {
+      this.#underWay--;
+      if (this.#underWay === 0 && !this.#hasEnded) this.#ports.finished();
+    };
+    return {
+      done: (value) => {
+        hear(value);
+        settle();
+      },
+      failed: (error) => {
+        this.#failed(error);
+        settle();
+      },
+    };
+  }
+
+  #perform(effect: Effect): void {
+    const ports = this.#ports;
+    const { now, host } = ports;
     switch (effect.kind) {
       case "derive": {
-        const derivation = find(effect.snapshot, cache, (snapshot) => ({
+        const derivation = find(effect.snapshot, ports.peek, (snapshot) => ({
           run: null,
           isExhausted: false,
-          ...deriveAccessSet(module, invocation, snapshot),
+          ...host.deriveAccessSet(snapshot),
         }));
-        timings.add("rw", sinceMs);
-        return { kind: "derived", derivation, atMs: now() };
+        return this.#hear({ kind: "derived", derivation, atMs: now() });
       }
       case "record": {
-        await lane.enter();
-        const startedAtMs = now();
-        const derivation = find(effect.snapshot, cache, (snapshot) => {
-          const recorded = recordHandler(module, invocation, snapshot, { guess: true, speculative: true });
-          timings.fuel = recorded.run?.fuel ?? null;
-          return { kind: "derived", ...recorded };
-        });
-        timings.add("f", startedAtMs);
-        await Promise.all([advance({ kind: "derived", derivation, atMs: now() }), lane.leave()]);
-        return null;
+        const run = (): void => {
+          if (this.#hasEnded) return;
+          const derivation = find(effect.snapshot, ports.peek, (snapshot) => ({
+            kind: "derived",
+            ...host.recordHandler(snapshot, { guess: true, speculative: true }),
+          }));
+          this.#hear({ kind: "derived", derivation, atMs: now() });
+        };
+        return ports.takeTurn("set", run, this.#begin(nothing));
       }
-      case "fetch": {
-        const entries = await cache.getMany(effect.units);
-        timings.add("cache", sinceMs);
-        return { kind: "fetched", entries, atMs: now() };
-      }
-      case "send": {
-        const sending = primary.ask(effect.server, effect.request, effect.timeoutMs, trace);
-        sent = sending.sent;
-        if (failpoint !== null) {
-          await sent;
-          await failpoint.reach("edge.request-sent");
-        }
-        const answered = await sending.answered;
-        timings.add("lvi", sinceMs);
-        return {
-          ...answered,
-          kind: answered.kind === "reply" ? "replied" : answered.kind,
-          atMs: now(),
-        } as ExecutionEvent;
-      }
+      case "fetch":
+        return ports.getMany(
+          effect.units,
+          this.#begin((entries) => this.#hear({ kind: "fetched", entries, atMs: now() })),
+        );
+      case "send":
+        return ports.ask(
+          effect.server,
+          effect.request,
+          effect.timeoutMs,
+          this.#begin((answered) => this.#hear(eventOf(answered, now()))),
+        );
       case "speculate": {
-        if (effect.after === "send") {
-          if ((await sent) === "new") await scheduler.wait(NEW_CONNECTION_MS);
-          await turns(TURNS_BEFORE_SPECULATION);
-        }
-        await lane.enter();
-        const startedAtMs = now();
-        // The primary may have answered meanwhile; then nobody needs f any more.
-        const speculation = execution.answered ? null : speculate(module, invocation, effect, timings);
-        if (speculation !== null) timings.add("f", startedAtMs);
-        const handedOn = speculation === null ? null : advance({ kind: "speculated", speculation, atMs: now() });
-        await Promise.all([handedOn, lane.leave()]);
-        return null;
+        const run = (): void => {
+          // The primary may have answered meanwhile: nobody needs f any more.
+          if (this.#hasEnded || this.#execution.answered) return;
+          this.#hear({ kind: "speculated", speculation: speculate(ports, effect), atMs: now() });
+        };
+        return ports.takeTurn(effect.after, run, this.#begin(nothing));
       }
       case "answer":
-        isSettled = true;
-        answer.resolve(effect.answer);
-        await failpoint?.reach("edge.answered");
-        return null;
+        this.#isSettled = true;
+        return ports.answer(effect.answer, this.#begin(nothing));
       case "put":
-        await cache.putMany(effect.entries);
-        await failpoint?.reach("edge.put");
-        return null;
-      case "follow": {
-        await answerLeaves();
-        const answered = await primary.follow(effect.server, effect.followup, effect.timeoutMs, trace);
-        return answered.kind === "reply"
-          ? { kind: "followup-answered", result: answered.reply }
-          : { kind: "followup-unanswered", reason: answered.reason };
-      }
+        return ports.putMany(effect.entries, this.#begin(nothing));
+      case "follow":
+        return ports.follow(
+          effect.server,
+          effect.followup,
+          effect.timeoutMs,
+          this.#begin((answered) => this.#hear(followupEventOf(answered))),
+        );
       case "alarm":
-        await answerLeaves();
-        await primary.alarm(effect.server, effect.alarm, effect.timeoutMs, trace);
-        return null;
+        return ports.alarm(effect.server, effect.alarm, effect.timeoutMs, this.#begin(nothing));
       case "wait":
-        await scheduler.wait(effect.ms);
-        return { kind: "waited", before: effect.before, atMs: now() };
+        return ports.wait(
+          effect.ms,
+          this.#begin(() => this.#hear({ kind: "waited", before: effect.before, atMs: now() })),
+        );
       case "warn":
-        warn(effect.code, effect.message);
-        return null;
+        return ports.warn(effect.code, effect.message);
     }
-  };
+  }
+}
 
-  return { answered: answer.promise, finished: advance({ kind: "started", atMs: now() }) };
+function nothing(): void {}
+
+function eventOf(answered: Answered<LviReply>, atMs: number): ExecutionEvent {
+  if (answered.kind === "reply") return { kind: "replied", reply: answered.reply, atMs };
+  return { kind: answered.kind, reason: answered.reason, atMs };
+}
+
+function followupEventOf(answered: Answered<FollowupResult>): ExecutionEvent {
+  if (answered.kind === "reply") return { kind: "followup-answered", result: answered.reply };
+  return { kind: "followup-unanswered", reason: answered.reason };
 }
 
 type Finding = Omit<Extract<Derivation, { kind: "derived" }>, "captured"> | Extract<Derivation, { kind: "failed" }>;
 
 /**
- * Finds the set on what was captured and on what is in memory. What the host throws (an instance that does not fit into
- * memory, say) is a failed derivation: the primary runs f.
+ * Finds the set on what was captured and on what is in memory; there is one look at memory for each unit. What the host throws (an
+ * instance that does not fit into memory, say) is a failed derivation: the primary runs f.
  */
-function find(captured: CapturedSnapshot, cache: Cache, run: (snapshot: Snapshot) => Finding): Derivation {
+function find(
+  captured: CapturedSnapshot,
+  peek: ExecutionPorts["peek"],
+  run: (snapshot: Snapshot) => Finding,
+): Derivation {
   const taken = new Map<UnitId, Entry>();
+  const lacking = new Set<UnitId>();
   const snapshot: Snapshot = (unit) => {
     const known = captured.get(unit) ?? taken.get(unit);
-    if (known !== undefined) return known;
-    const entry = cache.peek(unit);
-    if (entry !== undefined) taken.set(unit, entry);
+    if (known !== undefined || lacking.has(unit)) return known;
+    const entry = peek(unit);
+    if (entry === undefined) lacking.add(unit);
+    else taken.set(unit, entry);
     return entry;
   };
   try {
@@ -213,19 +274,14 @@ function find(captured: CapturedSnapshot, cache: Cache, run: (snapshot: Snapshot
   }
 }
 
-function speculate(
-  module: HandlerModule,
-  invocation: Invocation,
-  effect: Extract<Effect, { kind: "speculate" }>,
-  timings: Timings,
-): Speculation {
+function speculate(ports: ExecutionPorts, { snapshot, set }: Extract<Effect, { kind: "speculate" }>): Speculation {
   try {
-    const snapshot: Snapshot = (unit) => effect.snapshot.get(unit);
-    const run = runHandler(module, invocation, snapshot, effect.set, { speculative: true });
+    // variant: speculation-fuel
+    const bound: Speculative = { speculative: true };
+    // variant: speculation-reads
+    const run = ports.host.runHandler((unit) => snapshot.get(unit), set, bound);
     switch (run.kind) {
       case "completed":
-        timings.fuel = run.fuel;
-        return run;
       case "exhausted":
         return run;
       case "undeclared":
@@ -244,4 +300,50 @@ function speculate(
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A location, as its driver sees it. */
+export interface LocationMachine {
+  readonly step: (event: LocationEvent) => readonly LocationEffect[];
+}
+
+/** What listening reaches of the world. */
+export interface ListeningPorts {
+  readonly now: () => number;
+  /** Calls `told` with each line that the server writes, and `ended` when there are no more: whether it has ended them in order. */
+  readonly listen: (
+    server: ServerIndex,
+    question: UpdatesQuestion,
+    told: (line: string) => void,
+    ended: (isOver: boolean) => void,
+  ) => void;
+  /** Whether memory holds an entry of the unit. */
+  readonly holds: (unit: UnitId) => boolean;
+  readonly refresh: (entries: readonly CachePut[]) => void;
+}
+
+/** Tells the location of an event, and carries out what it wants. */
+export function tell(location: LocationMachine, event: LocationEvent, ports: ListeningPorts): void {
+  for (const effect of location.step(event)) {
+    switch (effect.kind) {
+      case "listen": {
+        const { shift, server, question } = effect;
+        ports.listen(
+          server,
+          question,
+          (line) => tellLine(location, line, ports),
+          (isOver) => tell(location, { kind: "listened", shift, isOver, atMs: ports.now() }, ports),
+        );
+        break;
+      }
+      case "refresh":
+        ports.refresh(effect.entries);
+    }
+  }
+}
+
+export function tellLine(location: LocationMachine, line: string, ports: ListeningPorts): void {
+  const updates = entriesOf(line);
+  const held = updates.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
+  tell(location, { kind: "told", updates, held }, ports);
 }

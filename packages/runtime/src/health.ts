@@ -4,6 +4,7 @@
  * module says that there is no such handler. The first request through a new deployment.
  */
 import {
+  type CommitId,
   type ExecutionId,
   HEALTH_PATH,
   type Health,
@@ -14,9 +15,10 @@ import {
   SEED_BYTES,
 } from "@radical/protocol";
 import { placeOf, type Whereabouts } from "./cache/place.ts";
+import type { Answered } from "./core/effects.ts";
 import { hex } from "./hex.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
-import { type Answered, Primary } from "./lvi/primary.ts";
+import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 
 interface HealthEnv extends Env {
@@ -62,6 +64,7 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
   const primary = new Primary(ways, key);
   const executionId = hex(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES))) as ExecutionId;
   let failure: unknown;
+  let seen: CommitId | null = null;
   let attempt = 1;
   for (const server of ways.keys()) {
     // A server that has just begun to serve wants to be asked twice.
@@ -77,9 +80,11 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
         mustNotWrite: true,
         deadlineMs: LIMIT_MS,
         attempt,
-        seen: primary.seen,
+        seen,
       };
-      failure = faultOf(await primary.ask(server, probe, LIMIT_MS, null).answered);
+      const answered = await primary.ask(server, probe, LIMIT_MS, null).answered;
+      if (answered.kind === "reply") seen = answered.reply.asOf ?? seen;
+      failure = faultOf(answered);
       if (failure === null) return;
     }
   }

@@ -5,14 +5,5 @@ export type { CacheBindings, Env } from "./settings.ts";
 export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
-export {
-  bindRadical,
-  createWorker,
-  entryOf,
-  type Call,
-  type CallOptions,
-  type Radical,
-  type RadicalOptions,
-  type RadicalWorker,
-  type WorkerParts,
-} from "./worker.ts";
+export { bindRadical, createWorker, entryOf } from "./worker.ts";
+export type { Call, CallOptions, Radical, RadicalOptions, RadicalWorker, WorkerParts } from "./api.ts";

@@ -1,53 +1,7 @@
-/**
- * The location's side of updates: while an isolate is in use it listens to what others have written of the units that it has
- * read, so that its memory has them before somebody asks for them. A request that was answered listens for those to come,
- * for as long as the platform lets it live; nobody waits for it, and nothing depends on it.
- */
+/** Lines of updates: what others have written of the units that a location has read, as the server tells it. */
 import { type Entry, isCommitId, isContentHash, isIntact, type UnitId, type UpdateLine } from "@radical/protocol";
 import { fromBase64 } from "./base64.ts";
-import type { MemoryCache } from "./cache/memory-cache.ts";
 import type { CachePut } from "./core/effects.ts";
-import type { Leader } from "./core/leader.ts";
-import type { Primary } from "./lvi/primary.ts";
-
-/** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
-const SHIFT_MS = 15_000;
-/** After a failure; a server that knows no updates is one. */
-const PAUSE_MS = 5_000;
-
-export interface UpdatesOptions {
-  readonly primary: Pick<Primary, "listen">;
-  readonly leader: Leader;
-  readonly memory: MemoryCache;
-  readonly now: () => number;
-}
-
-/** Of an isolate. */
-export class Updates {
-  readonly #options: UpdatesOptions;
-  readonly #listener = crypto.randomUUID();
-  /** When the next request is to listen. */
-  #dueAtMs = -Infinity;
-  #shift = 0;
-
-  constructor(options: UpdatesOptions) {
-    this.#options = options;
-  }
-
-  /** Settles when it listens no more, at once if another request does; never rejects. */
-  async listen(location: string): Promise<void> {
-    const { primary, leader, memory, now } = this.#options;
-    if (now() < this.#dueAtMs) return;
-    this.#dueAtMs = now() + SHIFT_MS;
-    const shift = ++this.#shift;
-    const server = leader.next(new Set()) ?? 0;
-    const isOver = await primary.listen(server, { location, listener: this.#listener }, (line) =>
-      memory.refresh(entriesOf(line)),
-    );
-    // Another shift has begun, and has set its own time.
-    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : now() + PAUSE_MS;
-  }
-}
 
 /** What of a line is whole. */
 export function entriesOf(line: string): readonly CachePut[] {

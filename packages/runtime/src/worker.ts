@@ -3,93 +3,21 @@
  * together.
  */
 import { waitUntil } from "cloudflare:workers";
-import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext, traceContextOf } from "@radical/protocol";
-import type { CompiledModule, HandlerModule, Pace } from "@radical/wasm-host";
-import { type LocationCache, openCache } from "./cache/open-cache.ts";
-import { NO_PLACE, type Place, placeOf, type Whereabouts } from "./cache/place.ts";
-import type { Answer } from "./core/effects.ts";
-import { Execution } from "./core/execution.ts";
-import { Experience } from "./core/experience.ts";
-import { Leader } from "./core/leader.ts";
-import { drive } from "./driver.ts";
-import { ArmedFailpoint } from "./failpoints.ts";
+import { type Manifest, type TraceContext, traceContextOf } from "@radical/protocol";
+import type { HandlerModule } from "@radical/wasm-host";
+import type { Call, Context, Radical, RadicalOptions, RadicalWorker, WorkerParts } from "./api.ts";
+import { placeOf, type Whereabouts } from "./cache/place.ts";
 import { CallError } from "./call-error.ts";
-import { type Authenticate, callerOf, checkedCaller } from "./http/authentication.ts";
+import { type CallInput, Exchange, type Told } from "./exchange.ts";
+import { callerOf, checkedCaller } from "./http/authentication.ts";
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
-import { Cors, type CorsOptions } from "./http/cors.ts";
+import { Cors } from "./http/cors.ts";
 import { healthOf } from "./health.ts";
-import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
-import { type Reply, replyOf, replyOfError, toResponse } from "./http/reply.ts";
-import { type Log, consoleLog } from "./log.ts";
-import { Primary } from "./lvi/primary.ts";
+import { toResponse } from "./http/reply.ts";
+import { type Isolate, openIsolate } from "./isolate.ts";
+import { consoleLog } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
-import { type Env, type Settings, readSettings } from "./settings.ts";
-import { answerLeaves, SpeculationLane } from "./speculation-lane.ts";
-import { Timings } from "./timings.ts";
-import { Updates } from "./updates.ts";
-
-export interface WorkerParts {
-  readonly manifest: Manifest;
-  /** `module.wasm`: the handlers. */
-  readonly f: CompiledModule;
-  /** `module.rw.wasm`: the read/write-set functions. */
-  readonly rw: CompiledModule;
-  readonly log?: Log;
-  /** For benchmarks. */
-  readonly pace?: Pace;
-}
-
-export interface RadicalWorker {
-  readonly fetch: (request: Request, env: Env, context: Context) => Promise<Response>;
-}
-
-export interface RadicalOptions<Bindings> {
-  /** Without it nobody is known: `caller()` is null. */
-  readonly authenticate?: Authenticate<Bindings>;
-  /** Without it only pages of the application's own origin may call. */
-  readonly cors?: CorsOptions;
-}
-
-/** What of the platform's context is used. */
-type Context = Pick<ExecutionContext, "waitUntil">;
-
-export interface CallOptions {
-  /**
-   * The request on whose behalf the handler is called: `authenticate` finds its caller, and its trace goes on. Its
-   * idempotency key is not taken: a route may call several handlers.
-   */
-  readonly request?: Request;
-  /** On whose behalf, if not what `authenticate` says of `request`. */
-  readonly caller?: string | null;
-  /** As the header `Idempotency-Key`. */
-  readonly idempotencyKey?: string;
-}
-
-/** Calls a handler by name; gives its result, or throws a {@link CallError}. */
-export type Call = (handler: string, args?: unknown, options?: CallOptions) => Promise<unknown>;
-
-export interface Radical<Bindings> {
-  /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
-  (env: Bindings, context?: Context): { readonly call: Call };
-  /** Answers `/api/<handler>`. */
-  readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
-}
-
-/** What the requests of an isolate share. None of it belongs to a request. */
-interface Isolate {
-  readonly settings: Settings;
-  readonly cache: LocationCache;
-  readonly primary: Primary;
-  readonly lane: SpeculationLane;
-  readonly experience: Experience;
-  readonly leader: Leader;
-  /** Null: there is nothing to keep fresh. */
-  readonly updates: Updates | null;
-  /** Of the last request that had one: for calls that no request is known of. */
-  place: Place;
-  /** For crash tests. */
-  readonly failpoint: ArmedFailpoint | null;
-}
+import type { Env, Settings } from "./settings.ts";
 
 /** A module as the Worker of an application's own gets it: `createRadical` of `radical:worker`. */
 export function bindRadical({
@@ -101,25 +29,6 @@ export function bindRadical({
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
-
-  const openIsolate = (env: Env): Isolate => {
-    const settings = readSettings(env);
-    const cache = openCache(manifest.cache, manifest.application, env);
-    const primary = new Primary(settings.ways, settings.key);
-    const leader = new Leader(settings.ways.length);
-    const caches = !settings.nearStorageOnly && manifest.cache.memoryBytes > 0;
-    return {
-      settings,
-      cache,
-      primary,
-      lane: new SpeculationLane(),
-      experience: new Experience(),
-      leader,
-      updates: caches ? new Updates({ primary, leader, memory: cache.memory, now }) : null,
-      place: settings.location === null ? NO_PLACE : { location: settings.location, hint: null },
-      failpoint: manifest.testHooks?.failpoint === undefined ? null : new ArmedFailpoint(manifest.testHooks.failpoint),
-    };
-  };
 
   return <Bindings>({ authenticate, cors: corsOptions }: RadicalOptions<Bindings> = {}) => {
     const cors = new Cors(corsOptions ?? null);
@@ -138,7 +47,7 @@ export function bindRadical({
           const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
           const one = new Exchange(manifest, module, reported, request === null ? null : traceOf(request));
           try {
-            isolate ??= openIsolate(bindings as Env);
+            isolate ??= openIsolate(manifest, bindings as Env);
             if (isolate.settings.location === null && request?.cf?.colo !== undefined)
               isolate.place = placeOf(request.cf as Partial<Whereabouts>);
             one.place = isolate.place;
@@ -217,156 +126,6 @@ export function entryOf(entry: unknown, manifest: Manifest): unknown {
 /** What the platform calls a Worker for, besides requests. */
 const OTHER_EVENTS = ["scheduled", "queue", "email", "tail", "tailStream", "trace", "connect", "test"] as const;
 
-interface CallInput {
-  readonly handler: string;
-  readonly declaration: HandlerManifest;
-  /** Encoded: a map by parameter name. */
-  readonly args: Uint8Array;
-  readonly identity: Identity;
-  readonly caller: string | null;
-  /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
-  readonly mustNotWrite: boolean;
-}
-
-/** A reply with the `Idempotency-Key` that repeats the call; null: nothing was called. */
-type Told = Reply & { readonly repeatKey: string | null };
-
-/** One call of a handler and its answer. */
-class Exchange {
-  readonly #manifest: Manifest;
-  readonly #module: HandlerModule;
-  readonly #log: Log;
-  readonly #trace: TraceContext | null;
-  readonly #timings = new Timings(now);
-  /** Known one after the other. */
-  place: Place = NO_PLACE;
-  #handler: string | null = null;
-  #identity: Identity | null = null;
-  #line: Parameters<Log>[0] | null = null;
-
-  constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
-    this.#manifest = manifest;
-    this.#module = module;
-    this.#log = log;
-    this.#trace = trace;
-  }
-
-  name(handler: string): string {
-    return (this.#handler = handler);
-  }
-
-  async identify(key: string | null, caller: string | null, handler: string): Promise<Identity> {
-    return (this.#identity = await identityOf(key, { application: this.#manifest.application, caller, handler }));
-  }
-
-  /** Replies as soon as the execution is answered; settles when nothing is left to do. */
-  async execute(input: CallInput, isolate: Isolate, reply: (reply: Told) => void): Promise<void> {
-    const { handler, declaration, args, identity, caller, mustNotWrite } = input;
-    const { settings, cache, primary, lane, experience, leader, updates, failpoint } = isolate;
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
-    const execution = new Execution(
-      {
-        ...identity,
-        module: this.#module.hash,
-        handler,
-        args,
-        environment,
-        mustNotWrite,
-        location: this.place.location,
-        plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
-        seen: primary.seen,
-        undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
-      },
-      settings.bounds,
-      experience,
-      leader,
-    );
-    const run = drive(execution, {
-      module: this.#module,
-      invocation: { handler, args, environment },
-      cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
-      primary,
-      trace: this.#trace,
-      lane,
-      failpoint,
-      timings: this.#timings,
-      now,
-      warn: (event, message) => this.#warn(event === "wrote_on_get" ? "error" : "warn", event, message),
-      fault: (error) => this.#warn("error", "internal_error", describe(error)),
-    });
-    let answer: Answer | null = null;
-    try {
-      answer = await run.answered;
-      reply(this.#reply(replyOf(answer), answer));
-    } catch (error) {
-      reply(this.fail(error));
-    }
-    const caches = answer?.kind === "outcome" && declaration.plan !== "near-storage";
-    await Promise.all([run.finished, this.#afterwards(caches ? updates : null)]);
-  }
-
-  /** The request has what it wanted: it is reported, and listens for those to come. */
-  async #afterwards(updates: Updates | null): Promise<void> {
-    await answerLeaves();
-    this.report();
-    await updates?.listen(this.place.location);
-  }
-
-  /** The reply to bad input, or to a fault of ours. */
-  fail(error: unknown): Told {
-    const reply = replyOfError(error);
-    if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
-    return this.#reply(reply, null);
-  }
-
-  /** What was replied, to the log. */
-  report(): void {
-    if (this.#line !== null) this.#log(this.#line);
-    this.#line = null;
-  }
-
-  #reply(reply: Reply, answer: Answer | null): Told {
-    const execution = this.#identity?.executionId ?? null;
-    const ms = this.#timings.toRecord();
-    this.#line = {
-      level: "info",
-      event: "request",
-      location: this.place.location,
-      handler: this.#handler,
-      execution,
-      trace: this.#trace?.traceId ?? null,
-      status: reply.status,
-      path: reply.path,
-      reason: answer?.kind === "outcome" ? answer.reason : null,
-      code: reply.code,
-      ms,
-      fuel: this.#timings.fuel,
-    };
-    const headers: Record<string, string> = {
-      ...reply.headers,
-      "x-radical-location": this.place.location,
-      "server-timing": this.#timings.toHeader(ms),
-    };
-    if (execution !== null) headers["x-radical-execution"] = toldExecution(execution);
-    return { ...reply, headers, repeatKey: this.#identity?.repeatKey ?? null };
-  }
-
-  #warn(
-    level: "warn" | "error",
-    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
-    message: string,
-  ): void {
-    this.#log({
-      level,
-      event,
-      location: this.place.location,
-      handler: this.#handler,
-      execution: this.#identity?.executionId ?? null,
-      message,
-    });
-  }
-}
-
 /** The result of a call in process. Throws a CallError for every other reply. */
 function resultOf({ status, body, headers, repeatKey }: Told): unknown {
   const { result, error } = JSON.parse(body) as {
@@ -384,12 +143,4 @@ function resultOf({ status, body, headers, repeatKey }: Told): unknown {
 
 function traceOf({ headers }: Request): TraceContext | null {
   return traceContextOf(headers.get("traceparent"), headers.get("tracestate"));
-}
-
-function now(): number {
-  return performance.now();
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -15,6 +15,7 @@ import {
   NO_COMMIT,
   type Outcome,
   type UnitId,
+  type UpdateLine,
   type Write,
 } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
@@ -256,7 +257,11 @@ export class ModelLocation implements Location {
   }
 
   refresh(line: string): void {
-    this.#cache.refresh(line, this.#options.counts);
+    const updates = (JSON.parse(line) as UpdateLine).map(([unit, commitId, , text]) => ({
+      unit,
+      entry: entryOf(commitId, text === null ? null : Buffer.from(text, "base64")),
+    }));
+    if (updates.some(({ unit }) => this.#cache.holds(unit))) this.#cache.refresh(updates, this.#options.counts);
   }
 
   crash(): void {

@@ -8,7 +8,7 @@ import { type Weather, weatherOf } from "./weather.ts";
 
 export interface SmallCase {
   readonly seed: number;
-  /** What was left out of the seed's weather. */
+  /** The parts of the seed's weather that the case does without. */
   readonly without: readonly string[];
   readonly operations: number;
   /** The history of the case, with its trace; null: it throws. */
@@ -53,7 +53,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),
 };
 
-/** `run` says what is wrong with a history. */
+/** Finds a smaller case of a history in which `run` finds a problem. */
 export function minimize(seed: number, run: typeof simulate = simulate): SmallCase {
   const original = weatherOf(seed, new Random(seed), null);
   let best = attempt(seed, [], original.operations);

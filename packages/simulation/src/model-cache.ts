@@ -7,9 +7,9 @@ import {
   isIntact,
   sameVersion,
   type UnitId,
-  type UpdateLine,
   type Version,
 } from "@radical/protocol";
+import type { CachePut } from "@radical/runtime/core";
 import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -37,6 +37,10 @@ export class ModelCache {
     return entry !== undefined && isIntact(entry) ? entry : undefined;
   }
 
+  holds(unit: UnitId): boolean {
+    return this.#entries.has(unit);
+  }
+
   read(units: Iterable<UnitId>): ReadonlyMap<UnitId, Entry> {
     const entries = new Map<UnitId, Entry>();
     for (const unit of units) {
@@ -60,15 +64,13 @@ export class ModelCache {
     this.#entries.set(unit, entry);
   }
 
-  /** An update: with something that is held, and only forward. */
-  refresh(line: string, counts: FaultCounts): void {
-    const updates = JSON.parse(line) as UpdateLine;
-    if (!updates.some(([unit]) => this.#entries.has(unit))) return;
-    for (const [unit, commitId, , text] of updates) {
+  /** Takes updates, only forward. */
+  refresh(updates: readonly CachePut[], counts: FaultCounts): void {
+    for (const { unit, entry } of updates) {
       const held = this.#entries.get(unit);
-      const isLate = held !== undefined && compareCommits(commitId, held.version.commitId) < 0;
+      const isLate = held !== undefined && compareCommits(entry.version.commitId, held.version.commitId) < 0;
       counts.add(held === undefined ? "update told of more" : isLate ? "update came late" : "cache updated");
-      this.put(unit, entryOf(commitId, text === null ? null : Buffer.from(text, "base64")));
+      this.put(unit, entry);
     }
   }
 

@@ -2,9 +2,10 @@
 import {
   type Collected,
   type CollectionDue,
-  type CompleteResult,
+  type Commit,
+  type CommitResult,
   type Completion,
-  doneIntentOf,
+  type DoneIntent,
   type Intent,
   type IntentRecord,
   type Leadership,
@@ -38,6 +39,7 @@ export class ModelStorage {
   /** When each was last used, as storage was told. */
   readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
+  readonly #expected = new Map<CommitId, Completion>();
   /** Whether an intent that an earlier server sent is refused as soon as the lease is another's, or only not found later. */
   readonly #fencesIntents: boolean;
   /** Intents that arrived after a successor had looked: they count as not there. */
@@ -96,21 +98,37 @@ export class ModelStorage {
     return { kind: "stored" };
   }
 
-  complete(epoch: number, expects: "pending" | "new", completion: Completion): CompleteResult {
+  /** What a core is about to have committed: of an execution storage keeps less than checkers ask for. */
+  expect(completion: Completion): void {
+    this.#expected.set(completion.commitId, completion);
+  }
+
+  commit(epoch: number, { records, items }: Commit): CommitResult {
     // variant: completion-fenced
     if (epoch !== this.lease.epoch) return { kind: "fenced" };
-    const record = this.intents.get(completion.executionId);
-    // variant: completion-expected
-    if (expects === "new" ? record !== undefined : record?.state !== "pending")
-      return { kind: "exists", record: record ?? null };
-    const { executionId, commitId, module, environment, outcome, writes } = completion;
-    this.intents.set(executionId, { state: "done", done: doneIntentOf(completion) });
-    this.applied.push({ executionId, commitId, module, environment, outcome, writes });
-    for (const { unit, value } of writes) {
+    for (const { id, expects } of records) {
+      const record = this.intents.get(id);
+      // variant: completion-expected
+      if (expects === "new" ? record !== undefined : record?.state !== "pending")
+        return { kind: "exists", id, record: record ?? null };
+    }
+    for (const { id, becomes } of records) {
+      if (becomes === null) this.intents.delete(id);
+      else this.intents.set(id, becomes);
+      if (becomes?.state === "done") this.#log(becomes.done);
+    }
+    for (const { unit, value, commitId } of items) {
       if (value === null) this.items.delete(unit);
       else this.items.set(unit, { commitId, value });
     }
     return { kind: "applied" };
+  }
+
+  #log({ executionId, commitId }: DoneIntent): void {
+    const expected = this.#expected.get(commitId);
+    if (expected?.executionId !== executionId) throw new Error(`no core has asked for commit ${commitId}`);
+    const { module, environment, outcome, writes } = expected;
+    this.applied.push({ executionId, commitId, module, environment, outcome, writes });
   }
 
   collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Collected {

@@ -31,6 +31,16 @@ const WITHOUT_HASHES: readonly Edit[] = [
   expression("version-compared", `words[at + CONTENT_LOW] === hexWord(hash, 8, 16)`, `true`),
   expression("version-compared", `words[at + CONTENT_HIGH] === hexWord(hash, 0, 8)`, `true`),
 ];
+/** In place of a commit id: one more than the latest of all units that the execution holds. */
+const COUNTED = `(() => {
+  this.#takeCommitId();
+  let count = 0;
+  for (const unit of this.#locks.heldBy(execution)) {
+    const version = this.#versions.get(unit)?.version;
+    if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
+  }
+  return commitId(1, count + 1);
+})()`;
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -39,7 +49,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "intent-stored-first",
-        `const early = execution.callers.find(({ id }) => id === execution.speculator)!;
+        `const early = declared.speculator;
         execution.callers = execution.callers.filter((caller) => caller !== early);
         this.#replyValid(early, intent.commitId, null);`,
       ),
@@ -88,7 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "readers pass writers that were told",
     within: 100,
-    edits: [expression("told-holder", `holder !== execution && holder.told`, `$ && holder.id === execution.id`)],
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -133,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "duplicates of what left no trace run again",
-    within: 1_000,
+    within: 2_500,
     edits: [replace("attempt-answered", `if (this.#known(request) > 0) return "new";`)],
   },
   {
@@ -199,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a late followup is applied",
     within: 25,
     edits: [
-      condition("followup-late", `execution.phase.kind === "ended"`),
-      condition("followup-awaited", `execution.phase.kind === "running"`),
+      condition("followup-late", `phase.kind === "ended"`),
+      condition("followup-awaited", `phase.kind === "running"`),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -213,15 +223,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "counters per item, without hashes, instead of commit ids",
     within: 25,
     edits: [
-      replace(
-        "commit-id-taken",
-        `let count = 0;
-        for (const unit of this.#locks.heldBy(execution)) {
-          const version = this.#versions.get(unit)?.version;
-          if (version?.hash != null) count = Math.max(count, Number.parseInt(version.commitId.slice(9), 16));
-        }
-        return commitId(1, count + 1);`,
-      ),
+      expression("intent-commit-id", `this.#takeCommitId()`, COUNTED),
+      expression("completion-commit-id", `this.#takeCommitId()`, COUNTED),
       ...WITHOUT_HASHES,
     ],
   },
@@ -278,8 +281,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "near storage the handler runs under the set of its location",
     within: 100,
     edits: [
-      expression("near-storage-run", `this.#writable(execution)`, `null`),
-      replace("near-storage-covered", `return this.#confirm(execution);`),
+      expression("near-storage-run", `this.#writable(execution, near)`, `null`),
+      replace("near-storage-covered", `return this.#confirm(execution, { kind: "confirm", near, ran });`),
     ],
   },
   {
@@ -289,7 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a shared lock is made exclusive although others share it",
-    within: 1_000,
+    within: 2_500,
     weather: "leadership",
     edits: [condition("lock-strengthened", `$ && !lock.holders.has(owner!)`)],
   },
@@ -299,7 +302,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "refusal-ends",
-        `execution.phase = { kind: "ended" };
+        `execution.phase = { kind: "ended", hash: null };
         this.#executions.delete(execution.id);
         this.#budgets.end(execution.location, execution.usage, this.#nowMs);`,
       ),
@@ -329,7 +332,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a re-execution that was killed is given up",
     within: 250,
-    edits: [replace("re-execution-killed", `if (execution.kills >= 0) return this.#abandon(execution);`)],
+    edits: [replace("re-execution-killed", `if (phase.kills >= 0) return this.#abandon(execution, phase, false);`)],
   },
   {
     name: "the time of a re-execution that was killed does not grow",
@@ -358,7 +361,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a doubtful completion is taken for none",
     within: 100,
-    edits: [condition("completion-doubtful", `execution.intent !== null`)],
+    edits: [condition("completion-doubtful", `failed.effect.expects === "pending"`)],
   },
   {
     name: "a read-only execution under a chosen id leaves no trace",
@@ -435,7 +438,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a location reads its snapshot twice",
     within: 2_500,
-    edits: [expression("speculation-reads", `snapshot.get(unit)`, `this.#cache.get(unit) ?? $`)],
+    edits: [expression("speculation-reads", `snapshot.get(unit)`, `ports.peek(unit) ?? $`)],
   },
   {
     name: "an update reaches a run that is under way",
@@ -443,16 +446,16 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#running.values())
+        `for (const running of this.#running.keys())
           running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)]));`,
       ),
-      expression("speculation-reads", `snapshot.get(unit)`, `running.told?.get(unit) ?? $`),
+      argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
   },
   {
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
-    edits: [condition("reply-awaited", `running === undefined || sending < 0`)],
+    edits: [condition("reply-awaited", `this.#sendings.has(sending)`)],
   },
   {
     name: "a location answers reads from speculation",

@@ -7,6 +7,7 @@ import {
   Candidate,
   type CandidateEffect,
   type CandidateEvent,
+  commitOf,
   type CoreOptions,
   DEFAULT_CORE_OPTIONS,
   type Effect,
@@ -437,9 +438,10 @@ export class Server {
       case "complete": {
         const { operation, expects, completion, blind } = effect;
         completing.set(operation, completion.executionId);
+        storage.expect(completion);
         return this.#operate(
           operation,
-          () => storage.complete(epoch, expects, completion),
+          () => storage.commit(epoch, commitOf(expects, completion)),
           (result) => {
             if (result.kind === "applied") updates.applied(completion.commitId, completion.writes, blind);
             return { kind: "completed", operation, result };

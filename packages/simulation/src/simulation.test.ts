@@ -62,7 +62,7 @@ describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
 });
 
 test("a history that is wrong is made smaller", () => {
-  // What is wrong with it: a message was lost, and somebody was answered all the same.
+  // A history counts as wrong if the network lost a message, and somebody was answered all the same.
   const run: typeof simulate = (options) => {
     const result = simulate(options);
     const isWrong = result.counts.get("message dropped") > 0 && result.answered > 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Anchors } from "./anchors.ts";
 import { after, argument, before, condition, type Edit, expression, remove, replace, returns, value } from "./edits.ts";
 
-/** What the edits make of a source; its only file. */
+/** The source as the edits leave it. */
 function changed(source: string, ...edits: readonly Edit[]): string {
   const anchors = new Anchors(new Map([["core.ts", source]]));
   const variant = { name: "wrong", edits };
@@ -10,7 +10,7 @@ function changed(source: string, ...edits: readonly Edit[]): string {
   return anchors.apply(variant).get("core.ts")!;
 }
 
-/** What is wrong with a variant of a source. */
+/** The problems of a variant of a source. */
 function problemsOf(source: string, ...edits: readonly Edit[]): readonly string[] {
   return new Anchors(new Map([["core.ts", source]])).problems([{ name: "wrong", edits }]);
 }
@@ -246,49 +246,49 @@ describe("a mistake has a message with name and place", () => {
       "no condition",
       "f();\n// variant: a\ng();",
       condition("a", "x"),
-      `${place}: The variant "wrong" does not fit: it has 0 conditions`,
+      `${place}: The variant "wrong" does not fit: the code has 0 conditions`,
     ],
     [
       "two conditions",
       "f();\n// variant: a\ng(x ? y : z ? 1 : 2);",
       condition("a", "x"),
-      `${place}: The variant "wrong" does not fit: it has 2 conditions`,
+      `${place}: The variant "wrong" does not fit: the code has 2 conditions`,
     ],
     [
       "nothing returned",
       "function f() {\n// variant: a\nreturn;\n}",
       returns("a", "x"),
-      `${place}: The variant "wrong" does not fit: it returns no value`,
+      `${place}: The variant "wrong" does not fit: the code returns no value`,
     ],
     [
       "no return",
       "f();\n// variant: a\ng();",
       returns("a", "x"),
-      `${place}: The variant "wrong" does not fit: it returns no value`,
+      `${place}: The variant "wrong" does not fit: the code returns no value`,
     ],
     [
       "no value",
       "f();\n// variant: a\ng();",
       value("a", "x"),
-      `${place}: The variant "wrong" does not fit: it gives nothing`,
+      `${place}: The variant "wrong" does not fit: the code gives nothing`,
     ],
     [
       "two values",
       "f();\n// variant: a\nlet x = 1, y = 2;",
       value("a", "x"),
-      `${place}: The variant "wrong" does not fit: it gives nothing, or more`,
+      `${place}: The variant "wrong" does not fit: the code gives nothing, or more`,
     ],
     [
       "no call",
       "f();\n// variant: a\ng(1);",
       argument("a", "f", 0, "x"),
-      `${place}: The variant "wrong" does not fit: it has 0 calls of f`,
+      `${place}: The variant "wrong" does not fit: the code has 0 calls of f`,
     ],
     [
       "two calls",
       "f();\n// variant: a\ng(g(1));",
       argument("a", "g", 0, "x"),
-      `${place}: The variant "wrong" does not fit: it has 2 calls of g`,
+      `${place}: The variant "wrong" does not fit: the code has 2 calls of g`,
     ],
     [
       "no argument",
@@ -300,13 +300,13 @@ describe("a mistake has a message with name and place", () => {
       "no expression",
       "f();\n// variant: a\ng(1);",
       expression("a", "x", "y"),
-      `${place}: The variant "wrong" does not fit: it has 0 expressions x`,
+      `${place}: The variant "wrong" does not fit: the code has 0 expressions x`,
     ],
     [
       "two expressions",
       "f();\n// variant: a\ng(x, x);",
       expression("a", "x", "y"),
-      `${place}: The variant "wrong" does not fit: it has 2 expressions x`,
+      `${place}: The variant "wrong" does not fit: the code has 2 expressions x`,
     ],
     ["no snippet", "f();\n// variant: a\ng(x);", expression("a", "x +", "y"), "expression.ts can't be parsed"],
   ])("%s", (_, source, edit, message) => {
@@ -322,7 +322,7 @@ describe("a mistake has a message with name and place", () => {
 
   test("two edits of the same code", () => {
     expect(problemsOf("// variant: a\nf(x);", remove("a"), argument("a", "f", 0, "y")).join()).toContain(
-      'core.ts: Two edits of the variant "wrong" change the same code.',
+      'core.ts: Two edits of the variant "wrong" change the same code. Make one of them.',
     );
   });
 

@@ -26,11 +26,11 @@ const ANCHOR = /^ variant: (?<name>.*)$/;
 const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
 export class Anchors {
-  /** By name. One that is there more than once is a problem. */
+  /** The anchors by name. A name that has more than one is a problem. */
   readonly #anchors = new Map<string, Anchor[]>();
   readonly #problems: string[] = [];
 
-  /** The sources by path. */
+  /** Reads the anchors of these sources, by path. */
   constructor(sources: ReadonlyMap<string, string>) {
     for (const [file, text] of sources) {
       // Most files have none, and are not parsed.
@@ -38,7 +38,7 @@ export class Anchors {
     }
   }
 
-  /** Of the TypeScript sources in these folders, without tests. */
+  /** Reads the anchors of the TypeScript sources in these folders, but for tests. */
   static in(folders: readonly string[]): Anchors {
     const sources = new Map<string, string>();
     for (const folder of folders)
@@ -50,7 +50,7 @@ export class Anchors {
     return new Anchors(sources);
   }
 
-  /** Each of its messages names anchor and place; none: every variant can be made, and every anchor is used. */
+  /** Messages with anchor and place. If there is none, every variant can be made, and every anchor is used. */
   problems(variants: readonly Variant[]): readonly string[] {
     const problems = [...this.#problems];
     for (const [name, [first, ...more]] of this.#anchors) {
@@ -71,14 +71,14 @@ export class Anchors {
     return problems;
   }
 
-  /** The changed sources, by path. Throws if the variant does not fit its sources. */
+  /** The changed sources, by path. Throws if the variant does not fit them. */
   apply(variant: Variant): ReadonlyMap<string, string> {
     return new Map(
       [...this.changes(variant)].map(([file, { text, changes }]) => [file, changed(variant.name, file, text, changes)]),
     );
   }
 
-  /** What the variant changes in its sources, by path. Throws if it does not fit them. */
+  /** The sources that the variant changes, by path, with its changes. Throws if it does not fit them. */
   changes({ name, edits }: Variant): ReadonlyMap<string, ChangedSource> {
     const sources = new Map<string, { readonly text: string; readonly changes: Change[] }>();
     for (const edit of edits) {
@@ -88,9 +88,11 @@ export class Anchors {
       try {
         source.changes.push(...changesOf(edit, anchor));
       } catch (error) {
-        throw new Error(`${anchor.place}: The variant "${name}" does not fit: ${(error as Error).message}`, {
-          cause: error,
-        });
+        const { message } = error as Error;
+        throw new Error(
+          `${anchor.place}: The variant "${name}" does not fit: ${message}. Move the anchor "${anchor.name}", or change the edit.`,
+          { cause: error },
+        );
       }
     }
     return sources;
@@ -104,7 +106,7 @@ export class Anchors {
       );
     if (more.length > 0)
       throw new Error(
-        `${found.place}: The variant "${variant}" has two places: "${name}" is at ${more[0]!.place} too.`,
+        `${found.place}: The variant "${variant}" has two places: "${name}" is at ${more[0]!.place} too. Give one another name.`,
       );
     return found;
   }
@@ -141,14 +143,15 @@ export class Anchors {
   }
 }
 
-/** The text with all changes. Throws if two change the same. */
+/** The text with all changes. Throws if two of them overlap. */
 function changed(variant: string, file: string, text: string, changes: readonly Change[]): string {
   // An insertion goes before what is changed at the same place.
   const ordered = changes.toSorted((a, b) => a.start - b.start || a.end - b.end);
   let result = "";
   let at = 0;
   for (const { start, end, code } of ordered) {
-    if (start < at) throw new Error(`${file}: Two edits of the variant "${variant}" change the same code.`);
+    if (start < at)
+      throw new Error(`${file}: Two edits of the variant "${variant}" change the same code. Make one of them.`);
     result += text.slice(at, start) + code;
     at = end;
   }

@@ -26,47 +26,47 @@ export type Edit =
     }
   | { readonly kind: "expression"; readonly anchor: string; readonly snippet: string; readonly code: string };
 
-/** The statement, member or case goes; of a case only its label. */
+/** Removes the statement or member; of a case its label. */
 export function remove(anchor: string): Edit {
   return { kind: "remove", anchor };
 }
 
-/** The whole statement or member is other code. */
+/** Puts other code in the place of the statement or member. */
 export function replace(anchor: string, code: string): Edit {
   return { kind: "replace", anchor, code };
 }
 
-/** Other code runs right before the statement. */
+/** Puts other code right before the statement or member. */
 export function before(anchor: string, code: string): Edit {
   return { kind: "before", anchor, code };
 }
 
-/** Other code runs right after the statement. */
+/** Puts other code right after the statement or member. */
 export function after(anchor: string, code: string): Edit {
   return { kind: "after", anchor, code };
 }
 
-/** The test of an `if`, of a loop, or of the only `?:` of the statement. */
+/** Changes the test of an `if`, of a loop, or of the only `?:` of the statement. */
 export function condition(anchor: string, code: string): Edit {
   return { kind: "condition", anchor, code };
 }
 
-/** What a `return` returns. */
+/** Changes the value of a `return`. */
 export function returns(anchor: string, code: string): Edit {
   return { kind: "returns", anchor, code };
 }
 
-/** What a variable or a member starts with, what an assignment assigns, or what a `for … of` goes through. */
+/** Changes the first value of a variable or member, the value of an assignment, or the list of a `for … of`. */
 export function value(anchor: string, code: string): Edit {
   return { kind: "value", anchor, code };
 }
 
-/** An argument of the only call of a function or method of that name; the first has index 0. */
+/** Changes an argument of the only call of a function or method of that name; the first has index 0. */
 export function argument(anchor: string, callee: string, index: number, code: string): Edit {
   return { kind: "argument", anchor, callee, index, code };
 }
 
-/** The only expression of this code, however it is laid out; for what the other edits can't say. */
+/** Changes the only expression with this code, however it is laid out. It is for changes that no other edit can say. */
 export function expression(anchor: string, snippet: string, code: string): Edit {
   return { kind: "expression", anchor, snippet, code };
 }
@@ -99,7 +99,8 @@ export function changesOf(edit: Edit, anchor: Anchor): readonly Change[] {
     case "condition":
       return [put(anchor, conditionOf(node), edit.code)];
     case "returns":
-      if (node.type !== "ReturnStatement" || !isExpression(node["argument"])) throw new Error("it returns no value.");
+      if (node.type !== "ReturnStatement" || !isExpression(node["argument"]))
+        throw new Error("the code returns no value");
       return [put(anchor, node["argument"], edit.code)];
     case "value":
       return [put(anchor, valueOf(node), edit.code)];
@@ -107,7 +108,7 @@ export function changesOf(edit: Edit, anchor: Anchor): readonly Change[] {
       const calls = [...nodesOf(node)].filter((call) => nameOfCallee(call) === edit.callee);
       const call = only(calls, `calls of ${edit.callee}`);
       const given = (call["arguments"] as readonly Node[])[edit.index];
-      if (given === undefined) throw new Error(`the call of ${edit.callee} has no argument ${edit.index}.`);
+      if (given === undefined) throw new Error(`the call of ${edit.callee} has no argument ${edit.index}`);
       return [put(anchor, given, edit.code)];
     }
     case "expression": {
@@ -158,7 +159,8 @@ function valueOf(node: Node): Node {
     node.type === "PropertyDefinition" ? node["value"] : null,
     node.type === "ForOfStatement" ? node["right"] : null,
   ].filter((candidate) => isExpression(candidate));
-  if (found === undefined || more.length > 0) throw new Error("it gives nothing, or more than one thing, a value.");
+  if (found === undefined || more.length > 0)
+    throw new Error("the code gives nothing, or more than one thing, a value");
   return found;
 }
 
@@ -173,6 +175,6 @@ function isExpression(candidate: unknown): candidate is Node {
 }
 
 function only(found: readonly Node[], words: string): Node {
-  if (found.length !== 1) throw new Error(`it has ${found.length} ${words}, not one.`);
+  if (found.length !== 1) throw new Error(`the code has ${found.length} ${words}, not one`);
   return found[0]!;
 }

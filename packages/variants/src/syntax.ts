@@ -55,7 +55,7 @@ export function* expressionsOf(node: Node): Iterable<Node> {
   }
 }
 
-/** What can be changed as a whole, and what it is a part of. */
+/** A statement, class member or case, and the node around it. */
 export interface Part {
   readonly node: Node;
   readonly parent: Node;

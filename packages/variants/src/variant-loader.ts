@@ -1,6 +1,6 @@
 /**
- * Loads wrong variants beside the right sources. Of a variant only those modules are loaded anew that are changed or
- * depend on one that is; all others, with the state that they have, are shared.
+ * Loads wrong variants beside the right sources. A variant has its own instances of the changed modules and of all
+ * modules that depend on them. It shares the other modules, with their state.
  */
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -15,10 +15,10 @@ interface Loaded {
 
 const QUERY = /\?variant=(?<index>\d+)$/;
 
-/** One for a thread, and there before the thread loads the sources that variants change. */
+/** A thread makes its one loader before it loads the sources that variants change. */
 export class VariantLoader {
   readonly #anchors: Anchors;
-  /** Who imports each module, by addresses. */
+  /** The importers of each module, by addresses. */
   readonly #importers = new Map<string, Set<string>>();
   readonly #variants: Loaded[] = [];
 
@@ -48,7 +48,7 @@ export class VariantLoader {
     });
   }
 
-  /** What a module exports in a variant. Throws if the variant does not fit its sources. */
+  /** Loads a module as the variant has it. Throws if the variant does not fit its sources. */
   async load(variant: Variant, module: URL): Promise<unknown> {
     // The right one, so that it is known what it consists of.
     await import(module.href);
@@ -57,7 +57,10 @@ export class VariantLoader {
     // A set grows while it is gone through.
     for (const url of anew) for (const importer of this.#importers.get(url) ?? []) anew.add(importer);
     const index = this.#variants.push({ sources, anew }) - 1;
-    if (!anew.has(module.href)) throw new Error(`The variant "${variant.name}" changes nothing of ${module.href}.`);
+    if (!anew.has(module.href))
+      throw new Error(
+        `The variant "${variant.name}" changes nothing that ${module.href} imports. Load another module, or remove the variant.`,
+      );
     return import(`${module.href}?variant=${index}`);
   }
 }

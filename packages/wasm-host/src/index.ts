@@ -12,5 +12,6 @@ export {
   type HandlerRun,
   type RecordedRun,
   type Snapshot,
+  type Speculative,
 } from "./run.ts";
 export type { CompiledModule } from "./web-assembly.ts";

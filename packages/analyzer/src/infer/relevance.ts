@@ -239,7 +239,7 @@ class Analysis implements Relevance {
       observation = { behind: nothing(), ahead: nothing(), continuing: nothing() };
       this.observations.set(place, observation);
     }
-    // no variant: it tells the rules of transformations, and decides nothing
+    // No variant: it tells the rules of transformations, and decides nothing.
     observation[side].join(state);
   }
 
@@ -316,7 +316,7 @@ class Analysis implements Relevance {
   }
 
   private needTables(expression: Access, state: State): void {
-    // no variant: its one call is cut out
+    // No variant: its one call is cut out.
     for (const table of this.pointsTo.tablesOf(expression.table)) this.need(table, state);
   }
 
@@ -359,10 +359,10 @@ class Analysis implements Relevance {
         const isKept = state.live.has(local) || this.parameters.has(local);
         // variant: default-value
         if (this.visit(defaultValue, isKept, state) && !isKept) this.addParameter(declaration, local);
-        // no variant: a default value ends nothing and kills no variable, so what is live behind it is live before
+        // No variant: a default value ends nothing and kills no variable, so what is live behind it is live before.
         state.join(given);
       }
-      // no variant: whoever encodes arguments demands all of their fields
+      // No variant: whoever encodes arguments demands all of their fields.
       if (declaration === this.program.handler && state.live.has(local)) this.decoding(local.type, state);
       // variant: parameter-passed
       if (state.live.has(local) || this.variables.has(local)) this.addParameter(declaration, local);
@@ -466,7 +466,7 @@ class Analysis implements Relevance {
         // variant: return-kept
         const keepsJump = valueNeeded || state.next !== null;
         if (!keepsJump) {
-          // no variant: a dropped jump has the same next kept statement as its target, and so what is live there
+          // No variant: a dropped jump has the same next kept statement as its target, and so what is live there.
           state.join(this.exit);
           return statement.value === null ? false : this.visit(statement.value, false, state);
         }
@@ -494,7 +494,7 @@ class Analysis implements Relevance {
         if (target === undefined) throw new Error(`${statement.kind} outside of a loop`);
         // variant: jump-dropped
         if (state.next === target.next) {
-          // no variant: a dropped jump has the same next kept statement as its target, and so what is live there
+          // No variant: a dropped jump has the same next kept statement as its target, and so what is live there.
           state.join(target);
           return false;
         }
@@ -517,7 +517,7 @@ class Analysis implements Relevance {
     // variant: stop-effect
     this.addEffect("stops");
     state.live.clear();
-    // no variant: it spares what comes before the end of the execution; the set is the same with it
+    // No variant: it spares what comes before the end of the execution; the set is the same with it.
     state.accessFollows = false;
   }
 
@@ -528,7 +528,7 @@ class Analysis implements Relevance {
     const live = state.live.has(local);
     if (!live) {
       // Mentioned in the slice, so it must be declared; not every type has a value to declare it with.
-      // no variant: the value is for the compiler, nobody reads it
+      // No variant: the value is for the compiler, nobody reads it.
       if (this.variables.has(local) && zeroText(local.type) === null)
         return this.visit(initializer, true, state) || true;
       return this.visit(initializer, false, state) || this.variables.has(local);
@@ -564,7 +564,7 @@ class Analysis implements Relevance {
       const keptBefore = kept;
       if (statement.form === "do") {
         if (statement.condition !== null) {
-          // no variant: what is live behind a loop is live at its head from the start
+          // No variant: what is live behind a loop is live at its head from the start.
           point.join(after);
           // variant: do-condition
           kept = this.visit(statement.condition, kept, point) || kept;
@@ -576,7 +576,7 @@ class Analysis implements Relevance {
         if (statement.update !== null) kept = this.visit(statement.update, false, point) || kept;
         kept = this.loopBody(statement, point, after) || kept;
         if (statement.condition !== null) {
-          // no variant: what is live behind a loop is live at its head from the start
+          // No variant: what is live behind a loop is live at its head from the start.
           point.join(after);
           // variant: loop-condition
           kept = this.visit(statement.condition, kept, point) || kept;
@@ -742,7 +742,7 @@ class Analysis implements Relevance {
 
   private visitAll(expressions: readonly Expression[], needed: boolean, state: State): boolean {
     let kept = false;
-    // no variant: each of its calls is a place of its own
+    // No variant: each of its calls is a place of its own.
     for (const expression of expressions.toReversed()) kept = this.visit(expression, needed, state) || kept;
     return kept;
   }
@@ -896,7 +896,7 @@ class Analysis implements Relevance {
         for (const { callee, local } of parameters) this.addParameter(callee, local);
       this.cause = outer;
     }
-    // no variant: functions with fixed signatures are printed with all of their parameters
+    // No variant: functions with fixed signatures are printed with all of their parameters.
     if (isFixed)
       for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
     // variant: receiver-needed
@@ -931,7 +931,7 @@ class Analysis implements Relevance {
       const before = state.live.copy();
       // variant: callback-results
       for (const callee of callees) if (callee.result.kind !== "void") this.addResult(callee);
-      // no variant: functions with fixed signatures are printed with all of their parameters
+      // No variant: functions with fixed signatures are printed with all of their parameters.
       for (const callee of callees) for (const { local } of callee.parameters) this.addParameter(callee, local);
       this.leaveCallees(callees, state);
       // variant: callback-rounds
@@ -983,7 +983,7 @@ class Analysis implements Relevance {
     if (value !== null) {
       // variant: put-encodes
       if (readAgain) for (const cell of this.encoded(value)) this.need(cell, state);
-      // no variant: no fixture shows it: what the value refers to is needed, as encoding reads it
+      // No variant: no fixture shows it: what the value refers to is needed, as encoding reads it.
       this.visit(value, readAgain, state);
     }
     // variant: access-key

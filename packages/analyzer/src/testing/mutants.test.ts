@@ -1,6 +1,6 @@
 /**
- * No rule without a mutant: every rule that ANALYSIS.md numbers or names, and every place in the code where relevance
- * makes one thing depend on another. A place of which a mutant shows nothing says why: `// no variant: reason`.
+ * Each rule that ANALYSIS.md numbers or names has a mutant, and so has each place where relevance makes one thing depend
+ * on another. A place of which a mutant shows nothing says why: `// No variant: reason.`.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -55,7 +55,7 @@ function statementAt({ start, end }: Pick<Node, "start" | "end">): Node | undefi
 
 const places = [...nodesOf(analysis)].filter((node) => isDependence(node));
 const excused = comments
-  .filter(({ value }) => value.startsWith(" no variant: "))
+  .filter(({ value }) => value.startsWith(" No variant: "))
   .map(({ end }) => partAfter(program, end)?.node);
 
 test("every place where relevance makes one thing depend on another has a mutant, or a reason why not", () => {

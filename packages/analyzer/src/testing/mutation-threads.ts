@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { Case, Verdict } from "./mutation.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
-/** What a thread is given to do. */
+/** The mutant that a thread tries. */
 export interface MutationTask {
   readonly mutant: number;
   /** The only case that is tried; undefined: all of them. */

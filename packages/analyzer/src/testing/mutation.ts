@@ -2,8 +2,8 @@
  * For tests: the analyzer with one rule broken, and whether the fixtures notice. Of the back half of the analyzer each
  * mutant has what its change reaches; parsing and compiling are shared.
  *
- * A mutant is caught if some handler that is sliced otherwise can't be sliced or compiled any more, or if execution
- * finds that its read/write-set function misses something. The same shows that a handler is sliced which is refused
+ * A mutant is caught if it can't slice or compile a handler that the analyzer slices. It is caught too if execution finds
+ * that the read/write-set function of a handler misses something. The same shows that a handler is sliced which is refused
  * otherwise.
  */
 import type { Derived, FrontEnd } from "../front.ts";
@@ -14,7 +14,7 @@ import { buildInput } from "./library.ts";
 import type { Mutant } from "./mutants.ts";
 import { explore } from "./oracle.ts";
 
-/** What noticed, in words. */
+/** The case that noticed a mutant, and how, in words. */
 export interface Caught extends Case {
   readonly words: string;
 }
@@ -90,7 +90,7 @@ export class MutationCheck {
     const name = withOthers ? file : handler;
     let input = this.cases.get(name);
     if (input === undefined) {
-      // The others stay where they are, but are no handlers: little is compiled for a mutant.
+      // The others stay where they are, but without being handlers: little is compiled for a mutant.
       const text = this.files[file]!.replaceAll(/^export (?=function (\w+))/gm, (words: string, exported: string) =>
         withOthers || exported === handler ? words : "",
       );

@@ -1,12 +1,7 @@
 /** What the benchmark measures: one LVI server, and locations each in a workerd of its own behind a delay of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import {
   type CommitId,
@@ -28,18 +23,19 @@ import { type AppBuild, buildApp } from "../../src/build/build-app.ts";
 import { WORKER_OPTIONS } from "../../src/build/bundle.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
-import { type Address, type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
-import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../../src/dev/lvi-server-process.ts";
-import { registerModule } from "../../src/dev/register-module.ts";
-import { signedHeaders, signedRequest } from "../../src/dev/signed-request.ts";
-import type { LocationProcessInput } from "../crash/location-input.ts";
-import { writeWorkerFiles } from "../crash/worker-files.ts";
+import type { Child } from "../../src/local/child.ts";
+import type { Address } from "../../src/local/delay-proxy.ts";
+import { LocalDeployment } from "../../src/local/deployment.ts";
+import type { DeploymentKey } from "../../src/local/deployment-key.ts";
+import { registerModule } from "../../src/local/register-module.ts";
+import { signedHeaders, signedRequest } from "../../src/local/signed-request.ts";
+import { BUILD_FILES } from "../../src/local/location-input.ts";
+import { writeBuild } from "../../src/local/write-build.ts";
 import type { Cores } from "./cores.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/edge-load", import.meta.url));
-const LOCATION_MAIN = fileURLToPath(new URL("../crash/location-process.ts", import.meta.url));
-const KEY: DeploymentKey = { id: "bench", secret: randomBytes(32).toString("hex") };
+/** The file of the probe's Worker. */
+const PROBE = "probe.js";
 
 /** The Worker of {@link createProbe}, as that of a location is bundled. */
 async function bundleProbe(): Promise<string> {
@@ -73,24 +69,13 @@ export interface Timed {
 }
 
 export class Deployment {
-  readonly #folder: string;
-  readonly #probeFolder: string;
+  readonly #local: LocalDeployment;
   readonly #app: AppBuild;
-  readonly #server: LviServerProcess;
   readonly #cores: Cores | null;
-  readonly #locations: BenchLocation[] = [];
 
-  private constructor(
-    folder: string,
-    probeFolder: string,
-    app: AppBuild,
-    server: LviServerProcess,
-    cores: Cores | null,
-  ) {
-    this.#folder = folder;
-    this.#probeFolder = probeFolder;
+  private constructor(local: LocalDeployment, app: AppBuild, cores: Cores | null) {
+    this.#local = local;
     this.#app = app;
-    this.#server = server;
     this.#cores = cores;
   }
 
@@ -99,92 +84,64 @@ export class Deployment {
     const { app, report } = await buildApp(await loadProject(PROJECT), compiler, { optimize: true });
     await compiler.close();
     if (app === null) throw new Error(JSON.stringify(report.diagnostics));
-    const folder = await mkdtemp(join(tmpdir(), "radical-bench-edge-"));
-    await writeWorkerFiles(folder, app);
-    const probeFolder = join(folder, "probe");
-    await mkdir(probeFolder);
-    await writeWorkerFiles(probeFolder, { ...app, worker: await bundleProbe() });
-    const server = await startLviServer({
-      stateFolder: folder,
-      key: KEY,
+    const local = await LocalDeployment.temporary("bench-edge");
+    await writeBuild(local.folder, app, { [PROBE]: await bundleProbe() });
+    await local.startServer({
       followupTimeoutMs: null,
-      onStarted: ({ address }) => registerModule(address, KEY, app),
+      onStarted: ({ address }) => registerModule(address, local.key, app),
       onDied: ({ stderr }) => console.error(`the LVI server died: ${stderr}`),
       onLog: () => undefined,
     });
-    return new Deployment(folder, probeFolder, app, server, cores);
+    return new Deployment(local, app, cores);
   }
 
   /** Resolves when it serves, with an empty cache and no connection to the primary. */
   location(name: string, roundTripMs: number, on: keyof Cores): Promise<BenchLocation> {
-    return this.#start(name, roundTripMs, this.#folder, on);
+    return this.#start(name, roundTripMs, BUILD_FILES.worker, on);
   }
 
   /** The same for a probe, where locations are. */
   async probe(name: string, roundTripMs: number): Promise<Probe> {
-    const worker = await this.#start(name, roundTripMs, this.#probeFolder, "location");
-    return new Probe(worker, name, this.#app.manifest.module, this.#server.address());
+    const worker = await this.#start(name, roundTripMs, PROBE, "location");
+    return new Probe(worker, name, this.#app.manifest.module, this.#local);
   }
 
-  async #start(name: string, roundTripMs: number, buildFolder: string, on: keyof Cores): Promise<BenchLocation> {
-    const link = await startDelayProxy({ target: () => this.#server.address(), roundTripMs });
-    const location = await BenchLocation.start({ name, buildFolder, link, cores: this.#cores?.[on] ?? null });
-    this.#locations.push(location);
-    return location;
+  async #start(name: string, roundTripMs: number, worker: string, on: keyof Cores): Promise<BenchLocation> {
+    const link = await this.#local.startLink({ roundTripMs });
+    const cores = this.#cores?.[on] ?? null;
+    const cacheFolder = join(this.#local.folder, `cache-${name}`);
+    const { child, urls } = await this.#local.startLocations({
+      buildFolder: this.#local.folder,
+      edges: [
+        {
+          name,
+          worker,
+          locations: [{ name, primaries: [link.address], nearStorageOnly: false }],
+          cacheFolder,
+          vars: {},
+        },
+      ],
+      logs: "problems",
+      ...(cores === null ? {} : { under: ["taskset", "-c", cores] }),
+    });
+    return new BenchLocation(name, child, new URL(urls[name]!));
   }
 
-  async stop(): Promise<void> {
-    for (const location of this.#locations) await location.stop();
-    await this.#server.stop();
-    await rm(this.#folder, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.#local.stop();
   }
-}
-
-interface LocationOptions {
-  readonly name: string;
-  readonly buildFolder: string;
-  readonly link: DelayProxy;
-  /** Null: those of this process. */
-  readonly cores: string | null;
 }
 
 export class BenchLocation {
-  readonly #options: LocationOptions;
-  readonly #child: ChildProcess;
+  readonly name: string;
+  readonly #child: Child;
   readonly #url: URL;
   readonly #agent = new Agent({ keepAlive: true });
 
-  private constructor(options: LocationOptions, child: ChildProcess, url: URL) {
-    this.#options = options;
+  constructor(name: string, child: Child, url: URL) {
+    this.name = name;
     this.#child = child;
     this.#url = url;
-  }
-
-  static async start(options: LocationOptions): Promise<BenchLocation> {
-    const { name, buildFolder, link, cores } = options;
-    const cacheFolder = join(buildFolder, `cache-${name}`);
-    await mkdir(cacheFolder, { recursive: true });
-    const input: LocationProcessInput = {
-      buildFolder,
-      cacheFolder,
-      locations: [name],
-      primaries: [link.address],
-      key: KEY,
-      failpoint: null,
-    };
-    const command = [process.execPath, "--conditions=source", LOCATION_MAIN, JSON.stringify(input)];
-    const [program, ...args] = cores === null ? command : ["taskset", "-c", cores, ...command];
-    const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
-    for await (const line of createInterface(child.stdout)) {
-      if (!line.includes('"listening"')) continue;
-      child.stdout.resume();
-      return new BenchLocation(options, child, new URL((JSON.parse(line) as { url: string }).url));
-    }
-    throw new Error(`${name} ended before it listened`);
-  }
-
-  get name(): string {
-    return this.#options.name;
   }
 
   async call(handler: string, args: unknown): Promise<Timed> {
@@ -227,10 +184,7 @@ export class BenchLocation {
   /** The process ends with its input, and workerd with it. */
   async stop(): Promise<void> {
     this.#agent.destroy();
-    const ended = once(this.#child, "exit");
-    this.#child.stdin?.end();
-    await ended;
-    await this.#options.link.close();
+    await this.#child.leave();
   }
 }
 
@@ -239,15 +193,17 @@ export class Probe {
   readonly #worker: BenchLocation;
   readonly #name: string;
   readonly #module: ModuleHash;
+  readonly #key: DeploymentKey;
   readonly #server: Address;
   #seen: CommitId | null = null;
   #version: Version = { commitId: NO_COMMIT, hash: null };
 
-  constructor(worker: BenchLocation, name: string, module: ModuleHash, server: Address) {
+  constructor(worker: BenchLocation, name: string, module: ModuleHash, { key, server }: LocalDeployment) {
     this.#worker = worker;
     this.#name = name;
     this.#module = module;
-    this.#server = server;
+    this.#key = key;
+    this.#server = server.address();
   }
 
   /** One LVI request for an item that is read and written, through a bare Worker; its followup goes by the short way. */
@@ -268,7 +224,7 @@ export class Probe {
       attempt: 1,
       seen: this.#seen,
     });
-    const headers = signedHeaders(KEY, "POST", LVI_PATH, request);
+    const headers = signedHeaders(this.#key, "POST", LVI_PATH, request);
     const { ms, bytes } = await this.#worker.post("/lvi", Buffer.from(request), headers);
     const reply = decodeLviReply(bytes);
     this.#seen = reply.asOf ?? this.#seen;
@@ -283,7 +239,7 @@ export class Probe {
       writes: [{ unit, value }],
     });
     const { host, port } = this.#server;
-    const answer = await signedRequest(`http://${host}:${port}`, KEY, "POST", FOLLOWUP_PATH, followup);
+    const answer = await signedRequest(`http://${host}:${port}`, this.#key, "POST", FOLLOWUP_PATH, followup);
     const result = decodeFollowupReply(new Uint8Array(await answer.arrayBuffer()));
     if (result !== "applied") throw new Error(`the followup of the probe: ${result}`);
     this.#version = entryOf(reply.commitId, value).version;

@@ -2,35 +2,28 @@
  * The processes of a crash test: one LVI server with its storage, one process with two locations, a link between them.
  * Each can be started with a failpoint armed, says when it is reached, and is killed there by its pid.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { createHmac, randomBytes } from "node:crypto";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import {
-  encodeModuleContent,
-  KEY_HEADER,
-  type ModuleContent,
-  MODULES_PATH,
-  SIGNATURE_HEADER,
-  signedBytes,
-  TIME_HEADER,
-} from "@radical/protocol";
+import { encodeModuleContent, type ModuleContent, MODULES_PATH } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { buildApp } from "../../src/build/build-app.ts";
 import { startCompiler } from "../../src/build/compile.ts";
 import { loadProject } from "../../src/config/load-config.ts";
-import { type Address, type DelayProxy, startDelayProxy } from "../../src/dev/delay-proxy.ts";
-import type { DeploymentKey } from "../../src/dev/deployment-key.ts";
-import { LOCATION_HEADER } from "../../src/dev/location-choice.ts";
+import type { Child, Line } from "../../src/local/child.ts";
+import type { Address, DelayProxy } from "../../src/local/delay-proxy.ts";
+import { LOCATION_MAIN, LocalDeployment } from "../../src/local/deployment.ts";
+import { LOCATION_HEADER } from "../../src/local/location-choice.ts";
 import { descendantsOf } from "../radical-process.ts";
-import type { LocationProcessInput } from "./location-input.ts";
-import { writeWorkerFiles } from "./worker-files.ts";
+import { BUILD_FILES } from "../../src/local/location-input.ts";
+import { launchServer, SERVER_MAIN } from "../../src/local/server-process.ts";
+import { signedRequest } from "../../src/local/signed-request.ts";
+import { writeBuild } from "../../src/local/write-build.ts";
 
 export const LOCATIONS = ["here", "there"] as const;
 
@@ -43,19 +36,10 @@ const MOST_ATTEMPTS = 200;
 /** Of a server that ends before it listens: its lease may run out while it starts, on a machine that stands still. */
 const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
-const KEY: DeploymentKey = { id: "crash", secret: randomBytes(32).toString("hex") };
 const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
-const LOCATION_MAIN = fileURLToPath(new URL("location-process.ts", import.meta.url));
-const SERVER_MAIN = fileURLToPath(new URL("main.ts", import.meta.resolve("@radical/lvi-server")));
 
-const SERVER_OPTIONS: readonly string[] = [
-  "--port=0",
-  "--workers=1",
-  "--log-level=warn",
-  "--exit-with-parent",
-  `--followup-timeout-ms=${FOLLOWUP_TIMEOUT_MS}`,
-  "--collect-interval-ms=200",
-];
+/** One worker, and modules that nobody asks for are removed soon. */
+const SERVER_OPTIONS: readonly string[] = ["--workers=1", "--collect-interval-ms=200"];
 
 /** The application as both sides need it, built once. */
 export interface Application {
@@ -72,10 +56,11 @@ export async function buildApplication(): Promise<Application> {
   await compiler.close();
   if (app === null) throw new Error(JSON.stringify(report.diagnostics));
   const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
-  await writeWorkerFiles(folder, app);
+  await writeBuild(folder, app);
   const environment = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
   for (const main of [SERVER_MAIN, LOCATION_MAIN]) {
-    const child = spawn(process.execPath, ["--conditions=source", main, "--help"], {
+    const args = main === SERVER_MAIN ? ["--help"] : [];
+    const child = spawn(process.execPath, ["--conditions=source", main, ...args], {
       env: environment,
       stdio: "ignore",
     });
@@ -86,8 +71,9 @@ export async function buildApplication(): Promise<Application> {
 
 export interface StorageChoice {
   readonly kind: "sqlite" | "dynamodb";
-  /** Options of the server; `folder` is the deployment's own. */
-  options(folder: string): readonly string[];
+  /** Its address; `folder` is the deployment's own. */
+  address(folder: string): string;
+  readonly leaseMs: number;
   readonly environment: Readonly<Record<string, string>>;
   /** As if the lease of a server that was killed had run out. */
   endLease(): Promise<void>;
@@ -97,66 +83,6 @@ export interface ArmedAt {
   readonly name: string;
   /** At which time that it is reached. */
   readonly time: number;
-}
-
-interface Line {
-  readonly event?: string;
-  readonly [field: string]: unknown;
-}
-
-/** A child process that tells of itself in lines of JSON. */
-class Speaker {
-  readonly child: ChildProcess;
-  readonly ended: Promise<NodeJS.Signals | number | null>;
-  readonly lines: Line[] = [];
-  #listeners: ((line: Line) => void)[] = [];
-  hasEnded = false;
-
-  constructor(child: ChildProcess) {
-    this.child = child;
-    this.ended = (once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>).then(([code, signal]) => {
-      this.hasEnded = true;
-      return signal ?? code;
-    });
-    for (const stream of [child.stdout!, child.stderr!]) {
-      createInterface(stream).on("line", (text) => {
-        const line = parse(text);
-        this.lines.push(line);
-        for (const listener of this.#listeners) listener(line);
-      });
-    }
-  }
-
-  /** Resolves with the first such line, said already or later. */
-  said(event: string): Promise<Line> {
-    const known = this.lines.find((line) => line.event === event);
-    if (known !== undefined) return Promise.resolve(known);
-    return new Promise((resolve) => {
-      const listener = (line: Line): void => {
-        if (line.event !== event) return;
-        this.#listeners = this.#listeners.filter((other) => other !== listener);
-        resolve(line);
-      };
-      this.#listeners.push(listener);
-    });
-  }
-
-  /** The same, or null if the process ends before. */
-  async saidBeforeEnd(event: string): Promise<Line | null> {
-    return Promise.race([this.said(event), this.ended.then(() => null)]);
-  }
-
-  async listening(): Promise<Line> {
-    const line = await this.saidBeforeEnd("listening");
-    if (line === null) throw new Error(`ended before it listened: ${JSON.stringify(this.lines)}`);
-    return line;
-  }
-
-  /** `kill -9`, by pid. False: it had ended before. */
-  async kill(): Promise<boolean> {
-    if (this.child.pid !== undefined && !this.hasEnded) process.kill(this.child.pid, "SIGKILL");
-    return (await this.ended) === "SIGKILL";
-  }
 }
 
 /** What servers may never log. */
@@ -171,17 +97,17 @@ const ALARMS: readonly unknown[] = [
 export class Deployment {
   readonly #application: Application;
   readonly #storage: StorageChoice;
-  readonly #folder: string;
-  readonly #link: DelayProxy;
-  #server: Speaker | null = null;
+  readonly #local: LocalDeployment;
+  #link: DelayProxy | null = null;
+  #server: Child | null = null;
   /** What the server can be armed for. */
   #prepared: ArmedAt | null = null;
   #serverPort = 0;
   /** Where the link ends: not at a standby that has taken over. */
   #linkedPort = 0;
-  #standby: Speaker | null = null;
+  #standby: Child | null = null;
   #standbyAddress: readonly [standby?: Address] = [];
-  #locations: Speaker | null = null;
+  #locations: Child | null = null;
   /** Resolved while they serve. */
   #url = Promise.withResolvers<string>();
   #areServing = false;
@@ -189,11 +115,11 @@ export class Deployment {
   kills = 0;
   readonly alarms: Line[] = [];
 
-  private constructor(application: Application, storage: StorageChoice, folder: string, link: DelayProxy) {
+  private constructor(application: Application, storage: StorageChoice, local: LocalDeployment) {
     this.#application = application;
     this.#storage = storage;
-    this.#folder = folder;
-    this.#link = link;
+    this.#local = local;
+    local.onStop(() => this.#killAll());
   }
 
   /** `prepared`: see `startServer`. */
@@ -202,15 +128,9 @@ export class Deployment {
     storage: StorageChoice,
     prepared: ArmedAt | null = null,
   ): Promise<Deployment> {
-    const folder = await mkdtemp(join(tmpdir(), "radical-crash-"));
-    await mkdir(join(folder, "cache"));
-    let self: Deployment | null = null;
-    const link = await startDelayProxy({
-      target: () => ({ host: "127.0.0.1", port: self?.linkedPort ?? 0 }),
-      roundTripMs: ROUND_TRIP_MS,
-    });
-    self = new Deployment(application, storage, folder, link);
+    const self = new Deployment(application, storage, await LocalDeployment.temporary("crash"));
     try {
+      self.#link = await self.#local.startLink({ roundTripMs: ROUND_TRIP_MS }, () => self.#at(self.#linkedPort));
       await self.startServer(prepared);
       await self.registerApplication();
       await self.startLocations(null);
@@ -221,8 +141,8 @@ export class Deployment {
     return self;
   }
 
-  get linkedPort(): number {
-    return this.#linkedPort;
+  #at(port: number): Address {
+    return { host: "127.0.0.1", port };
   }
 
   // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -233,8 +153,8 @@ export class Deployment {
    */
   async startServer(prepared: ArmedAt | null = null): Promise<void> {
     for (let starts = 1; ; starts++) {
-      const server = this.#spawnServer(prepared, prepared === null ? "" : this.#armingFile);
-      const line = await server.saidBeforeEnd("listening");
+      const server = this.#launchServer(prepared, prepared === null ? "" : this.#armingFile);
+      const line = await server.toldBeforeEnd("listening");
       // Killed while it started.
       if (this.#server !== server) return;
       if (line !== null) {
@@ -242,13 +162,11 @@ export class Deployment {
         this.#prepared = prepared;
         void server.ended.then(() => {
           if (this.#server !== server) return undefined;
-          this.#noteAlarms(server);
           return this.startServer(prepared);
         });
         return;
       }
-      this.#noteAlarms(server);
-      if (starts === MOST_STARTS) throw new Error(`ended before it listened: ${JSON.stringify(server.lines)}`);
+      if (starts === MOST_STARTS) throw new Error(`the server has ended before it listened: ${server.words}`);
     }
   }
 
@@ -259,7 +177,7 @@ export class Deployment {
 
   /** From now on the server that was started for it counts; resolves when it has stopped there, or has ended without it. */
   async armServer(onArmed: () => Promise<void>): Promise<"reached" | "ended"> {
-    const reached = this.#server!.saidBeforeEnd("failpoint");
+    const reached = this.#server!.toldBeforeEnd("failpoint");
     await writeFile(this.#armingFile, "");
     void onArmed();
     return (await reached) === null ? "ended" : "reached";
@@ -267,14 +185,14 @@ export class Deployment {
 
   /** There from when it is armed until it is killed. */
   get #armingFile(): string {
-    return join(this.#folder, "armed");
+    return join(this.#local.folder, "armed");
   }
 
   /** Starts one that is to stop at a failpoint; resolves when it has, or has ended without it. */
   async serverAt(failpoint: ArmedAt, onListening: () => Promise<void>): Promise<"reached" | "ended"> {
-    const server = this.#spawnServer(failpoint, "");
-    const reached = server.saidBeforeEnd("failpoint");
-    void server.said("listening").then(async (line) => {
+    const server = this.#launchServer(failpoint, "");
+    const reached = server.toldBeforeEnd("failpoint");
+    void server.told("listening").then(async (line) => {
       this.#listensAt(line);
       await onListening();
     });
@@ -288,11 +206,11 @@ export class Deployment {
 
   /** Starts a second server on the same storage, and the locations anew with a way to each. Resolves when it waits for the lease. */
   async startStandby(): Promise<void> {
-    const standby = this.#spawnProcess(null, "", "--log-level=info");
+    const standby = this.#launch(null, "", "info");
     this.#standby = standby;
-    const listening = await standby.saidBeforeEnd("http_listening");
-    this.#standbyAddress = [{ host: "127.0.0.1", port: listening!["port"] as number }];
-    await standby.said("waiting_for_leadership");
+    const listening = await standby.toldBeforeEnd("http_listening");
+    this.#standbyAddress = [this.#at(listening!["port"] as number)];
+    await standby.told("waiting_for_leadership");
     await this.killLocations();
     await this.startLocations(null);
   }
@@ -306,32 +224,34 @@ export class Deployment {
     this.#server = standby;
     this.kills++;
     await leader?.kill();
-    if (leader !== null) this.#noteAlarms(leader);
-    this.#serverPort = (await standby.listening())["port"] as number;
+    if (leader !== null) this.#serverPort = (await standby.listening())["port"] as number;
   }
 
-  #spawnServer(failpoint: ArmedAt | null, armingFile: string): Speaker {
+  #launchServer(failpoint: ArmedAt | null, armingFile: string): Child {
     this.#prepared = null;
-    this.#server = this.#spawnProcess(failpoint, armingFile);
+    this.#server = this.#launch(failpoint, armingFile, "warn");
     return this.#server;
   }
 
-  #spawnProcess(failpoint: ArmedAt | null, armingFile: string, ...options: readonly string[]): Speaker {
-    const child = spawn(
-      process.execPath,
-      ["--conditions=source", SERVER_MAIN, ...SERVER_OPTIONS, ...this.#storage.options(this.#folder), ...options],
-      {
-        env: {
-          ...this.#application.environment,
-          ...this.#storage.environment,
-          RADICAL_KEYS: `${KEY.id}:${KEY.secret}`,
-          RADICAL_FAILPOINT: failpoint === null ? "" : `${failpoint.name}:${failpoint.time}`,
-          RADICAL_FAILPOINT_FILE: armingFile,
-        },
-        stdio: ["pipe", "pipe", "pipe"],
+  #launch(failpoint: ArmedAt | null, armingFile: string, logLevel: "info" | "warn"): Child {
+    return launchServer({
+      stateFolder: this.#local.folder,
+      key: this.#local.key,
+      storage: this.#storage.address(this.#local.folder),
+      leaseMs: this.#storage.leaseMs,
+      followupTimeoutMs: FOLLOWUP_TIMEOUT_MS,
+      logLevel,
+      args: SERVER_OPTIONS,
+      environment: {
+        ...this.#application.environment,
+        ...this.#storage.environment,
+        RADICAL_FAILPOINT: failpoint === null ? "" : `${failpoint.name}:${failpoint.time}`,
+        RADICAL_FAILPOINT_FILE: armingFile,
       },
-    );
-    return new Speaker(child);
+      onLog: (line) => {
+        if (ALARMS.includes(line["event"])) this.alarms.push(line);
+      },
+    });
   }
 
   /** False: it had ended before. */
@@ -342,19 +262,14 @@ export class Deployment {
     this.#prepared = null;
     this.kills++;
     const isKilled = await server.kill();
-    this.#noteAlarms(server);
     await rm(this.#armingFile, { force: true });
     if (isKilled) await this.#storage.endLease();
     return isKilled;
   }
 
-  #noteAlarms({ lines }: Speaker): void {
-    this.alarms.push(...lines.filter(({ event }) => ALARMS.includes(event)));
-  }
-
   /** SIGTERM: it drains. */
   drainServer(): void {
-    this.#server?.child.kill("SIGTERM");
+    this.#server?.signal("SIGTERM");
   }
 
   /** Registers the application once more, whichever server takes it: one that has lost its lease may end now. */
@@ -379,24 +294,16 @@ export class Deployment {
 
   /** Registers a module as `radical dev` and a deployment do. */
   async registerModule(content: ModuleContent): Promise<number> {
-    return this.#signed("PUT", moduleHash(content), Buffer.from(encodeModuleContent(content)));
+    return this.#signed("PUT", moduleHash(content), encodeModuleContent(content));
   }
 
   async hasModule(content: ModuleContent): Promise<boolean> {
-    return (await this.#signed("GET", moduleHash(content), null)) === 204;
+    return (await this.#signed("GET", moduleHash(content), new Uint8Array())) === 204;
   }
 
-  async #signed(method: string, hash: string, body: Buffer<ArrayBuffer> | null): Promise<number> {
-    const path = MODULES_PATH + hash;
-    const timeMs = Date.now();
-    const signature = createHmac("sha256", Buffer.from(KEY.secret, "hex"))
-      .update(signedBytes(method, path, timeMs, body ?? new Uint8Array()))
-      .digest("hex");
-    const response = await fetch(`http://127.0.0.1:${this.#serverPort}${path}`, {
-      method,
-      headers: { [KEY_HEADER]: KEY.id, [TIME_HEADER]: String(timeMs), [SIGNATURE_HEADER]: signature },
-      ...(body === null ? {} : { body }),
-    });
+  async #signed(method: "GET" | "PUT", hash: string, body: Uint8Array): Promise<number> {
+    const { host, port } = this.#at(this.#serverPort);
+    const response = await signedRequest(`http://${host}:${port}`, this.#local.key, method, MODULES_PATH + hash, body);
     await response.arrayBuffer();
     return response.status;
   }
@@ -421,26 +328,33 @@ export class Deployment {
 
   /** Resolves when they serve. */
   async startLocations(failpoint: ArmedAt | null): Promise<void> {
-    const input: LocationProcessInput = {
+    this.#locations = this.#local.launchLocations({
       buildFolder: this.#application.folder,
-      cacheFolder: join(this.#folder, "cache"),
-      locations: LOCATIONS,
-      primaries: [this.#link.address, ...this.#standbyAddress],
-      key: KEY,
-      failpoint,
-    };
-    const child = spawn(process.execPath, ["--conditions=source", LOCATION_MAIN, JSON.stringify(input)], {
-      env: this.#application.environment,
-      stdio: ["pipe", "pipe", "pipe"],
+      edges: [
+        {
+          name: "locations",
+          worker: BUILD_FILES.worker,
+          locations: LOCATIONS.map((name) => ({
+            name,
+            primaries: [this.#link!.address, ...this.#standbyAddress],
+            nearStorageOnly: false,
+          })),
+          cacheFolder: join(this.#local.folder, "cache"),
+          vars: {},
+          ...(failpoint === null ? {} : { testHooks: { failpoint } }),
+        },
+      ],
+      logs: "lines",
+      environment: this.#application.environment,
     });
-    this.#locations = new Speaker(child);
-    this.#url.resolve((await this.#locations.listening())["url"] as string);
+    const { urls } = (await this.#locations.listening()) as { readonly urls?: { readonly locations: string } };
+    this.#url.resolve(urls!.locations);
     this.#areServing = true;
   }
 
   /** Resolves when an armed failpoint is reached. */
   async locationsAt(): Promise<"reached" | "ended"> {
-    return (await this.#locations!.saidBeforeEnd("failpoint")) === null ? "ended" : "reached";
+    return (await this.#locations!.toldBeforeEnd("failpoint")) === null ? "ended" : "reached";
   }
 
   /** `kill -9` of workerd, and of the process around it. */
@@ -451,8 +365,8 @@ export class Deployment {
     // Those who wait for them already go on waiting for the same.
     if (this.#areServing) this.#url = Promise.withResolvers();
     this.#areServing = false;
-    if (locations.child.pid !== undefined && !locations.hasEnded) {
-      for (const pid of await descendantsOf(locations.child.pid)) process.kill(pid, "SIGKILL");
+    if (locations.pid !== undefined && !locations.hasEnded) {
+      for (const pid of await descendantsOf(locations.pid)) process.kill(pid, "SIGKILL");
     }
     return locations.kill();
   }
@@ -479,17 +393,19 @@ export class Deployment {
 
   /** Of the storage, if it is one. */
   get file(): string {
-    return join(this.#folder, "data.sqlite");
+    return join(this.#local.folder, "data.sqlite");
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#local.stop();
+  }
+
+  async #killAll(): Promise<void> {
     await this.killLocations();
     await this.#standby?.kill();
     const server = this.#server;
     this.#server = null;
     await server?.kill();
-    await this.#link.close();
-    await rm(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -498,14 +414,4 @@ export interface Reply {
   readonly result?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
   readonly path: string | null;
-}
-
-function parse(text: string): Line {
-  try {
-    const line: unknown = JSON.parse(text);
-    if (typeof line === "object" && line !== null) return line as Line;
-  } catch {
-    // Not one of ours.
-  }
-  return { text };
 }

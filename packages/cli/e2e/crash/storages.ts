@@ -8,7 +8,8 @@ import type { StorageChoice } from "./deployment.ts";
 /** A killed holder of its lease is known to be dead at once. */
 export const SQLITE: StorageChoice = {
   kind: "sqlite",
-  options: (folder) => ["--storage", `sqlite:${join(folder, "data.sqlite")}`, "--lease-ms", "4000"],
+  address: (folder) => `sqlite:${join(folder, "data.sqlite")}`,
+  leaseMs: 4_000,
   environment: {},
   endLease: () => Promise.resolve(),
 };
@@ -21,7 +22,8 @@ export function dynamoDb(endpoint: string): StorageChoice {
   const prefix = randomBytes(8).toString("hex");
   return {
     kind: "dynamodb",
-    options: () => ["--storage", `dynamodb:${prefix}?endpoint=${endpoint}`, "--lease-ms", "10000"],
+    address: () => `dynamodb:${prefix}?endpoint=${endpoint}`,
+    leaseMs: 10_000,
     environment: CREDENTIALS,
     endLease: async () => {
       const storage = await openStorage(

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 300_000;
  * A standby leads one and a half terms after it has seen the leader last, and a location goes round the servers for eleven
  * seconds: with a short term most of them are left for a machine that does something else.
  */
-const STORAGE: StorageChoice = { ...SQLITE, options: (folder) => [...SQLITE.options(folder), "--lease-ms=3000"] };
+const STORAGE: StorageChoice = { ...SQLITE, leaseMs: 3_000 };
 
 let application: Application;
 

@@ -237,7 +237,9 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     const outdated = await one.plan();
     await dynamo.send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
     await dynamo.send(new DeleteTableCommand({ TableName: table }));
-    await dynamo.send(new UpdateTableCommand({ TableName: `${tablePrefix}-blobs`, DeletionProtectionEnabled: false }));
+    await dynamo.send(
+      new UpdateTableCommand({ TableName: `${tablePrefix}-overflow`, DeletionProtectionEnabled: false }),
+    );
     await new SSMClient().send(new DeleteParameterCommand({ Name: parameters.tunnelTokens.b }));
     proxy.forget();
     await expect(one.apply(outdated, STORED, tell)).rejects.toMatchObject({ code: "plan_outdated" });
@@ -245,7 +247,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     const plan = await one.plan();
     expect(plan.changes.map(({ kind, what }) => `${kind} ${what}`)).toEqual([
       `make table ${table}`,
-      `repair table ${tablePrefix}-blobs`,
+      `repair table ${tablePrefix}-overflow`,
       `repair secret ${parameters.tunnelTokens.b}`,
     ]);
     await expect(one.apply(plan, STORED, tell)).rejects.toMatchObject({ code: "tunnel_missing" });

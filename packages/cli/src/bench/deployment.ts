@@ -3,23 +3,26 @@
  * of its own, the LVI server is one, the storage of the other systems is one. Delays stand in front of the LVI server, between
  * clients and `central`, and between `edge-direct` and its storage.
  */
-import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
 import { type SampleLine, SAMPLES_PATH, type UnitId } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
-import { bundleOwnWorker, bundleWorkerAround } from "../build/bundle.ts";
+import { bundleWorkerAround } from "../build/bundle.ts";
 import type { Location } from "../config/config.ts";
-import { type Address, type DelayProxy, startDelayProxy } from "../dev/delay-proxy.ts";
-import type { DeploymentKey } from "../dev/deployment-key.ts";
-import { type LviServerProcess, startLviServer, startStandby } from "../dev/lvi-server-process.ts";
-import { registerModule } from "../dev/register-module.ts";
+import { Child, MODULE_ENDING } from "../local/child.ts";
+import type { Address, DelayProxy } from "../local/delay-proxy.ts";
+import { LocalDeployment } from "../local/deployment.ts";
+import type { DeploymentKey } from "../local/deployment-key.ts";
+import type { EdgeInput } from "../local/location-input.ts";
+import type { LviServerProcess } from "../local/server-process.ts";
+import { registerModule } from "../local/register-module.ts";
+import { writeBuild } from "../local/write-build.ts";
 import { askPrimary, linesOf } from "../operate/ask-primary.ts";
 import { FILL_PATH, PACE_PATH } from "./bench-requests.ts";
-import { type Child, startChild } from "./child.ts";
-import { BUILD_FILES, type LocationProcessInput, type SystemInput } from "./location-input.ts";
+import type { Reading } from "./baseline.ts";
 import type { Items } from "./model.ts";
 import type { System } from "./result.ts";
 import { Store } from "./store.ts";
@@ -41,7 +44,9 @@ export interface DeploymentOptions {
   readonly onServerLog?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
-const KEY_BYTES = 32;
+/** The files of the systems' Workers. */
+const WORKERS = { radical: "radical.js", baseline: "baseline.js" } as const;
+const STORE_MAIN = fileURLToPath(new URL(`store-process${MODULE_ENDING}`, import.meta.url));
 /** Runs that are paced, on a machine that may be busy, are nobody's endless loops. */
 const CROWDED_LIMIT_MS = 10_000;
 /** Beside a standby: renewed every few seconds, and not lost by a machine that stands still for a moment. */
@@ -51,14 +56,11 @@ const MOST_SETTLE_POLLS = 1_000;
 
 export class Deployment {
   readonly options: DeploymentOptions;
-  readonly server: LviServerProcess;
-  readonly key: DeploymentKey;
   /** Of every execution that the LVI server has seen end. */
   readonly samples: Sample[] = [];
-  readonly #folder: string;
+  readonly #local: LocalDeployment;
   readonly #paceFile: string;
   readonly #addresses: ReadonlyMap<string, StorageAddress>;
-  readonly #closers: (() => Promise<unknown>)[];
   /** Where clients of a location find a system. */
   readonly #urls = new Map<string, string>();
   /** Where the system is, without delay. */
@@ -67,86 +69,79 @@ export class Deployment {
 
   private constructor(
     options: DeploymentOptions,
-    parts: {
-      readonly server: LviServerProcess;
-      readonly key: DeploymentKey;
-      readonly folder: string;
-      readonly paceFile: string;
-      readonly addresses: ReadonlyMap<string, StorageAddress>;
-      readonly closers: (() => Promise<unknown>)[];
-    },
+    local: LocalDeployment,
+    paceFile: string,
+    addresses: ReadonlyMap<string, StorageAddress>,
   ) {
     this.options = options;
-    this.server = parts.server;
-    this.key = parts.key;
-    this.#folder = parts.folder;
-    this.#paceFile = parts.paceFile;
-    this.#addresses = parts.addresses;
-    this.#closers = parts.closers;
+    this.#local = local;
+    this.#paceFile = paceFile;
+    this.#addresses = addresses;
   }
 
   static async start(options: DeploymentOptions): Promise<Deployment> {
-    const folder = await mkdtemp(join(tmpdir(), "radical-bench-"));
-    const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 5 })];
+    const local = await LocalDeployment.temporary("bench");
     try {
-      return await startAll(options, folder, closers);
-    } catch (error) {
-      await closeAll(closers);
-      throw error;
-    }
-
-    async function startAll(
-      { app, items, storage, systems, standby, onServerLog }: DeploymentOptions,
-      root: string,
-      onStop: (() => Promise<unknown>)[],
-    ): Promise<Deployment> {
-      const key: DeploymentKey = { id: "bench", secret: randomBytes(KEY_BYTES).toString("hex") };
-      await writeBuild(root, app);
-      const textOf = (name: string): string => storage?.addressOf(name) ?? `sqlite:${join(root, `${name}.sqlite`)}`;
+      const textOf = (name: string): string =>
+        options.storage?.addressOf(name) ?? `sqlite:${join(local.folder, `${name}.sqlite`)}`;
       const addresses = new Map(
         ["radical", "central", "edge-direct"].map((name) => [name, storageAddressOf(textOf(name))] as const),
       );
-      const filled = await Store.open(addresses.get("radical")!);
-      await filled.begin(items);
-      await filled.close();
-      const paceFile = join(root, "pace.json");
-      await writeFile(paceFile, "{}");
-      let deployment: Deployment | null = null;
-      const both = {
-        stateFolder: root,
-        storage: textOf("radical"),
-        environment: {
-          ...storage?.environment,
-          RADICAL_PACE_FILE: paceFile,
-          RADICAL_CROWDED_LIMIT_MS: String(CROWDED_LIMIT_MS),
-        },
-        key,
-        ...(standby ? { leaseMs: LEASE_MS } : {}),
-      };
-      const server = await startLviServer({
-        ...both,
-        logLevel: onServerLog === undefined ? "info" : "debug",
-        followupTimeoutMs: null,
-        onStarted: ({ address }) => registerModule(address, key, app),
-        onDied: ({ stderr }) => process.stderr.write(`the LVI server died: ${stderr}\n`),
-        onLog: (line) => onServerLog?.(line),
-      });
-      onStop.push(() => server.stop());
-      if (standby) {
-        const second = await startStandby({ ...both, onLog: () => undefined });
-        onStop.push(() => second.stop());
-      }
-      deployment = new Deployment(options, { server, key, folder: root, paceFile, addresses, closers: onStop });
-      await deployment.#follow();
-      const baselines = systems.filter((system) => system === "central" || system === "edge-direct");
-      const store = baselines.length === 0 ? null : await deployment.#startStore(baselines);
-      const starting = deployment;
-      const started = await Promise.allSettled(
-        options.locations.map((location) => starting.#startLocation(location, store)),
-      );
-      for (const one of started) if (one.status === "rejected") throw one.reason;
+      const deployment = new Deployment(options, local, join(local.folder, "pace.json"), addresses);
+      await deployment.#start(textOf("radical"));
       return deployment;
+    } catch (error) {
+      await local.stop();
+      throw error;
     }
+  }
+
+  async #start(storage: string): Promise<void> {
+    const { app, items, systems, locations } = this.options;
+    await writeBuild(this.#local.folder, app, {
+      [WORKERS.radical]: await bundleWorkerAround("bench/radical.worker", "createBenchmarkWorker"),
+      [WORKERS.baseline]: await bundleWorkerAround("bench/baseline.worker", "createBaselineWorker"),
+    });
+    const filled = await Store.open(this.#addresses.get("radical")!);
+    await filled.begin(items);
+    await filled.close();
+    await writeFile(this.#paceFile, "{}");
+    await this.#startServers(storage);
+    await this.#follow();
+    const baselines = systems.filter((system) => system === "central" || system === "edge-direct");
+    const store = baselines.length === 0 ? null : await this.#startStore(baselines);
+    const started = await Promise.allSettled(locations.map((location) => this.#startLocation(location, store)));
+    for (const one of started) if (one.status === "rejected") throw one.reason;
+  }
+
+  async #startServers(storage: string): Promise<void> {
+    const { app, standby, onServerLog } = this.options;
+    const both = {
+      storage,
+      environment: {
+        ...this.options.storage?.environment,
+        RADICAL_PACE_FILE: this.#paceFile,
+        RADICAL_CROWDED_LIMIT_MS: String(CROWDED_LIMIT_MS),
+      },
+      ...(standby ? { leaseMs: LEASE_MS } : {}),
+    };
+    await this.#local.startServer({
+      ...both,
+      logLevel: onServerLog === undefined ? "info" : "debug",
+      followupTimeoutMs: null,
+      onStarted: ({ address }) => registerModule(address, this.key, app),
+      onDied: ({ stderr }) => process.stderr.write(`the LVI server died: ${stderr}\n`),
+      onLog: (line) => onServerLog?.(line),
+    });
+    if (standby) await this.#local.startStandby({ ...both, onLog: () => undefined });
+  }
+
+  get server(): LviServerProcess {
+    return this.#local.server;
+  }
+
+  get key(): DeploymentKey {
+    return this.#local.key;
   }
 
   /** Where the clients of a location send what is for a system. */
@@ -203,7 +198,7 @@ export class Deployment {
   }
 
   async stop(): Promise<void> {
-    await closeAll(this.#closers);
+    await this.#local.stop();
   }
 
   /** Has the server tell of every execution. */
@@ -226,64 +221,75 @@ export class Deployment {
     reading.catch((error: unknown) =>
       process.stderr.write(`the history of the LVI server has ended: ${String(error)}\n`),
     );
-    this.#closers.push(() => {
+    this.#local.onStop(() => {
       ending.abort();
       return reading.catch(() => undefined);
     });
   }
 
   async #startStore(names: readonly System[]): Promise<Address> {
-    const itemsFile = join(this.#folder, "items.json");
+    const itemsFile = join(this.#local.folder, "items.json");
     const items = Array.from(this.options.items, ([unit, value]) => [unit, Buffer.from(value).toString("base64")]);
     await writeFile(itemsFile, JSON.stringify(items));
     const storages = Object.fromEntries(names.map((name) => [name, this.#addresses.get(name)!]));
-    const environment = this.options.storage?.environment ?? {};
     const input: StoreProcessInput = { storages, itemsFile };
-    const child = await startChild<{ readonly port: number }>("store-process", input, environment);
-    this.#closers.push(() => child.stop());
-    return { host: "127.0.0.1", port: child.told.port };
+    const child = new Child({
+      main: STORE_MAIN,
+      args: [JSON.stringify(input)],
+      environment: { ...process.env, ...this.options.storage?.environment },
+      errors: "shown",
+    });
+    this.#local.onStop(() => child.leave());
+    return { host: "127.0.0.1", port: (await child.listening())["port"] as number };
   }
 
   async #startLocation({ name, roundTripMs }: Location, store: Address | null): Promise<void> {
-    const delayed = async (target: () => Address): Promise<DelayProxy> => {
-      const proxy = await startDelayProxy({ target, roundTripMs });
-      this.#closers.push(() => proxy.close());
-      return proxy;
-    };
-    const link = await delayed(() => this.server.address());
+    const link = await this.#local.startLink({ roundTripMs });
     this.#links.set(name, link);
-    const systems: SystemInput[] = [];
+    const edges: EdgeInput[] = [];
+    for (const system of this.options.systems)
+      edges.push(await this.#edgeOf(system, { name, roundTripMs }, link, store));
+    const { urls } = await this.#local.startLocations({ buildFolder: this.#local.folder, edges, logs: "problems" });
     for (const system of this.options.systems) {
-      const address = system === "edge-direct" && store !== null ? (await delayed(() => store)).address : store;
-      const isLocal = system === "radical" || system === "ideal" || address === null;
-      systems.push({
-        system,
-        primary: link.address,
-        store: isLocal ? "" : `http://${address.host}:${address.port}/${system}`,
-        reading: system === "edge-direct" ? "in-turn" : "at-once",
-      });
-    }
-    const input: LocationProcessInput = {
-      location: name,
-      buildFolder: this.#folder,
-      cacheFolder: join(this.#folder, `cache-${name}`),
-      key: this.key,
-      systems,
-    };
-    await mkdir(input.cacheFolder);
-    const child: Child<{ readonly urls: Readonly<Partial<Record<System, string>>> }> = await startChild(
-      "location-process",
-      input,
-    );
-    this.#closers.push(() => child.stop());
-    for (const [system, url] of Object.entries(child.told.urls)) {
+      const url = urls[`${name} ${system}`]!;
       this.#near.set(`${name} ${system}`, url);
-      const { hostname: host, port } = new URL(url);
-      const far = system === "central" ? await delayed(() => ({ host, port: Number(port) })) : null;
+      const far = system === "central" ? await this.#local.startLink({ roundTripMs }, () => addressOf(url)) : null;
       const address = far === null ? url : `http://${far.address.host}:${far.address.port}`;
       this.#urls.set(`${name} ${system}`, address);
       if (system === "ideal") await this.#fill(url);
     }
+  }
+
+  /** A workerd of its own for each system. */
+  async #edgeOf(
+    system: System,
+    { name, roundTripMs }: Location,
+    link: DelayProxy,
+    store: Address | null,
+  ): Promise<EdgeInput> {
+    const own = { name: `${name} ${system}`, cacheFolder: join(this.#local.folder, `cache-${name}`, system) };
+    if (system === "radical") {
+      const locations = [{ name, primaries: [link.address], nearStorageOnly: false }] as const;
+      return { ...own, worker: WORKERS.radical, locations, vars: {} };
+    }
+    const isDirect = system === "edge-direct" && store !== null;
+    // The data of `ideal` is in memory.
+    const stored =
+      system === "ideal"
+        ? null
+        : isDirect
+          ? (await this.#local.startLink({ roundTripMs }, () => store)).address
+          : store;
+    return {
+      ...own,
+      worker: WORKERS.baseline,
+      locations: [{ name, primaries: stored === null ? [] : [stored], nearStorageOnly: false }],
+      vars: {
+        BENCH_STORE: stored === null ? "" : `http://${stored.host}:${stored.port}/${system}`,
+        BENCH_READING: (isDirect ? "in-turn" : "at-once") satisfies Reading,
+      },
+      cache: "memory",
+    };
   }
 
   async #fill(url: string): Promise<void> {
@@ -294,25 +300,13 @@ export class Deployment {
   }
 }
 
-async function writeBuild(folder: string, app: AppBuild): Promise<void> {
-  const files: readonly (readonly [string, string | Uint8Array])[] = [
-    [BUILD_FILES.router, await bundleOwnWorker("dev/router.worker")],
-    [BUILD_FILES.radical, await bundleWorkerAround("bench/radical.worker", "createBenchmarkWorker")],
-    [BUILD_FILES.baseline, await bundleWorkerAround("bench/baseline.worker", "createBaselineWorker")],
-    [BUILD_FILES.wasm, app.content.wasm],
-    [BUILD_FILES.rwWasm, app.content.rwWasm],
-    [BUILD_FILES.manifest, JSON.stringify(app.manifest)],
-  ];
-  await Promise.all(files.map(([name, content]) => writeFile(join(folder, name), content)));
-}
-
 function storageAddressOf(text: string): StorageAddress {
   const address = parseStorageAddress(text);
   if (typeof address === "string") throw new Error(`the storage "${text}" ${address}`);
   return address;
 }
 
-/** In reverse: who sends ends before whom it sends to. */
-async function closeAll(closers: readonly (() => Promise<unknown>)[]): Promise<void> {
-  for (const close of closers.toReversed()) await close();
+function addressOf(url: string): Address {
+  const { hostname: host, port } = new URL(url);
+  return { host, port: Number(port) };
 }

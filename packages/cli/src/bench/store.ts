@@ -15,7 +15,7 @@ import {
   type UnitId,
   type Write,
 } from "@radical/protocol";
-import { KeyRing, openStorage, type Storage, type StorageAddress } from "@radical/lvi-server";
+import { commitOf, KeyRing, openStorage, type Storage, type StorageAddress } from "@radical/lvi-server";
 import type { Access, Accessed, StoredValue } from "./store-messages.ts";
 
 /** Longer than any benchmark. */
@@ -104,21 +104,24 @@ export class Store {
   /** One durable write, as the LVI server makes it for a near-storage execution. */
   async #apply(writes: readonly Write[]): Promise<void> {
     const commit = commitId(this.#epoch, ++this.#commits);
-    const { kind } = await this.#storage.complete(this.#epoch, "new", {
-      executionId: randomBytes(16).toString("hex") as ExecutionId,
-      module: "0".repeat(64) as ModuleHash,
-      handler: "store",
-      args: NO_ARGUMENTS,
-      environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
-      commitId: commit,
-      location: "store",
-      outcome: DONE,
-      writes,
-      resultHash: contentHash(encodeOutcome(DONE)),
-      doneAtMs: Date.now(),
-      call: HASHES.hash(NO_ARGUMENTS),
-      keeps: "briefly",
-    });
+    const { kind } = await this.#storage.commit(
+      this.#epoch,
+      commitOf("new", {
+        executionId: randomBytes(16).toString("hex") as ExecutionId,
+        module: "0".repeat(64) as ModuleHash,
+        handler: "store",
+        args: NO_ARGUMENTS,
+        environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
+        commitId: commit,
+        location: "store",
+        outcome: DONE,
+        writes,
+        resultHash: contentHash(encodeOutcome(DONE)),
+        doneAtMs: Date.now(),
+        call: HASHES.hash(NO_ARGUMENTS),
+        keeps: "briefly",
+      }),
+    );
     if (kind !== "applied") throw new Error(`the storage did not take a step: ${kind}`);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What the Worker of a build needs to be bound on Cloudflare, in the words of a wrangler configuration: deploying merges
- * it into one. `radical dev` binds the same in `dev/miniflare.ts`.
+ * it into one. `radical dev` binds the same in `local/miniflare.ts`.
  */
 import { relative, sep } from "node:path";
 import type { CacheChoice } from "@radical/protocol";

@@ -47,7 +47,7 @@ export const entry = (application) => entryOf(application, manifest);
 /** The same for `radical dev`: its module can be replaced while it runs. */
 const REPLACEABLE_RUNTIME = `${PARTS}
 import { bindRadical, entryOf } from "@radical/runtime";
-import { replaceableRuntime } from "../dev/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";
+import { replaceableRuntime } from "../local/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";
 
 export const { createRadical, entry } = replaceableRuntime({ bindRadical, entryOf }, { manifest, f, rw });
 `;

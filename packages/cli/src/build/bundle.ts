@@ -57,7 +57,7 @@ export function bundleAppWorker(): Promise<string> {
 /** The same for `radical dev`: its module can be replaced while it runs. */
 export function bundleDevWorker(): Promise<string> {
   return (devWorker ??= bundleEntry(
-    `import { replaceable } from "../dev/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";`,
+    `import { replaceable } from "../local/replaceable.worker${FROM_SOURCE ? ".ts" : ".js"}";`,
     "replaceable(createWorker, { manifest, f, rw })",
   ));
 }

@@ -21,7 +21,7 @@ import {
 import { terminalText } from "@radical/protocol";
 import { createTerminal } from "../terminal/terminal.ts";
 import { CommandError, messageOf } from "../command-error.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
+import { type DeploymentKey, loadDeploymentKey } from "../local/deployment-key.ts";
 import { readRunning } from "../dev/running-dev.ts";
 
 export interface DataServer {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
 import { splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
-import { makeStateFolder } from "../dev/state-folder.ts";
+import { makeStateFolder } from "../local/state-folder.ts";
 import { framesOf } from "../build/build-app.ts";
 import { type Compiler, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";

@@ -21,8 +21,8 @@ import {
 } from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
 import { CommandError, messageOf } from "../command-error.ts";
-import { putModule } from "../dev/register-module.ts";
-import { signedRequest } from "../dev/signed-request.ts";
+import { putModule } from "../local/register-module.ts";
+import { signedRequest } from "../local/signed-request.ts";
 import type { DataServer } from "./data-server.ts";
 
 export interface ItemWrite {

@@ -7,7 +7,7 @@ import {
   type ModuleList,
   encodeModuleContent,
 } from "@radical/protocol";
-import type { DeploymentKey } from "../dev/deployment-key.ts";
+import type { DeploymentKey } from "../local/deployment-key.ts";
 import { askPrimary, PrimaryError } from "../operate/ask-primary.ts";
 
 export interface AdminAddress {

@@ -1,6 +1,6 @@
 /** A primary that the developer hosts: `--primary URL`, with its keys in the environment. */
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { DeploymentKey } from "../dev/deployment-key.ts";
+import type { DeploymentKey } from "../local/deployment-key.ts";
 import { isLoopbackName } from "../dev/loopback.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 

@@ -1,5 +1,5 @@
 /** The primary, as the edge half of a deployment sees it. */
-import type { DeploymentKey } from "../dev/deployment-key.ts";
+import type { DeploymentKey } from "../local/deployment-key.ts";
 import type { AdminAddress } from "./admin-requests.ts";
 import type { PrimaryWay } from "./edge/wrangler-config.ts";
 import type { Step } from "./steps.ts";

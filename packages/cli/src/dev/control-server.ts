@@ -9,9 +9,9 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
-import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "./internal-requests.ts";
+import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "../local/internal-requests.ts";
 import type { BuildState } from "./build-state.ts";
-import { type FaultChange, type Faults, readFaultChange } from "./faults.ts";
+import { type FaultChange, type Faults, readFaultChange } from "../local/faults.ts";
 import { isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";

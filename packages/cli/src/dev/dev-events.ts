@@ -4,7 +4,7 @@ import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
 import type { LeftOutFile } from "../build/static-files.ts";
 import type { Location } from "../config/config.ts";
-import type { Faults } from "./faults.ts";
+import type { Faults } from "../local/faults.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
 export type LocationWarning = Exclude<LogLine, { readonly event: "request" }>;

@@ -27,7 +27,7 @@ import {
   noticeOf,
   send,
 } from "./control-server.ts";
-import { BUILD_ERROR_HEADER, CONTROL_PREFIX, ENTRY_TOKEN_HEADER } from "./internal-requests.ts";
+import { BUILD_ERROR_HEADER, CONTROL_PREFIX, ENTRY_TOKEN_HEADER } from "../local/internal-requests.ts";
 import { isLoopbackName, isMeantFor } from "./loopback.ts";
 
 export interface FrontServer {

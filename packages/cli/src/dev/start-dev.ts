@@ -30,18 +30,18 @@ import type { Location } from "../config/config.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
 import type { BuildState } from "./build-state.ts";
 import { type Control, startControlServer } from "./control-server.ts";
-import { type Address, type LinkFaults, startDelayProxy } from "./delay-proxy.ts";
-import { KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
+import { type Address, type LinkFaults, startDelayProxy } from "../local/delay-proxy.ts";
+import { KEY_FILE, loadDeploymentKey } from "../local/deployment-key.ts";
 import type { DevEvent } from "./dev-events.ts";
-import { FaultSwitches } from "./faults.ts";
+import { FaultSwitches } from "../local/faults.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { locationLine } from "./location-line.ts";
-import { type LviServerProcess, startLviServer } from "./lvi-server-process.ts";
-import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, startEdge } from "./miniflare.ts";
-import { claimStateFolder, PROCESS_RECORD_FILE } from "./process-record.ts";
-import { registerModule } from "./register-module.ts";
+import { type LviServerProcess, startLviServer } from "../local/server-process.ts";
+import { type Edge, type EdgeLocation, type EdgeOptions, type WorkerFiles, startEdge } from "../local/miniflare.ts";
+import { claimStateFolder, PROCESS_RECORD_FILE } from "../local/process-record.ts";
+import { registerModule } from "../local/register-module.ts";
 import { RUNNING_FILE, type RunningDev, removeRunning, writeRunning } from "./running-dev.ts";
-import { makeStateFolder } from "./state-folder.ts";
+import { makeStateFolder } from "../local/state-folder.ts";
 import { ToldDiagnostics } from "./told-diagnostics.ts";
 import { type SourceWatcher, watchSources } from "./watch-sources.ts";
 
@@ -275,7 +275,7 @@ async function startAll(
 
   const [key, routerWorker, first] = await Promise.all([
     loadDeploymentKey(stateFolder),
-    bundleOwnWorker("dev/router.worker"),
+    bundleOwnWorker("local/router.worker"),
     firstBuild(),
   ]);
   if (first.app !== null) app = first.app;

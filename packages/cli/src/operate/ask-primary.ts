@@ -1,7 +1,7 @@
 /** Administrative requests to the LVI server, and answers that go on. */
 import { terminalText } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
-import { signedRequest } from "../dev/signed-request.ts";
+import { signedRequest } from "../local/signed-request.ts";
 import { NODE_HEADER } from "../deploy/edge/relay-node.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 

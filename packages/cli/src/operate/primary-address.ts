@@ -4,7 +4,7 @@ import { KeysError, parseKeys } from "@radical/lvi-server";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import type { NodeName } from "../deploy/primary/names.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../dev/deployment-key.ts";
+import { type DeploymentKey, loadDeploymentKey } from "../local/deployment-key.ts";
 import { readRunning } from "../dev/running-dev.ts";
 
 export interface PrimaryAddress {

@@ -4,7 +4,7 @@ import { fallbackWords, leftOutLines } from "../build/build-app.ts";
 import { describeDistance } from "../config/config.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
-import type { Faults } from "../dev/faults.ts";
+import type { Faults } from "../local/faults.ts";
 import { type Terminal, counted, indentedText } from "./terminal.ts";
 
 /** Null: nothing worth a line. */

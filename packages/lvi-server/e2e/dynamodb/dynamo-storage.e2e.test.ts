@@ -5,7 +5,7 @@ import {
   DescribeTimeToLiveCommand,
   DynamoDBClient,
   GetItemCommand,
-  PutItemCommand,
+  ListTablesCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { randomBytes } from "node:crypto";
@@ -22,8 +22,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
+import { Layout } from "../../src/storage/dynamo/tables.ts";
 import { openItems } from "../../src/storage/items.ts";
-import { describeStorage } from "../../src/storage/storage-conformance.ts";
+import { complete, describeStorage } from "../../src/storage/storage-conformance.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 
 /** On a machine that does other things too; how a server gives up is shown by the tests of failures. */
@@ -112,7 +113,19 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       call,
       keeps: "retained",
     };
-    const record = { shard: { S: "07" }, execution_id: { S: intent.executionId } };
+    const record = { bucket: { S: "07" }, id: { S: intent.executionId } };
+
+    const changeLayout = async (change: string, value: string, names?: Record<string, string>): Promise<void> => {
+      await client.send(
+        new UpdateItemCommand({
+          TableName: `${prefix}-meta`,
+          Key: { kind: { S: "layout" }, name: { S: "current" } },
+          UpdateExpression: change,
+          ...(names === undefined ? {} : { ExpressionAttributeNames: names }),
+          ExpressionAttributeValues: { ":value": { N: value } },
+        }),
+      );
+    };
 
     const itemOf = async (table: string, key: Record<string, AttributeValue>): Promise<unknown> =>
       (await client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key: key }))).Item;
@@ -121,18 +134,18 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       const lease = await storage.acquireLease(await storage.readLease(), 1_000);
       const many = ["0", "1", "2"].map((key) => ({ unit: unitId("posts", key), value: user }));
       const applied = { ...completion, writes: [...writes, ...many] };
-      expect(await storage.complete(lease!.epoch, "new", applied)).toEqual({ kind: "applied" });
+      expect(await complete(storage, lease!.epoch, "new", applied)).toEqual({ kind: "applied" });
       const reader = await openItems({ kind: "dynamodb", prefix, endpoint: local.endpoint });
       const unitsOf = async (table: string | null): Promise<readonly string[]> => {
         const units: string[] = [];
         for await (const { unit } of reader.items(table)) units.push(unit);
-        return units.toSorted();
+        return units;
       };
       try {
         expect(await reader.item("users", "bob")).toMatchObject({ commitId: completion.commitId, value: user });
         expect(await reader.item("users", "ann")).toBe(null);
         expect(await unitsOf("posts")).toEqual(["posts/0", "posts/1", "posts/2"]);
-        expect(await unitsOf(null)).toEqual(["posts/0", "posts/1", "posts/2", "users/bob"]);
+        expect((await unitsOf(null)).toSorted()).toEqual(["posts/0", "posts/1", "posts/2", "users/bob"]);
       } finally {
         await reader.close();
       }
@@ -141,21 +154,23 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     test("a person can read them", async () => {
       const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
       await storage.storeIntent(epoch, intent);
-      expect(await itemOf("intents", record)).toMatchObject({
+      expect(await itemOf("executions", record)).toMatchObject({
         status: { S: "pending" },
         handler: { S: "follow" },
         args: { L: [{ S: "ann" }, { S: "bob" }] },
         units: { S: '[{"unit":"users/bob","mode":"write","version":null}]' },
       });
-      await storage.complete(epoch, "pending", completion);
-      expect(await itemOf("items", { unit: { S: "users/bob" } })).toEqual({
-        unit: { S: "users/bob" },
+      await complete(storage, epoch, "pending", completion);
+      const place = new Layout(16, 64).itemKey(unitId("users", "bob"));
+      expect(place).toEqual({ bucket: { S: expect.stringMatching(/^users#\d\d$/) as string }, key: { S: "bob" } });
+      expect(await itemOf("items", place)).toEqual({
+        ...place,
         value: { M: { name: { S: "Bob" }, balance: { N: "1" } } },
         value_shape: { S: '{"name":.,"balance":f}' },
         commit_id: { S: intent.commitId },
         hash: { S: contentHash(user) },
       });
-      expect(await itemOf("intents", record)).toEqual({
+      expect(await itemOf("executions", record)).toEqual({
         ...record,
         status: { S: "done 2023-11-14T22:14:20.000Z" },
         owner: { N: "1" },
@@ -172,47 +187,14 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       });
     });
 
-    test("a record of the first schema is read: no call can be compared with it, and its outcome is kept", async () => {
-      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
-      await client.send(
-        new UpdateItemCommand({
-          TableName: `${prefix}-meta`,
-          Key: { kind: { S: "lease" }, name: { S: "current" } },
-          UpdateExpression: "SET #schema = :one",
-          ExpressionAttributeNames: { "#schema": "schema" },
-          ExpressionAttributeValues: { ":one": { N: "1" } },
-        }),
-      );
-      const old = {
-        ...record,
-        status: { S: "done 2023-11-14T22:14:20.000Z" },
-        owner: { N: "1" },
-        commit_id: { S: intent.commitId },
-        module: { S: intent.module },
-        handler: { S: "follow" },
-        location: { S: "va" },
-        writes_hash: { S: resultHash },
-        done_at_ms: { N: "1700000060000" },
-        args: { L: [{ S: "ann" }, { S: "bob" }] },
-        outcome: { M: { kind: { S: "result" }, value: { N: "1" } } },
-      };
-      await client.send(new PutItemCommand({ TableName: `${prefix}-intents`, Item: old }));
-      const opened = await open(prefix);
-      expect(await opened.lookUp(epoch, intent.executionId)).toMatchObject({
-        state: "done",
-        done: { call: null, outcome: { keeps: "retained", value: outcome } },
-      });
-      await opened.close();
-    });
-
     test("done intents expire a day later, pending ones and items never", async () => {
       const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
       await storage.storeIntent(epoch, intent);
-      expect(await itemOf("intents", record)).not.toHaveProperty("expires_at");
-      await storage.complete(epoch, "pending", completion);
-      expect(await itemOf("intents", record)).toMatchObject({ expires_at: { N: String(1_700_000_060 + 86_400) } });
+      expect(await itemOf("executions", record)).not.toHaveProperty("expires_at");
+      await complete(storage, epoch, "pending", completion);
+      expect(await itemOf("executions", record)).toMatchObject({ expires_at: { N: String(1_700_000_060 + 86_400) } });
       const expiries = await Promise.all(
-        ["items", "intents", "parts", "blobs", "meta"].map(async (table) => {
+        ["items", "executions", "parts", "overflow", "meta"].map(async (table) => {
           const { TimeToLiveDescription: expiry } = await client.send(
             new DescribeTimeToLiveCommand({ TableName: `${prefix}-${table}` }),
           );
@@ -221,9 +203,9 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       );
       expect(Object.fromEntries(expiries)).toEqual({
         items: null,
-        intents: "expires_at",
+        executions: "expires_at",
         parts: null,
-        blobs: "expires_at",
+        overflow: "expires_at",
         meta: null,
       });
     });
@@ -239,22 +221,44 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         }),
       );
       await expect(open(other)).rejects.toThrow(
-        `the table ${other}-items is not one of this server: its keys are pk, not unit`,
+        `the table ${other}-items is not one of this server: its keys are pk, not bucket, key`,
       );
     });
 
+    test("a deployment keeps the numbers of buckets that it was made with", async () => {
+      await changeLayout("SET item_buckets = :value", "3");
+      const reopened = await open(prefix);
+      try {
+        const { epoch } = (await reopened.acquireLease(await reopened.readLease(), 1_000))!;
+        await complete(reopened, epoch, "new", completion);
+        expect(await itemOf("items", new Layout(3, 64).itemKey(unitId("users", "bob")))).toMatchObject({
+          key: { S: "bob" },
+        });
+      } finally {
+        await reopened.close();
+      }
+    });
+
     test("those of another schema are refused", async () => {
-      await storage.acquireLease(await storage.readLease(), 1_000);
+      await changeLayout("SET #schema = :value", "4", { "#schema": "schema" });
+      await expect(open(prefix)).rejects.toThrow(`The table ${prefix}-meta has schema 4, not 3`);
+    });
+
+    test("beside those of somebody else none is made", async () => {
+      const other = randomBytes(8).toString("hex");
       await client.send(
-        new UpdateItemCommand({
-          TableName: `${prefix}-meta`,
-          Key: { kind: { S: "lease" }, name: { S: "current" } },
-          UpdateExpression: "SET #schema = :three",
-          ExpressionAttributeNames: { "#schema": "schema" },
-          ExpressionAttributeValues: { ":three": { N: "3" } },
+        new CreateTableCommand({
+          TableName: `${other}-meta`,
+          BillingMode: "PAY_PER_REQUEST",
+          KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
+          AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }],
         }),
       );
-      await expect(open(prefix)).rejects.toThrow(`the tables ${prefix}-* have schema 3, not 2`);
+      await expect(open(other)).rejects.toThrow("is not one of this server");
+      const { TableNames = [] } = await client.send(
+        new ListTablesCommand({ ExclusiveStartTableName: `${other}-`, Limit: 5 }),
+      );
+      expect(TableNames.filter((name) => name.startsWith(other))).toEqual([`${other}-meta`]);
     });
   });
 });

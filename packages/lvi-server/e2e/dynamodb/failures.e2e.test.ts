@@ -17,8 +17,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Completion, completionHash, type Intent } from "../../src/core/intent.ts";
 import { DynamoStorage } from "../../src/storage/dynamo/dynamo-storage.ts";
 import type { RequestOptions } from "../../src/storage/dynamo/requests.ts";
-import { loadAll } from "../../src/storage/storage-conformance.ts";
-import { StorageError } from "../../src/storage/storage.ts";
+import { Layout } from "../../src/storage/dynamo/tables.ts";
+import { complete, loadAll } from "../../src/storage/storage-conformance.ts";
+import { type Commit, commitOf, StorageError } from "../../src/storage/storage.ts";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb-local.ts";
 import { cancellation, type Fault, FaultyProxy, refusal } from "./faulty-proxy.ts";
 
@@ -141,7 +142,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
     },
     "complete a new execution": {
       request: "TransactWriteItems",
-      run: (by: DynamoStorage) => by.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
+      run: (by: DynamoStorage) => complete(by, epoch, "new", completionOf(intentOf(1, epoch), WRITES)),
       done: { kind: "applied" },
       isDone: async () => {
         const { size } = await loadAll(direct, [X, Y]);
@@ -305,7 +306,8 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
   describe("a part of a batch", () => {
     const units = Array.from({ length: 30 }, (_, index) => unitId("t", `k${index}`));
     const fill = (): Promise<unknown> =>
-      direct.complete(
+      complete(
+        direct,
         epoch,
         "new",
         completionOf(
@@ -360,7 +362,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
 
     test("a value that no item can hold: `none`, and nothing of it is applied", async () => {
       const writes = [...WRITES, { unit: unitId("t", "z"), value: new Uint8Array(500_000) }];
-      expect(await failureOf(storage.complete(epoch, "new", completionOf(intentOf(1, epoch), writes)))).toEqual([
+      expect(await failureOf(complete(storage, epoch, "new", completionOf(intentOf(1, epoch), writes)))).toEqual([
         "none",
         expect.stringMatching(/larger than DynamoDB takes.*t\/z has 500000 bytes/),
       ]);
@@ -391,11 +393,11 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
   });
 
   test("a value that was changed behind our back is not served", async () => {
-    await direct.complete(epoch, "new", completionOf(intentOf(1, epoch), WRITES));
+    await complete(direct, epoch, "new", completionOf(intentOf(1, epoch), WRITES));
     await client().send(
       new UpdateItemCommand({
         TableName: `${prefix}-items`,
-        Key: { unit: { S: X } },
+        Key: new Layout(16, 64).itemKey(X),
         UpdateExpression: "SET #value = :value",
         ExpressionAttributeNames: { "#value": "value" },
         ExpressionAttributeValues: { ":value": { N: "99" } },
@@ -460,18 +462,92 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       proxy.reset();
       proxy.plan("TransactWriteItems", ...Array.from({ length: after }, (): Fault => ({ kind: "pass" })));
       proxy.always("TransactWriteItems", { kind: "break", applied: false });
-      expect((await failureOf(dying.complete(epoch, expects, completion)))[0]).toBe("unknown");
+      expect((await failureOf(complete(dying, epoch, expects, completion)))[0]).toBe("unknown");
       const applied = (await loadAll(direct, units)).size;
       const { epoch: next } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
       const pending = await direct.recover(next);
       const { size: found } = await loadAll(direct, units);
       // The one before goes on: it finds out, and changes nothing.
       proxy.reset();
-      expect(await dying.complete(epoch, expects, completion)).toEqual({ kind: "fenced" });
+      expect(await complete(dying, epoch, expects, completion)).toEqual({ kind: "fenced" });
       const record = await direct.lookUp(next, completion.executionId);
       expect(record?.state ?? "none").toBe(found === 0 ? (expects === "pending" ? "pending" : "none") : "done");
       return { applied, pending: pending.length, found };
     };
+
+    describe("a commit of several executions", () => {
+      const [reExecuted, followed, fresh] = [1, 2, 3] as const;
+      /** The first two are pending; the third is new. Each writes a hundred units, of which ten are those of the next. */
+      const commitOfThree = (): Commit => {
+        const commits = [reExecuted, followed, fresh].map((number, index) =>
+          commitOf(
+            number === fresh ? "new" : "pending",
+            completionOf(
+              intentOf(number, epoch),
+              Array.from({ length: 100 }, (_, unit) => ({
+                unit: unitId("t", `many ${90 * index + unit}`),
+                value: Uint8Array.of(number),
+              })),
+            ),
+          ),
+        );
+        return { records: commits.flatMap(({ records }) => records), items: commits.flatMap(({ items }) => items) };
+      };
+      const units = Array.from({ length: 280 }, (_, index) => unitId("t", `many ${index}`));
+
+      /** As above: the number of transactions that succeed. */
+      const cutOffAfter = async (
+        after: number,
+      ): Promise<{ storage: DynamoStorage; applied: number; commit: Commit }> => {
+        for (const number of [reExecuted, followed]) await direct.storeIntent(epoch, intentOf(number, epoch));
+        const dying = await open(proxy.endpoint, IMPATIENT);
+        proxy.reset();
+        proxy.plan("TransactWriteItems", ...Array.from({ length: after }, (): Fault => ({ kind: "pass" })));
+        proxy.always("TransactWriteItems", { kind: "break", applied: false });
+        const commit = commitOfThree();
+        expect((await failureOf(dying.commit(epoch, commit)))[0]).toBe("unknown");
+        return { storage: dying, applied: (await loadAll(direct, units)).size, commit };
+      };
+      const statesAt = async (at: number): Promise<readonly string[]> => {
+        const records = [reExecuted, followed, fresh].map((number) =>
+          direct.lookUp(at, intentOf(number, epoch).executionId),
+        );
+        return (await Promise.all(records)).map((record) => record?.state ?? "none");
+      };
+
+      test.each([
+        [0, ["pending", "pending", "none"]],
+        [1, ["done", "done", "done"]],
+        [2, ["done", "done", "done"]],
+      ] as const)("cut off after %i transactions: all or nothing, at the next server", async (after, states) => {
+        const { storage: dying, applied, commit } = await cutOffAfter(after);
+        if (after < 2) expect(applied).toBe(0);
+        const { epoch: next } = (await direct.acquireLease(await direct.readLease(), 1_000))!;
+        const pending = await direct.recover(next);
+        expect(pending.length).toBe(after === 0 ? 2 : 0);
+        expect(await statesAt(next)).toEqual(states);
+        const items = await loadAll(direct, units);
+        expect(items.size).toBe(after === 0 ? 0 : units.length);
+        // Of two that write a unit the later one counts.
+        if (after > 0)
+          expect(units.slice(85, 105).map((unit) => items.get(unit)!.value[0])).toEqual([
+            ...Array<number>(5).fill(reExecuted),
+            ...Array<number>(15).fill(followed),
+          ]);
+        proxy.reset();
+        expect(await dying.commit(epoch, commit)).toEqual({ kind: "fenced" });
+      });
+
+      test("cut off and sent again by the same server: it is finished once", async () => {
+        const { applied, commit } = await cutOffAfter(2);
+        expect(applied).toBeGreaterThan(0);
+        expect(applied).toBeLessThan(units.length);
+        const { executionId: id } = intentOf(reExecuted, epoch);
+        expect(await direct.commit(epoch, commit)).toMatchObject({ kind: "exists", id, record: { state: "done" } });
+        expect(await statesAt(epoch)).toEqual(["done", "done", "done"]);
+        expect((await loadAll(direct, units)).size).toBe(units.length);
+      });
+    });
 
     test("a write set that was not decided is as if it had not been sent", async () => {
       expect(await cutOff("pending", 0)).toEqual({ applied: 0, pending: 1, found: 0 });

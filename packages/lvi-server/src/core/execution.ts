@@ -1,4 +1,14 @@
-/** An execution under way at the server: who waits for it, where it stands, and what it holds. */
+/**
+ * An execution under way at the server. Its phase says where it is, and carries the data that are legal there and nowhere
+ * else:
+ *
+ *   arrived ── looking-up ─┬─ (validate) ── storing ── pending ─┬──────────────── completing ── ended
+ *                          └─ (capture) ── running ── (confirm) ─────────────────┘
+ *                                 └────────── abandoned ────────┘
+ *
+ * In the phases `waiting`, `watching` and `loading` an execution waits for what a *stage* needs: validate, capture or
+ * confirm.
+ */
 import type {
   AccessedUnit,
   ContentHash,
@@ -8,14 +18,14 @@ import type {
   Followup,
   FollowupResult,
   LviRequest,
-  Outcome,
   UnitId,
-  Write,
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
-import type { CallerId, Effect, ReExecutionCause } from "./events.ts";
+import type { CallerId, ReExecutionCause } from "./events.ts";
+import type { ExecutionResult } from "./execution-task.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
 import type { Ticket } from "./lock-table.ts";
+import type { SampleEffect } from "./sampling.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -24,52 +34,138 @@ export interface Caller {
   readonly deadlineMs: number;
 }
 
-/** Where an execution goes on when what it waits for has come. */
-export type Step = "validate" | "capture" | "confirm";
-
-type Phase =
-  /** For all its locks, under its ticket. */
-  | { readonly kind: "waiting"; readonly next: Step; readonly sinceMs: number }
-  /** Storage is asked whether it knows the execution id. */
-  | { readonly kind: "looking-up" }
-  /** For told executions to be applied. It asks for no lock meanwhile. */
-  | { readonly kind: "watching"; readonly next: Step; readonly sinceMs: number }
-  | { readonly kind: "loading"; readonly next: Step }
-  /** The intent is on its way to storage. */
-  | { readonly kind: "storing" }
-  /** Told; waits for its followup. */
-  | { readonly kind: "pending" }
-  /** Runs near storage. */
-  | { readonly kind: "running" }
-  /** Writes and outcome are on their way to storage. */
-  | { readonly kind: "completing"; readonly completion: Completion; readonly run: CompletedRun }
-  /** An abandoned intent that is to be run near storage later. */
-  | { readonly kind: "paused" }
-  | { readonly kind: "ended" };
-
-/** Beside what is stored of it. */
-interface CompletedRun {
-  /** Of outcome and writes, to compare with another run. */
-  readonly hash: ContentHash;
-  /** The sample that is told when it is durable. */
-  readonly sampled: Effect | null;
+/** The set that a location sent, and the caller whose speculation ran under it. Only that caller may be told `valid`. */
+export interface Declared {
+  readonly units: readonly AccessedUnit[];
+  readonly speculator: Caller;
 }
 
-interface NearStorage {
-  cause: ExecutedCause;
+/** A run near storage that came to its end: the values that it ran on, and its result. */
+export interface Ran {
+  readonly snapshot: ReadonlyMap<UnitId, Entry>;
+  readonly result: ExecutionResult & { readonly kind: "completed" };
+}
+
+/** An execution near storage, across all its runs and rounds. */
+export interface NearStorage {
+  readonly cause: ExecutedCause;
+  /** The intent that the execution has, if its location gave up before its end. It stays pending until the execution is done. */
+  readonly abandoned: Abandoned | null;
   /** The handler has no f^rw, or its set proved wrong: f runs in record mode. */
   recording: boolean;
-  /** Whether record mode takes what is missing for absent, until a run on such values has not ended. */
+  /** Record mode takes missing values for absent, until a run on such values has not ended. */
   guessing: boolean;
   /** Units to capture. */
   wanted: Set<UnitId>;
-  snapshot: ReadonlyMap<UnitId, Entry>;
-  result: { readonly outcome: Outcome; readonly reads: readonly UnitId[]; readonly writes: readonly Write[] } | null;
   runs: number;
   /** Rounds lost to contention. */
   rounds: number;
-  /** Holds the gate, and with it every unit. */
+  /** It holds the gate, and with it every unit. */
   gated: boolean;
+}
+
+/** A place where an execution goes on once it has what it waits for, with the data that it needs there. */
+export type Stage = Validate | Capture | Confirm;
+
+/** Compares the declared versions with the primary's. */
+export interface Validate {
+  readonly kind: "validate";
+  readonly declared: Declared;
+}
+
+/** Takes the wanted values and runs the handler on them. */
+export interface Capture {
+  readonly kind: "capture";
+  readonly near: NearStorage;
+}
+
+/** Compares what the run has read with what is there, under locks of all that it has touched. */
+export interface Confirm {
+  readonly kind: "confirm";
+  readonly near: NearStorage;
+  readonly ran: Ran;
+}
+
+export type Phase =
+  | { readonly kind: "arrived" }
+  /** Storage is asked whether it knows the execution id. */
+  | { readonly kind: "looking-up" }
+  /** For all its locks, under its ticket. */
+  | { readonly kind: "waiting"; readonly stage: Stage; readonly sinceMs: number }
+  /** Waits until units are released or applied, and asks for no lock. */
+  | { readonly kind: "watching"; readonly stage: Stage; readonly sinceMs: number }
+  /** Storage is asked for values. */
+  | { readonly kind: "loading"; readonly stage: Stage }
+  | Storing
+  | Pending
+  /** The handler runs near storage. */
+  | { readonly kind: "running"; readonly near: NearStorage; readonly snapshot: ReadonlyMap<UnitId, Entry> }
+  | Abandoned
+  | Completing
+  /** `hash`: of the completion by which it ended, to compare with a run that ends later; null: it left no trace. */
+  | { readonly kind: "ended"; readonly hash: ContentHash | null };
+
+/** The intent is on its way to storage. */
+export interface Storing {
+  readonly kind: "storing";
+  readonly intent: Intent;
+  /** Of the intent's commit id. */
+  readonly sequence: number;
+  readonly speculator: Caller;
+}
+
+/** Told: the intent is durable, and the execution waits for its followup. */
+export interface Pending {
+  readonly kind: "pending";
+  readonly intent: Intent;
+  /** Of the intent's commit id; null: an earlier server took it. */
+  readonly sequence: number | null;
+  /** The re-execution in place of the followup. */
+  replay: "loading" | "running" | "paused" | null;
+  /** Why to re-execute as soon as nobody is ahead; null: nobody wants it. */
+  wanted: ReExecutionCause | null;
+  /** Followups that came while somebody was ahead. */
+  early: { readonly caller: CallerId; readonly followup: Followup }[];
+  /** How many runs of the intent were ended from outside. */
+  kills: number;
+  /** How many times it has paused for that, or because storage could not be read. */
+  pauses: number;
+}
+
+/**
+ * The intent is durable, and no location was told a success of it: the execution runs near storage, now or after a pause.
+ */
+export interface Abandoned {
+  readonly kind: "abandoned";
+  readonly intent: Intent;
+  /** As of a pending one, from here on. */
+  kills: number;
+  pauses: number;
+  /** Its handler was counted among those that leave their read/write set. */
+  hasLeftSet: boolean;
+}
+
+/** An execution near storage whose last run ended; `ran` null: no run of it can end, so that it fails. */
+export interface RanNearStorage {
+  readonly kind: "near-storage";
+  readonly near: NearStorage;
+  readonly ran: Ran | null;
+}
+
+/** Writes and outcome are on their way to storage. */
+export interface Completing {
+  readonly kind: "completing";
+  /** The execution as it was before: told, or run near storage. */
+  readonly of: Pending | RanNearStorage;
+  readonly completion: Completion;
+  /** Of the completion's commit id; null: an earlier server took it. */
+  readonly sequence: number | null;
+  /** Of outcome and writes, to compare with another run. */
+  readonly hash: ContentHash;
+  /** The sample that leaves when the completion is durable; null: none was taken. */
+  readonly sampled: SampleEffect | null;
+  /** Followups that are answered when the completion is durable. */
+  readonly followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
 }
 
 export interface Execution {
@@ -85,46 +181,25 @@ export interface Execution {
   clientMayAsk: boolean;
   /** A run that writes ends it without effect. */
   readonly mustNotWrite: boolean;
-  /** What the location declared; null without a set. */
-  readonly declared: readonly AccessedUnit[] | null;
+  /** Null: the location sent no set, or an earlier server has met the request. */
+  readonly declared: Declared | null;
   callers: Caller[];
-  /** The caller whose speculation is validated: the only one that `valid` may be told. */
-  readonly speculator: CallerId | null;
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
   loads: number;
-  /** When its wait for locks is over. */
+  /** When its wait for locks is over, unless it has an intent. */
   readonly giveUpAtMs: number;
-  /** Once it is durable. */
-  intent: Intent | null;
-  told: boolean;
-  /** Sequence of the commit id taken under the locks held. */
-  sequence: number | null;
-  near: NearStorage | null;
-  replay: "loading" | "running" | "paused" | null;
-  /** How often a run of its intent was ended from outside, and how often it has paused because of such things. */
-  kills: number;
-  pauses: number;
-  /** Its run has left the set that f^rw said. */
-  hasLeftSet: boolean;
-  /** Hash of the completion by which it ended, to compare with a second run. */
-  completionHash: ContentHash | null;
-  followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
-  /** Whose writes it has read, or whose units it takes, before they are applied: those are applied first. */
+  /** Executions that are applied first: it has read their writes, or takes units of theirs. */
   ahead: Set<Execution>;
-  /** For whom the same is true of this one. */
+  /** Executions that are applied after this one. */
   readonly behind: Set<Execution>;
-  /** What is to be done when nobody is ahead any more. */
-  early: { readonly caller: CallerId; readonly followup: Followup }[];
-  wanted: ReExecutionCause | null;
 }
 
-/** Of which nothing is known yet but the request. */
+/** A new execution, known by its request alone. */
 export function requested(caller: Caller, usage: Usage, ticket: Ticket): Execution {
   const { executionId, module, handler, args, environment, location, retained, units, mustNotWrite } = caller.request;
   return {
-    ...BEGINNING,
     id: executionId,
     ticket,
     invocation: { module, handler, args, environment },
@@ -133,25 +208,21 @@ export function requested(caller: Caller, usage: Usage, ticket: Ticket): Executi
     retained,
     clientMayAsk: retained,
     mustNotWrite,
-    declared: units,
+    declared: units === null ? null : { units, speculator: caller },
     callers: [caller],
-    speculator: units === null ? null : caller.id,
-    phase: { kind: "ended" },
+    phase: { kind: "arrived" },
+    watches: 0,
+    loads: 0,
     giveUpAtMs: caller.deadlineMs,
-    intent: null,
-    told: false,
-    followups: [],
     ahead: new Set(),
     behind: new Set(),
-    early: [],
   };
 }
 
-/** Left pending by an earlier server. Its reply may have left. */
-export function adopted(intent: Intent, ticket: Ticket): Execution {
+/** An execution that an earlier server left pending. Its reply may have left. */
+export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandoned): Execution {
   const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
-    ...BEGINNING,
     id: executionId,
     ticket,
     invocation: { module, handler, args, environment },
@@ -162,30 +233,54 @@ export function adopted(intent: Intent, ticket: Ticket): Execution {
     mustNotWrite,
     declared: null,
     callers: [],
-    speculator: null,
-    phase: { kind: "pending" },
+    phase,
+    watches: 0,
+    loads: 0,
     giveUpAtMs: Infinity,
-    intent,
-    told: true,
-    followups: [],
     ahead: new Set(),
     behind: new Set(),
-    early: [],
   };
 }
 
-const BEGINNING = {
-  watches: 0,
-  loads: 0,
-  sequence: null,
-  near: null,
-  replay: null,
-  kills: 0,
-  pauses: 0,
-  hasLeftSet: false,
-  completionHash: null,
-  wanted: null,
-} as const;
+export function pendingOn(intent: Intent, sequence: number | null): Pending {
+  return { kind: "pending", intent, sequence, replay: null, wanted: null, early: [], kills: 0, pauses: 0 };
+}
+
+export function abandonedOf(intent: Intent, pauses: number, hasLeftSet: boolean): Abandoned {
+  return { kind: "abandoned", intent, kills: 0, pauses, hasLeftSet };
+}
+
+/** Whether its success may have left the server while its writes are not in storage yet. */
+export function isTold({ phase }: Execution): boolean {
+  return phase.kind === "pending" || (phase.kind === "completing" && phase.of.kind === "pending");
+}
+
+/** The pending intent that storage has of the execution; null: none. */
+export function intentOf({ phase }: Execution): Intent | null {
+  switch (phase.kind) {
+    case "pending":
+    case "abandoned":
+      return phase.intent;
+    case "waiting":
+    case "watching":
+    case "loading":
+      return phase.stage.kind === "validate" ? null : (phase.stage.near.abandoned?.intent ?? null);
+    case "running":
+      return phase.near.abandoned?.intent ?? null;
+    case "completing":
+      return phase.of.kind === "pending" ? phase.of.intent : (phase.of.near.abandoned?.intent ?? null);
+    case "arrived":
+    case "looking-up":
+    case "storing":
+    case "ended":
+      return null;
+  }
+}
+
+/** Sequence of the commit id that this server has taken under the locks of the execution; null: none. */
+export function sequenceOf({ phase }: Execution): number | null {
+  return phase.kind === "storing" || phase.kind === "pending" || phase.kind === "completing" ? phase.sequence : null;
+}
 
 /** Rough memory of an execution, and of a unit, besides their arguments and names. */
 const EXECUTION_BYTES = 2_000;

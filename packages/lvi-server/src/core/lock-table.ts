@@ -12,7 +12,7 @@
  * An owner may also take units *behind* others that hold them: it holds them as well, and its user sees to it that those
  * act first. An observer asks for no unit, and is told when one is released. Nothing here is durable: the intents are.
  */
-import { ItemMap, type UnitId, type UnitMap } from "@radical/protocol";
+import { assert, ItemMap, type UnitId, type UnitMap } from "@radical/protocol";
 
 export type LockMode = "shared" | "exclusive";
 
@@ -80,14 +80,17 @@ export class LockTable<Owner extends object> {
    * The owner holds nothing and waits for nothing before.
    */
   acquire(owner: Owner, accesses: readonly Access[], ticket: Ticket): boolean {
-    for (let at = 0; at < accesses.length; at++) {
-      const inWay = this.#inWay(owner, accesses[at]!, ticket);
-      if (inWay === undefined) continue;
-      const waiting: Waiting<Owner> = { owner, ticket, accesses, at, inWay };
-      this.#waiting.set(owner, waiting);
-      for (const access of accesses) this.#enqueue(waiting, access);
-      this.#block(waiting);
-      return false;
+    let at = 0;
+    for (const access of accesses) {
+      const inWay = this.#inWay(owner, access, ticket);
+      if (inWay !== undefined) {
+        const waiting: Waiting<Owner> = { owner, ticket, accesses, at, inWay };
+        this.#waiting.set(owner, waiting);
+        for (const wanted of accesses) this.#enqueue(waiting, wanted);
+        this.#block(waiting);
+        return false;
+      }
+      at++;
     }
     for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
     return true;
@@ -101,9 +104,10 @@ export class LockTable<Owner extends object> {
     for (const { unit, mode } of accesses) {
       for (const [, lock] of this.#locks.overlapping(unit)) {
         if (conflictingHolder(lock, owner, mode) !== undefined) return false;
-        const waiters = conflictingWaiters(lock, mode);
-        for (let at = placeOf(waiters, ticket) - 1; at >= 0; at--)
-          if (!this.#waitsFor(waiters[at]!, owner)) return false;
+        for (const waiting of conflictingWaiters(lock, mode)) {
+          if (compareTickets(waiting.ticket, ticket) >= 0) break;
+          if (!this.#waitsFor(waiting, owner)) return false;
+        }
       }
     }
     for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
@@ -159,7 +163,8 @@ export class LockTable<Owner extends object> {
     const notified = new Set<Owner>();
     for (const unit of this.#held.get(owner) ?? []) {
       for (const [, lock] of this.#locks.overlapping(unit)) for (const each of lock.observers ?? []) notified.add(each);
-      const lock = this.#locks.get(unit)!;
+      const lock = this.#locks.get(unit);
+      assert(lock !== undefined, "a unit that somebody holds is in the table");
       if (lock.holders.get(owner) === "exclusive") lock.exclusive--;
       lock.holders.delete(owner);
       this.#tidy(unit, lock);
@@ -214,7 +219,8 @@ export class LockTable<Owner extends object> {
   /** Whether the owner is in the way of a waiter, or somebody observes a unit that it holds. */
   isContended(owner: Owner): boolean {
     for (const unit of this.heldBy(owner)) {
-      const mode = this.modeOf(owner, unit)!;
+      const mode = this.modeOf(owner, unit);
+      assert(mode !== undefined, "a unit that somebody holds is in the table");
       for (const [, lock] of this.#locks.overlapping(unit))
         if (lock.observers !== null || conflictingWaiters(lock, mode).length > 0) return true;
     }
@@ -275,7 +281,9 @@ export class LockTable<Owner extends object> {
       // Where somebody was in its way, the next one is likely to be.
       for (let count = 0; count < accesses.length && inWay === undefined; count++) {
         waiting.at = (last + count) % accesses.length;
-        inWay = this.#inWay(waiting.owner, accesses[waiting.at]!, ticket);
+        const access = accesses[waiting.at];
+        assert(access !== undefined, "a waiter looks at its own accesses");
+        inWay = this.#inWay(waiting.owner, access, ticket);
       }
       if (inWay === undefined) {
         for (const { unit, mode } of accesses) this.#hold(waiting.owner, unit, mode);
@@ -322,8 +330,10 @@ export class LockTable<Owner extends object> {
   #dequeue(waiting: Waiting<Owner>): void {
     this.#waiting.delete(waiting.owner);
     for (const { unit, mode } of waiting.accesses) {
-      const lock = this.#locks.get(unit)!;
-      const { all, exclusive } = lock.queue!;
+      const lock = this.#locks.get(unit);
+      const queue = lock?.queue ?? null;
+      assert(lock !== undefined && queue !== null, "a unit that somebody waits for has a queue");
+      const { all, exclusive } = queue;
       all.splice(placeOf(all, waiting.ticket), 1);
       if (mode === "exclusive") exclusive.splice(placeOf(exclusive, waiting.ticket), 1);
       if (all.length === 0) lock.queue = null;
@@ -375,12 +385,16 @@ function conflictingHolder<Owner>(lock: Lock<Owner>, owner: Owner | null, mode: 
 
 /** How many of the waiters have a smaller ticket. */
 function placeOf<Owner>(waiters: readonly Waiting<Owner>[], ticket: Ticket): number {
-  let [low, high] = [0, waiters.length];
+  const last = waiters.at(-1);
   // As a rule the ticket is newer than all of them.
-  if (high === 0 || compareTickets(waiters[high - 1]!.ticket, ticket) < 0) return high;
+  if (last === undefined || compareTickets(last.ticket, ticket) < 0) return waiters.length;
+  let low = 0;
+  let high = waiters.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareTickets(waiters[middle]!.ticket, ticket) < 0) low = middle + 1;
+    const waiting = waiters[middle];
+    assert(waiting !== undefined, "the middle is among the waiters");
+    if (compareTickets(waiting.ticket, ticket) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -13,10 +13,12 @@
  */
 import {
   type AccessedUnit,
+  assert,
   byUnit,
   type CommitId,
   commitId,
   compareCommits,
+  type ContentHash,
   type Entry,
   entryOf,
   ERROR_KINDS,
@@ -29,6 +31,7 @@ import {
   type ModuleHash,
   NO_COMMIT,
   type Outcome,
+  present,
   type RefusalCode,
   type Repair,
   type SamplePath,
@@ -59,7 +62,30 @@ import type {
   StoreResult,
 } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
-import { adopted, type Caller, type Execution, requested, type Step, usageOf } from "./execution.ts";
+import {
+  type Abandoned,
+  abandonedOf,
+  adopted,
+  type Caller,
+  type Capture,
+  type Completing,
+  type Confirm,
+  type Declared,
+  type Execution,
+  intentOf,
+  isTold,
+  type NearStorage,
+  type Pending,
+  pendingOn,
+  type Ran,
+  type RanNearStorage,
+  requested,
+  sequenceOf,
+  type Stage,
+  type Storing,
+  usageOf,
+  type Validate,
+} from "./execution.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
@@ -68,6 +94,7 @@ import {
   doneIntentOf,
   type Intent,
   type IntentRecord,
+  type Invocation,
   type OutcomeKept,
   readsOf,
 } from "./intent.ts";
@@ -101,12 +128,13 @@ export interface Now {
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
-  | { readonly kind: "load"; readonly execution: Execution; readonly next: Step | "replay" }
+  | { readonly kind: "load"; readonly execution: Execution; readonly isReplay: boolean }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
-  | { readonly kind: "store"; readonly execution: Execution; readonly intent: Intent; doubtful: boolean }
+  | { readonly kind: "store"; readonly execution: Execution; readonly storing: Storing; doubtful: boolean }
   | {
       readonly kind: "complete";
       readonly execution: Execution;
+      readonly completing: Completing;
       readonly effect: Effect & { kind: "complete" };
       doubtful: boolean;
     };
@@ -135,7 +163,7 @@ export class LviCore {
   readonly #budgets: Budgets;
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
-  readonly #runs = new Map<RunId, { readonly execution: Execution; readonly replay: boolean }>();
+  readonly #runs = new Map<RunId, { readonly execution: Execution; readonly isReplay: boolean }>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
@@ -200,9 +228,10 @@ export class LviCore {
   /** What is under way, by module. */
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
-    for (const { invocation, intent } of this.#executions.values()) {
-      const { executions, pending } = loads.get(invocation.module) ?? { executions: 0, pending: 0 };
-      loads.set(invocation.module, { executions: executions + 1, pending: pending + (intent === null ? 0 : 1) });
+    for (const execution of this.#executions.values()) {
+      const { module } = execution.invocation;
+      const { executions, pending } = loads.get(module) ?? { executions: 0, pending: 0 };
+      loads.set(module, { executions: executions + 1, pending: pending + (intentOf(execution) === null ? 0 : 1) });
     }
     return loads;
   }
@@ -217,9 +246,11 @@ export class LviCore {
   /** Goes through all that is under way. */
   get load(): Load {
     let [pending, overdue, waiting] = [0, 0, 0];
-    for (const { intent, phase, told, kills } of this.#executions.values()) {
-      if (intent !== null) pending++;
-      if (told && kills > 0) overdue++;
+    for (const execution of this.#executions.values()) {
+      const { phase } = execution;
+      if (intentOf(execution) !== null) pending++;
+      const told = phase.kind === "completing" ? phase.of : phase;
+      if (told.kind === "pending" && told.kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
     }
     return {
@@ -269,7 +300,7 @@ export class LviCore {
       const phase = next?.phase;
       if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching")) {
         this.#note("waited", next, { waitedMs: this.#nowMs - phase.sinceMs });
-        this.#proceed(next, phase.next);
+        this.#proceed(next, phase.stage);
       }
       if (this.#replaces) this.#replaceNext();
     }
@@ -420,19 +451,21 @@ export class LviCore {
   }
 
   #begin(execution: Execution): void {
-    const { declared: units, retained, invocation } = execution;
+    const { declared, retained, invocation } = execution;
     const { module, handler } = invocation;
-    if (units === null || !this.#modules.runsAtLocations(module, this.#modules.planOf(module, handler))) {
-      return this.#runNearStorage(execution, "requested");
+    if (declared === null || !this.#modules.runsAtLocations(module, this.#modules.planOf(module, handler))) {
+      return this.#runNearStorage(execution, "requested", null);
     }
+    const { units } = declared;
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
-    if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution);
-    if (this.#lockBehind(execution, declaredLocks(units))) {
+    const stage: Validate = { kind: "validate", declared };
+    if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution, stage);
+    if (this.#lockBehind(execution, units)) {
       this.#note("queued_behind", execution);
-      return this.#validate(execution);
+      return this.#validate(execution, stage);
     }
-    this.#lock(execution, declaredLocks(units), "validate");
+    this.#lock(execution, declaredLocks(units), stage);
   }
 
   /** The same execution again: it waits for the outcome of the first. */
@@ -463,13 +496,14 @@ export class LviCore {
   }
 
   /** Compares versions: under locks if the execution writes, else in this one step. */
-  #validate(execution: Execution): void {
+  #validate(execution: Execution, stage: Validate): void {
+    const { speculator, units: all } = stage.declared;
     // Blind writes are locked and need no version.
-    const declared = execution.declared!.filter((accessed) => accessed.mode !== "write");
+    const declared = all.filter((accessed) => accessed.mode !== "write");
     const foreign = declared.filter(({ unit, version }) => !this.#isOwnWrite(execution, unit, version));
     const units = foreign.map(({ unit }) => unit);
-    if (!this.#settled(execution, units, "validate")) return;
-    if (!this.#hot(execution, units, "validate")) return;
+    if (!this.#settled(execution, units, stage)) return;
+    if (!this.#hot(execution, units, stage)) return;
 
     if (foreign.length < declared.length) this.#note("own_write", execution);
     const stale = foreign.filter(({ unit, version }) => version === null || !this.#versions.isCurrent(unit, version));
@@ -481,24 +515,24 @@ export class LviCore {
         this.#leaveQueue(execution);
         this.#unlock(execution);
       }
-      return this.#runNearStorage(execution, "stale");
+      return this.#runNearStorage(execution, "stale", null);
     }
     // variant: intent-needed
-    if (execution.retained || execution.declared!.some(({ mode }) => mode !== "read"))
-      return this.#storeIntent(execution);
+    if (execution.retained || all.some(({ mode }) => mode !== "read"))
+      return this.#storeIntent(execution, stage.declared);
 
     this.#note("valid", execution);
-    if (this.#sampler.isOn) this.#sampleValid(execution, execution.declared!);
-    const [speculator, ...others] = execution.callers;
-    this.#endWithoutTrace(execution, [speculator!]);
-    this.#replyValid(speculator!, null, null);
+    if (this.#sampler.isOn) this.#sampleValid(execution, all);
+    const others = execution.callers.filter((caller) => caller !== speculator);
+    this.#endWithoutTrace(execution, [speculator]);
+    this.#replyValid(speculator, null, null);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
   #checkLostWrite(execution: Execution, unit: UnitId, version: Version | null): void {
-    const current = this.#versions.get(unit)!.version;
+    const { version: current } = present(this.#versions.get(unit), VALIDATED);
     if (version === null || version.hash === null || current.hash === null) return;
     if (compareCommits(version.commitId, current.commitId) <= 0) return;
     const detail = `${unit}: ${version.commitId} after ${current.commitId}`;
@@ -509,22 +543,25 @@ export class LviCore {
    * Whether no unit is held by a told execution; else waits until those are applied. A writer that was not told yet may
    * be passed: nobody can have seen it. Readers that were overtaken several times queue for locks like writers.
    */
-  #settled(execution: Execution, units: readonly UnitId[], next: Step): boolean {
+  #settled(execution: Execution, units: readonly UnitId[], stage: Stage): boolean {
     const told = units.filter((unit) => this.#toldHolder(execution, unit) !== undefined);
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
-      this.#lock(execution, accessesOf(new Map(units.map((unit) => [unit, "shared"]))), next);
+      this.#lock(execution, accessesOf(new Map(units.map((unit) => [unit, "shared"]))), stage);
       return false;
     }
-    this.#watch(execution, told, next);
-    for (const unit of told) this.#replay(this.#toldHolder(execution, unit)!, "contention");
+    this.#watch(execution, told, stage);
+    for (const unit of told) {
+      const holder = this.#toldHolder(execution, unit);
+      if (holder !== undefined) this.#replay(holder, "contention");
+    }
     return false;
   }
 
   /** The last told execution that is to write the unit. */
   #toldHolder(execution: Execution | null, unit: UnitId): Execution | undefined {
     // variant: told-holder
-    return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && holder.told);
+    return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && isTold(holder));
   }
 
   /**
@@ -535,7 +572,7 @@ export class LviCore {
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
     const writer = this.#toldHolder(execution, unit);
     // variant: own-write-version
-    if (version === null || writer === undefined || writer.intent?.commitId !== version.commitId) return false;
+    if (version === null || writer === undefined || intentOf(writer)?.commitId !== version.commitId) return false;
     // variant: own-write-location
     if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
@@ -546,59 +583,61 @@ export class LviCore {
   }
 
   /** Whether the version table holds the units; else loads those it lacks. */
-  #hot(execution: Execution, units: readonly UnitId[], next: Step): boolean {
+  #hot(execution: Execution, units: readonly UnitId[], stage: Stage): boolean {
     const missing = this.#versions.missing(units);
     if (missing.length === 0) return true;
     // If others are evicted while some are loaded, all together will be there in one step.
     const wanted = ++execution.loads > 3 ? units : missing;
     const unsettled = wanted.filter((unit) => this.#versions.isUnsettled(unit));
-    if (unsettled.length > 0) this.#watch(execution, unsettled, next);
+    if (unsettled.length > 0) this.#watch(execution, unsettled, stage);
     else {
-      execution.phase = { kind: "loading", next };
-      this.#load(execution, wanted, next);
+      execution.phase = { kind: "loading", stage };
+      this.#load(execution, wanted, false);
     }
     return false;
   }
 
-  #load(execution: Execution, units: readonly UnitId[], next: Step | "replay"): void {
+  #load(execution: Execution, units: readonly UnitId[], isReplay: boolean): void {
     const operation = ++this.#names;
-    this.#operations.set(operation, { kind: "load", execution, next });
+    this.#operations.set(operation, { kind: "load", execution, isReplay });
     this.#versions.loadStarted(operation, units);
     // What an intent reads was validated, and must be had again.
-    const mostBytes = next === "replay" ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
+    const mostBytes = isReplay ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
     this.#effects.push({ kind: "load", operation, units, mostBytes });
   }
 
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
     this.#versions.loadEnded(operation, items);
-    const load = this.#takeOperation(operation, "load");
-    if (load.next === "replay") this.#replayLoaded(load.execution);
-    else if (load.execution.phase.kind === "loading") this.#proceed(load.execution, load.next);
+    const { execution, isReplay } = this.#takeOperation(operation, "load");
+    if (isReplay) return this.#replayLoaded(execution);
+    this.#proceed(execution, stageLoaded(execution));
   }
 
   #tooMuchToLoad(operation: OperationId): void {
     this.#versions.loadFailed(operation);
     const { execution } = this.#takeOperation(operation, "load");
-    if (execution.phase.kind === "loading") this.#failForBytes(execution);
+    this.#failForBytes(execution, stageLoaded(execution));
   }
 
-  #failForBytes(execution: Execution): void {
-    const { near } = execution;
-    if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution);
+  #failForBytes(execution: Execution, stage: Stage): void {
+    const near = stage.kind === "validate" ? null : stage.near;
+    if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution, near);
     const { maxReadBytes } = this.#options;
-    this.#fail(execution, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
+    this.#fail(execution, near, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
   }
 
   // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
 
-  #storeIntent(execution: Execution): void {
+  #storeIntent(execution: Execution, declared: Declared): void {
+    // variant: intent-commit-id
+    const commit = this.#takeCommitId();
     const intent: Intent = {
       ...execution.invocation,
       executionId: execution.id,
-      commitId: this.#takeCommitId(execution),
+      commitId: commit,
       location: execution.location,
-      units: execution
-        .declared!.map((accessed) => ({
+      units: declared.units
+        .map((accessed) => ({
           unit: accessed.unit,
           mode: accessed.mode,
           version: accessed.mode === "write" ? null : accessed.version,
@@ -609,14 +648,16 @@ export class LviCore {
       createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;
-    execution.phase = { kind: "storing" };
-    this.#operations.set(operation, { kind: "store", execution, intent, doubtful: false });
+    const storing: Storing = { kind: "storing", intent, sequence: this.#sequence, speculator: declared.speculator };
+    execution.phase = storing;
+    this.#operations.set(operation, { kind: "store", execution, storing, doubtful: false });
     // variant: intent-stored-first
     this.#effects.push({ kind: "store-intent", operation, intent });
   }
 
   #intentStored(operation: OperationId, result: StoreResult): void {
-    const { execution, intent } = this.#takeOperation(operation, "store");
+    const { execution, storing } = this.#takeOperation(operation, "store");
+    const { intent, sequence, speculator } = storing;
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
@@ -624,11 +665,8 @@ export class LviCore {
       if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
     }
     this.#note("valid", execution);
-    execution.intent = intent;
-    execution.told = true;
-    execution.phase = { kind: "pending" };
+    execution.phase = pendingOn(intent, sequence);
     this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
-    const speculator = execution.callers.find(({ id }) => id === execution.speculator)!;
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     // variant: valid-after-intent
     this.#replyValid(speculator, intent.commitId, operation);
@@ -640,7 +678,7 @@ export class LviCore {
   /** The execution id belongs to an execution that memory has forgotten: the stored record decides. */
   #taken(execution: Execution, record: IntentRecord | null): void {
     const { callers } = execution;
-    this.#end(execution);
+    this.#end(execution, null);
     if (record?.state === "done") {
       this.#finished.add(record.done);
       for (const caller of callers) this.#replyStored(caller, record.done, null);
@@ -667,20 +705,20 @@ export class LviCore {
       }
       return answer("completed_before", "followup_late");
     }
-    const intent = execution?.intent ?? null;
+    const intent = execution === undefined ? null : intentOf(execution);
     if (execution === undefined || intent === null || intent.commitId !== followup.commitId) {
       return answer("unknown_intent", "followup_unknown");
     }
+    const { phase } = execution;
     // variant: followup-late
-    if (execution.phase.kind === "completing" && execution.told) {
-      const { completion, run } = execution.phase;
-      this.#compare(completion, run.hash, completionHash(followup.outcome, followup.writes));
+    if (phase.kind === "completing" && phase.of.kind === "pending") {
+      this.#compare(phase.completion, phase.hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
-      execution.followups.push({ caller, result: "completed_before" });
+      phase.followups.push({ caller, result: "completed_before" });
       return;
     }
     // variant: followup-awaited
-    if (execution.phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
+    if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     // variant: followup-covered
     if (!followup.writes.every(({ unit }) => writable.has(unit))) {
@@ -689,13 +727,12 @@ export class LviCore {
     }
     // variant: followup-behind
     if (execution.ahead.size > 0) {
-      execution.early.push({ caller, followup });
+      phase.early.push({ caller, followup });
       for (const first of execution.ahead) this.#replay(first, "own_write");
       return;
     }
     this.#note("followup_applied", execution);
-    execution.followups.push({ caller, result: "applied" });
-    this.#complete(execution, intent.commitId, followup, "followup");
+    this.#completePending(execution, phase, followup, "followup", [{ caller, result: "applied" }]);
   }
 
   // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────
@@ -706,17 +743,18 @@ export class LviCore {
    * as a round trip to the other side of the world takes.
    */
   #replay(execution: Execution, cause: ReExecutionCause): void {
-    if (execution.phase.kind !== "pending" || execution.replay !== null) return;
+    const { phase } = execution;
+    if (phase.kind !== "pending" || phase.replay !== null) return;
     // variant: re-execution-behind
     if (execution.ahead.size > 0) {
-      execution.wanted = cause;
+      phase.wanted = cause;
       for (const first of execution.ahead) this.#replay(first, cause);
       return;
     }
     this.#note("re_execution", execution, { cause });
-    execution.replay = "loading";
-    const reads = readsOf(execution.intent!);
-    if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, "replay");
+    phase.replay = "loading";
+    const reads = readsOf(phase.intent);
+    if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, true);
     else this.#replayLoaded(execution);
   }
 
@@ -727,50 +765,49 @@ export class LviCore {
 
   #replaceNext(): void {
     const [execution] = this.#lost;
-    this.#lost.delete(execution!);
-    if (execution!.phase.kind !== "pending" || execution!.replay !== null) return;
-    this.#note("followup_lost", execution!);
+    if (execution === undefined) return;
+    this.#lost.delete(execution);
+    if (execution.phase.kind !== "pending" || execution.phase.replay !== null) return;
+    this.#note("followup_lost", execution);
     // What is ahead of it is run first, and ends it when it has ended.
-    if (execution!.ahead.size === 0) this.#replaced.add(execution!);
-    this.#replay(execution!, "followup_lost");
+    if (execution.ahead.size === 0) this.#replaced.add(execution);
+    this.#replay(execution, "followup_lost");
   }
 
   #replayLoaded(execution: Execution): void {
-    const { intent } = execution;
-    if (execution.phase.kind !== "pending" || intent === null) return;
+    const { phase } = execution;
+    // The followup was faster.
+    if (phase.kind !== "pending") return;
+    const { intent } = phase;
     const snapshot = new Map<UnitId, Entry>();
     for (const { unit, mode, version } of intent.units) {
       if (mode === "write") continue;
-      const entry = this.#versions.get(unit)!;
+      const entry = present(this.#versions.get(unit), VALIDATED);
       // An intent that was abandoned before a crash holds nothing that was validated.
       // variant: re-execution-reads
-      if (version === null || !sameVersion(version, entry.version)) return this.#abandon(execution);
+      if (version === null || !sameVersion(version, entry.version)) return this.#abandon(execution, phase, false);
       snapshot.set(unit, entry);
     }
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
-    execution.replay = "running";
-    this.#run(
-      execution,
-      snapshot,
-      { kind: "declared", set: { reads: new Set(readsOf(intent)), writes: new Set(writes) } },
-      true,
-    );
+    phase.replay = "running";
+    const set = { reads: new Set(readsOf(intent)), writes: new Set(writes) };
+    this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true);
   }
 
   #replayed(execution: Execution, result: ExecutionResult): void {
-    execution.replay = null;
-    const { intent, phase } = execution;
-    if (phase.kind !== "pending" || intent === null) {
+    const { phase } = execution;
+    if (phase.kind !== "pending") {
       // The followup was faster.
-      if (result.kind === "completed" && execution.completionHash !== null) {
+      if (result.kind === "completed" && phase.kind === "ended" && phase.hash !== null) {
         const hash = completionHash(result.outcome, result.writes);
-        this.#compare({ executionId: execution.id, ...execution.invocation }, execution.completionHash, hash);
+        this.#compare({ executionId: execution.id, ...execution.invocation }, phase.hash, hash);
       }
       return;
     }
+    phase.replay = null;
     switch (result.kind) {
       case "completed":
-        return this.#complete(execution, intent.commitId, result, "re-execution");
+        return this.#completePending(execution, phase, result, "re-execution", []);
       // variant: re-execution-tried-again
       case "crowded-out":
       case "killed": {
@@ -778,26 +815,26 @@ export class LviCore {
         const detail = result.kind === "killed" ? result.reason : CROWDED_OUT;
         // variant: re-execution-killed
         this.#note("re_execution_killed", execution, { detail });
-        execution.kills++;
-        this.#note("overdue_intent_alarm", execution, { detail: wordsOfOverdue(execution, detail) });
-        this.#pauseReplay(execution, this.#pauseMs(execution));
+        phase.kills++;
+        const words = wordsOfOverdue(execution.invocation, phase.kills, detail);
+        this.#note("overdue_intent_alarm", execution, { detail: words });
+        this.#pauseReplay(execution, phase, this.#pauseMs(phase));
         return;
       }
       case "undeclared":
         // What it read was validated, and is the same still.
-        this.#setLeft(execution, result.reason);
-        return this.#abandon(execution);
+        return this.#abandon(execution, phase, this.#setLeft(execution, result.reason));
       // variant: re-execution-exhausted
       case "exhausted":
       case "needs":
       case "missing":
       case "no-set":
-        return this.#abandon(execution);
+        return this.#abandon(execution, phase, false);
     }
   }
 
-  #pauseReplay(execution: Execution, ms: number): void {
-    execution.replay = "paused";
+  #pauseReplay(execution: Execution, pending: Pending, ms: number): void {
+    pending.replay = "paused";
     this.#replaced.delete(execution);
     this.#deadlines.add(this.#nowMs + ms, { kind: "replay", execution });
   }
@@ -807,16 +844,14 @@ export class LviCore {
    * nobody was told a success: what was locked and validated means nothing, and the execution runs near storage. Its intent
    * stays pending meanwhile.
    */
-  #abandon(execution: Execution): void {
+  #abandon(execution: Execution, { intent, pauses }: Pending, hasLeftSet: boolean): void {
     this.#note("abandoned_intent", execution);
-    execution.replay = null;
     this.#replaced.delete(execution);
-    execution.told = false;
-    execution.kills = 0;
-    execution.sequence = null;
+    const abandoned = abandonedOf(intent, pauses, hasLeftSet);
+    execution.phase = abandoned;
     this.#leaveQueue(execution);
     this.#unlock(execution);
-    this.#runNearStorage(execution, "requested");
+    this.#runNearStorage(execution, "requested", abandoned);
   }
 
   #compare(run: { executionId: ExecutionId; module: ModuleHash }, first: string, second: string): void {
@@ -828,40 +863,43 @@ export class LviCore {
 
   // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
 
-  #runNearStorage(execution: Execution, cause: ExecutedCause): void {
+  #runNearStorage(execution: Execution, cause: ExecutedCause, abandoned: Abandoned | null): void {
     // A pending intent is a promise, whatever it costs.
-    const excess = execution.intent === null ? this.#budgets.excessOfRuns(execution.location, this.#nowMs) : null;
+    const excess = abandoned === null ? this.#budgets.excessOfRuns(execution.location, this.#nowMs) : null;
     if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
     this.#note("near_storage", execution, { cause });
     const { module, handler } = execution.invocation;
     const plan = this.#modules.planOf(module, handler);
-    execution.near = {
+    this.#capture(execution, {
       cause,
+      abandoned,
       recording: plan === "recorded" || plan === "near-storage",
       guessing: true,
-      wanted: this.#declaredReads(execution),
-      snapshot: new Map(),
-      result: null,
+      wanted: declaredReads(execution, abandoned),
       runs: 0,
       rounds: 0,
       gated: false,
-    };
-    this.#capture(execution);
+    });
   }
 
   /**
    * Takes the values of all wanted units in one step, in which no told execution holds any of them, and runs the
    * handler on them. That step is the place in the order of an execution that turns out to write nothing.
    */
-  #capture(execution: Execution): void {
-    const near = execution.near!;
+  #capture(execution: Execution, near: NearStorage): void {
     const wanted = [...near.wanted];
     if (wanted.length > this.#options.maxUnits || near.runs > this.#options.maxUnits) {
-      if (near.recording && near.guessing) return this.#captureStrictly(execution);
-      return this.#fail(execution, "too_many_units", `the handler accesses more than ${this.#options.maxUnits} units`);
+      if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
+      return this.#fail(
+        execution,
+        near,
+        "too_many_units",
+        `the handler accesses more than ${this.#options.maxUnits} units`,
+      );
     }
-    if (!this.#settled(execution, wanted, "capture")) return;
-    if (!this.#hot(execution, wanted, "capture")) return;
+    const stage: Capture = { kind: "capture", near };
+    if (!this.#settled(execution, wanted, stage)) return;
+    if (!this.#hot(execution, wanted, stage)) return;
     const snapshot = new Map<UnitId, Entry>();
     let bytes = 0;
     for (const unit of wanted) {
@@ -869,118 +907,111 @@ export class LviCore {
       snapshot.set(unit, entry);
       bytes += entry.value?.length ?? 0;
     }
-    if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution);
-    near.snapshot = snapshot;
-    near.result = null;
+    if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution, stage);
     near.runs++;
-    execution.phase = { kind: "running" };
+    execution.phase = { kind: "running", near, snapshot };
     // variant: near-storage-run
     this.#run(
       execution,
       snapshot,
       near.recording
         ? { kind: "record", guess: near.guessing }
-        : { kind: "derive", writable: this.#writable(execution) },
+        : { kind: "derive", writable: this.#writable(execution, near) },
+      near.abandoned?.kills ?? 0,
       false,
     );
   }
 
-  #declaredReads(execution: Execution): Set<UnitId> {
-    const declared = execution.declared ?? execution.intent?.units ?? [];
-    return new Set(declared.filter(({ mode }) => mode !== "write").map(({ unit }) => unit));
-  }
-
   /** The units that the execution may write as of now; null: all. */
-  #writable(execution: Execution): ReadonlySet<UnitId> | null {
-    if (execution.near!.gated) return null;
+  #writable(execution: Execution, near: NearStorage): ReadonlySet<UnitId> | null {
+    if (near.gated) return null;
     const held = this.#locks.heldBy(execution);
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
   }
 
-  #ran(execution: Execution, result: ExecutionResult): void {
-    const near = execution.near!;
+  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: ExecutionResult): void {
     switch (result.kind) {
       case "missing":
         for (const unit of result.units) near.wanted.add(unit);
-        return this.#capture(execution);
+        return this.#capture(execution, near);
       case "needs": {
         const { reads, writes } = result.set;
         for (const unit of reads) near.wanted.add(unit);
-        if (writes.size === 0 && this.#locks.heldBy(execution).size === 0) return this.#capture(execution);
-        return this.#cover(execution, [...reads], [...writes], "capture");
+        if (writes.size === 0 && this.#locks.heldBy(execution).size === 0) return this.#capture(execution, near);
+        return this.#cover(execution, [...reads], [...writes], { kind: "capture", near });
       }
-      case "completed":
-        near.result = result;
+      case "completed": {
+        const ran = { snapshot, result };
         // variant: get-must-not-write
-        if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution);
+        if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution, near);
         // variant: trace-needed
-        if (result.writes.length === 0 && !execution.retained && execution.intent === null)
-          return this.#answer(execution);
+        if (result.writes.length === 0 && !execution.retained && near.abandoned === null)
+          return this.#answer(execution, near, ran);
         // variant: near-storage-covered
         return this.#cover(
           execution,
           result.reads,
           result.writes.map(({ unit }) => unit),
-          "confirm",
+          { kind: "confirm", near, ran },
         );
+      }
       case "undeclared":
-        if (near.recording) return this.#fail(execution, "execution_failed", result.reason);
-        this.#setLeft(execution, result.reason);
+        if (near.recording) return this.#fail(execution, near, "execution_failed", result.reason);
+        if (near.abandoned === null) this.#setLeft(execution, result.reason);
+        else near.abandoned.hasLeftSet ||= this.#setLeft(execution, result.reason);
         near.recording = true;
-        return this.#capture(execution);
+        return this.#capture(execution, near);
       case "no-set":
         near.recording = true;
-        return this.#capture(execution);
+        return this.#capture(execution, near);
       case "killed":
-        if (near.recording && near.guessing) return this.#captureStrictly(execution);
-        return this.#fail(execution, "execution_failed", result.reason);
+        if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
+        return this.#fail(execution, near, "execution_failed", result.reason);
       case "crowded-out":
-        if (execution.intent === null) return this.#refuseBusy(execution, CROWDED_OUT);
+        if (near.abandoned === null) return this.#refuseBusy(execution, CROWDED_OUT);
         // The next one is not crowded out as soon.
-        execution.kills++;
-        return this.#pause(execution);
+        near.abandoned.kills++;
+        return this.#pause(execution, near.abandoned);
       case "exhausted":
         throw new Error("a run near storage had the fuel of a speculation");
     }
   }
 
   /** Whatever the manifest says of the handler, it came as a GET and has written: nothing of it remains. */
-  #refuseWrites(execution: Execution): void {
+  #refuseWrites(execution: Execution, near: NearStorage): void {
     const { handler } = execution.invocation;
     const message = wroteOnGet(handler, "its run near storage has written");
     this.#note("wrote_on_get_alarm", execution, { handler, detail: message });
-    this.#fail(execution, "wrote_on_get", message);
+    this.#fail(execution, near, "wrote_on_get", message);
   }
 
-  /** Counted once for an execution, and only of handlers that have f^rw. */
-  #setLeft(execution: Execution, reason: string): void {
+  /** Counts a run that has left its set, if the handler has f^rw. True: it was counted. An execution counts once. */
+  #setLeft(execution: Execution, reason: string): boolean {
     const { module, handler } = execution.invocation;
     const plan = this.#modules.planOf(module, handler);
-    if (execution.hasLeftSet || (plan !== "sliced" && plan !== "given")) return;
-    execution.hasLeftSet = true;
+    if (plan !== "sliced" && plan !== "given") return false;
     const times = this.#modules.leftSet(module, handler);
     const words = plan === "given" ? GIVEN_SET_LEFT : DERIVED_SET_LEFT;
     this.#note("set_left", execution, { handler, times, detail: `${words} (${reason})` });
+    return true;
   }
 
   /** On values that never were there together a handler may run for ever: once more, on nothing but what is there. */
-  #captureStrictly(execution: Execution): void {
-    const near = execution.near!;
+  #captureStrictly(execution: Execution, near: NearStorage): void {
     near.guessing = false;
-    near.wanted = this.#declaredReads(execution);
-    this.#capture(execution);
+    near.wanted = declaredReads(execution, near.abandoned);
+    this.#capture(execution, near);
   }
 
   /** Goes on under locks of all these units: those it lacks are taken if they are free; else it starts over. */
-  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], next: Step): void {
-    const near = execution.near!;
-    if (near.gated) return this.#proceed(execution, next);
+  #cover(execution: Execution, reads: readonly UnitId[], writes: readonly UnitId[], stage: Capture | Confirm): void {
+    if (stage.near.gated) return this.#proceed(execution, stage);
     const needed = new Map<UnitId, LockMode>();
     for (const unit of reads) needed.set(unit, "shared");
     for (const unit of writes) needed.set(unit, "exclusive");
-    if (!this.#grow(execution, needed.size)) return;
+    if (!this.#grow(execution, stage.near, needed.size)) return;
     const held = this.#locks.heldBy(execution);
-    if (held.size === 0) return this.#lock(execution, accessesOf(needed), next);
+    if (held.size === 0) return this.#lock(execution, accessesOf(needed), stage);
 
     const lacking = new Map(
       [...needed].filter(([unit, mode]) => {
@@ -988,20 +1019,21 @@ export class LviCore {
         return has === undefined || (has === "shared" && mode === "exclusive");
       }),
     );
-    if (this.#want(execution, accessesOf(lacking), "now")) return this.#proceed(execution, next);
+    if (this.#want(execution, accessesOf(lacking), "now")) return this.#proceed(execution, stage);
     // An execution that waited while it holds units could close a circle: it releases all, and asks for the union.
     for (const unit of held) {
-      if (unit !== GATE && needed.get(unit) === undefined) needed.set(unit, this.#locks.modeOf(execution, unit)!);
+      const mode = this.#locks.modeOf(execution, unit);
+      if (unit !== GATE && mode !== undefined && !needed.has(unit)) needed.set(unit, mode);
     }
-    this.#startOver(execution, accessesOf(needed), next);
+    this.#startOver(execution, accessesOf(needed), stage);
   }
 
   /** Whether the location's budget has room for so many units of the execution; else it is refused. */
-  #grow(execution: Execution, units: number): boolean {
-    const { location, usage, intent } = execution;
+  #grow(execution: Execution, near: NearStorage, units: number): boolean {
+    const { location, usage } = execution;
     const more = units - usage.units;
     if (more <= 0) return true;
-    const excess = intent === null ? this.#budgets.excessOfUnits(location, more) : null;
+    const excess = near.abandoned === null ? this.#budgets.excessOfUnits(location, more) : null;
     if (excess !== null) {
       this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
       return false;
@@ -1012,56 +1044,58 @@ export class LviCore {
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
-  #startOver(execution: Execution, accesses: readonly Access[], next: Step): void {
-    const near = execution.near!;
+  #startOver(execution: Execution, accesses: readonly Access[], stage: Capture | Confirm): void {
+    const { near } = stage;
     this.#unlock(execution);
     if (++near.rounds < this.#options.maxRounds) {
       this.#note("contention_round", execution);
-      return this.#lock(execution, accesses, next);
+      return this.#lock(execution, accesses, stage);
     }
     this.#note("gate", execution);
     near.gated = true;
     // variant: gate-taken
-    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], next);
+    this.#lock(execution, [{ unit: GATE, mode: "exclusive" }], stage);
   }
 
   /** Everything touched is locked now: does what was read still hold? */
-  #confirm(execution: Execution): void {
-    const near = execution.near!;
-    const { reads } = near.result!;
-    if (!this.#hot(execution, reads, "confirm")) return;
-    const changed = reads.some((unit) => !this.#versions.isCurrent(unit, near.snapshot.get(unit)!.version));
+  #confirm(execution: Execution, stage: Confirm): void {
+    const { near, ran } = stage;
+    const { reads } = ran.result;
+    if (!this.#hot(execution, reads, stage)) return;
+    const changed = reads.some(
+      (unit) => !this.#versions.isCurrent(unit, present(ran.snapshot.get(unit), CAPTURED).version),
+    );
     // variant: reads-confirmed
-    if (!changed) return this.#complete(execution, this.#takeCommitId(execution), near.result!, "near-storage");
-    if (near.gated) return this.#capture(execution);
-    if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], "capture");
+    if (!changed) return this.#completeRan(execution, { kind: "near-storage", near, ran }, ran.result);
+    if (near.gated) return this.#capture(execution, near);
+    if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], { kind: "capture", near });
     near.rounds++;
     this.#note("contention_round", execution);
-    this.#capture(execution);
+    this.#capture(execution, near);
   }
 
   /** An execution that leaves no trace. */
-  #answer(execution: Execution): void {
-    const { outcome, writes } = execution.near!.result!;
-    const ended = { outcome, writes };
-    const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(execution), ended);
+  #answer(execution: Execution, near: NearStorage, ran: Ran): void {
+    const { outcome, writes } = ran.result;
+    const of: RanNearStorage = { kind: "near-storage", near, ran };
+    const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes });
     if (sampled !== null) this.#effects.push(sampled);
-    const repairs = this.#repairs(execution, null);
+    const repairs = this.#repairs(execution, of, []);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
     callers.forEach((caller, index) => {
-      const cause = causeFor(execution, caller, index);
+      const cause = causeFor(of, execution, caller, index);
       const times = this.#times(caller.receivedAtMs);
       this.#reply(caller, { kind: "executed", cause, outcome, repairs, times }, null);
     });
   }
 
   /** What the location's cache lacks of all that the execution read and wrote. */
-  #repairs({ near, declared }: Execution, completion: Completion | null): readonly Repair[] {
-    if (near === null || near.result === null) return [];
-    const entries = new Map(near.snapshot);
-    for (const { unit } of completion?.writes ?? []) entries.set(unit, this.#versions.get(unit)!);
-    return repairsOf(declared ?? [], entries, this.#options.maxRepairBytes);
+  #repairs({ declared }: Execution, of: Pending | RanNearStorage, writes: readonly Write[]): readonly Repair[] {
+    if (of.kind === "pending" || of.ran === null) return [];
+    const entries = new Map(of.ran.snapshot);
+    for (const { unit } of writes) entries.set(unit, present(this.#versions.get(unit), APPLIED));
+    return repairsOf(declared?.units ?? [], entries, this.#options.maxRepairBytes);
   }
 
   /**
@@ -1069,10 +1103,11 @@ export class LviCore {
    * writer that holds it will create it under the id that it has already taken.
    */
   #current(unit: UnitId): Entry {
-    const entry = this.#versions.get(unit)!;
+    const entry = present(this.#versions.get(unit), HOT);
     if (entry.value !== null) return entry;
-    const sequence = this.#locks.exclusiveHolders(unit).at(-1)?.sequence;
-    const asOf = sequence === null || sequence === undefined ? this.#sequence : sequence - 1;
+    const holder = this.#locks.exclusiveHolders(unit).at(-1);
+    const sequence = holder === undefined ? null : sequenceOf(holder);
+    const asOf = sequence === null ? this.#sequence : sequence - 1;
     return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
   }
 
@@ -1084,17 +1119,37 @@ export class LviCore {
 
   // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+  #completePending(
+    execution: Execution,
+    pending: Pending,
+    ended: Ended,
+    path: "followup" | "re-execution",
+    followups: Completing["followups"],
+  ): void {
+    this.#complete(execution, pending, pending.intent.commitId, pending.sequence, ended, path, followups);
+  }
+
+  #completeRan(execution: Execution, of: RanNearStorage, ended: Ended): void {
+    // variant: completion-commit-id
+    const commit = this.#takeCommitId();
+    this.#complete(execution, of, commit, this.#sequence, ended, of.ran === null ? null : "near-storage", []);
+  }
+
   /** One conditional transaction: the writes, and the intent done with its outcome. `path`: null, it has failed. */
   #complete(
     execution: Execution,
+    of: Pending | RanNearStorage,
     commit: CommitId,
-    { outcome, writes }: { readonly outcome: Outcome; readonly writes: readonly Write[] },
+    sequence: number | null,
+    { outcome, writes }: Ended,
     path: SamplePath | null,
+    followups: Completing["followups"],
   ): void {
-    if (execution.near?.gated === true) {
+    if (of.kind === "near-storage" && of.near.gated) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
       const written = writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
-      if (!this.#want(execution, written, "now")) throw new Error("the gate is held, and a unit is locked elsewhere");
+      const hasAll = this.#want(execution, written, "now");
+      assert(hasAll, "the holder of the gate gets every unit at once");
     }
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -1105,28 +1160,29 @@ export class LviCore {
       location: execution.location,
       outcome,
       writes,
-      resultHash: hashOfResult(call, hash, this.#hasher)!,
+      resultHash: present(hashOfResult(call, hash, this.#hasher), "the key that has just hashed the call is there"),
       doneAtMs: this.#wallMs,
       call,
       keeps: outcomeKept(execution, path),
     };
     // Under its locks its reads are still what it ran on.
     const sampled =
-      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(execution), { outcome, writes });
-    execution.phase = { kind: "completing", completion, run: { hash, sampled } };
+      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes });
+    const expects = intentOf(execution) === null ? "new" : "pending";
+    const completing: Completing = { kind: "completing", of, completion, sequence, hash, sampled, followups };
+    execution.phase = completing;
     // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
-    const expects = execution.intent === null ? "new" : "pending";
-    const effect = { kind: "complete", operation, expects, completion, blind: blindOf(execution, writes) } as const;
-    this.#operations.set(operation, { kind: "complete", execution, effect, doubtful: false });
+    const effect = { kind: "complete", operation, expects, completion, blind: blindOf(of, writes) } as const;
+    this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });
     // variant: completion-stored-first
     this.#effects.push(effect);
   }
 
   #completed(operation: OperationId, result: CompleteResult): void {
-    const { execution, effect } = this.#takeOperation(operation, "complete");
-    const { completion } = effect;
+    const { execution, completing } = this.#takeOperation(operation, "complete");
+    const { of, completion, hash, sampled, followups } = completing;
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
@@ -1136,18 +1192,14 @@ export class LviCore {
         return this.#taken(execution, record);
       }
     }
-    if (execution.phase.kind === "completing") {
-      const { hash, sampled } = execution.phase.run;
-      if (sampled !== null) this.#effects.push(sampled);
-      execution.completionHash = hash;
-    }
+    if (sampled !== null) this.#effects.push(sampled);
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
-    const repairs = this.#repairs(execution, completion);
-    const { callers, followups } = execution;
-    this.#end(execution);
+    const repairs = this.#repairs(execution, of, completion.writes);
+    const { callers } = execution;
+    this.#end(execution, hash);
     callers.forEach((caller, index) => {
-      const cause = causeFor(execution, caller, index);
+      const cause = causeFor(of, execution, caller, index);
       const times = this.#times(caller.receivedAtMs);
       this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
     });
@@ -1156,9 +1208,9 @@ export class LviCore {
     }
   }
 
-  #end(execution: Execution): void {
-    execution.phase = { kind: "ended" };
-    execution.told = false;
+  /** `hash`: of the completion by which it ends; null: by none that this server knows. */
+  #end(execution: Execution, hash: ContentHash | null): void {
+    execution.phase = { kind: "ended", hash };
     this.#lost.delete(execution);
     // variant: replaced-ends
     this.#replaced.delete(execution);
@@ -1171,39 +1223,38 @@ export class LviCore {
   /** Its callers are answered, and storage knows nothing of it. */
   #endWithoutTrace(execution: Execution, answered: readonly Caller[]): void {
     for (const { request } of answered) this.#remember(request);
-    this.#end(execution);
+    this.#end(execution, null);
   }
 
   /** The handler can't be run near storage. */
-  #fail(execution: Execution, code: RefusalCode, message: string): void {
-    if (execution.intent === null) return this.#refuse(execution, code, message, null);
+  #fail(execution: Execution, near: NearStorage | null, code: RefusalCode, message: string): void {
+    if (near === null || near.abandoned === null) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
-    execution.near!.result = null;
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
-    this.#complete(execution, this.#takeCommitId(execution), { outcome, writes: [] }, null);
+    this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
   }
 
   /** An abandoned intent whose values can't be read now is run again later. */
-  #pause(execution: Execution): void {
+  #pause(execution: Execution, abandoned: Abandoned): void {
+    execution.phase = abandoned;
     this.#unlock(execution);
-    execution.phase = { kind: "paused" };
-    this.#deadlines.add(this.#nowMs + this.#pauseMs(execution), { kind: "run-again", execution });
+    this.#deadlines.add(this.#nowMs + this.#pauseMs(abandoned), { kind: "run-again", execution });
   }
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units. */
-  #lock(execution: Execution, accesses: readonly Access[], next: Step): void {
+  #lock(execution: Execution, accesses: readonly Access[], stage: Stage): void {
     const all = accesses[0]?.unit === GATE ? accesses : [GATE_SHARED, ...accesses];
-    if (execution.intent === null) {
+    if (!isPromised(stage)) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
       const full = all.find((access) => this.#locks.queueLength(access) >= this.#options.maxQueue);
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    execution.phase = { kind: "waiting", next, sinceMs: this.#nowMs };
-    if (this.#want(execution, all, "wait")) return this.#proceed(execution, next);
+    if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
+    execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
     // A lock is held no longer than a run here takes: every pending intent in its way is re-executed.
     for (const blocker of this.#locks.blockers(execution)) this.#replay(blocker, "contention");
   }
@@ -1232,19 +1283,19 @@ export class LviCore {
    * Own writes: an execution that read the coming writes of pending intents takes its units behind them at once. Nobody may
    * be in its way but those intents and the ones ahead of them. It is applied, and re-executed, after them.
    */
-  #lockBehind(execution: Execution, accesses: readonly Access[]): boolean {
+  #lockBehind(execution: Execution, units: readonly AccessedUnit[]): boolean {
     const first = new Set<Execution>();
-    for (const accessed of execution.declared!) {
+    for (const accessed of units) {
       if (accessed.mode === "write") continue;
       const writer = this.#locks.exclusiveHolders(accessed.unit).at(-1);
       if (writer === undefined) continue;
-      if (!writer.told || !this.#isOwnWrite(execution, accessed.unit, accessed.version)) return false;
+      if (!isTold(writer) || !this.#isOwnWrite(execution, accessed.unit, accessed.version)) return false;
       first.add(writer);
     }
     if (first.size === 0) return false;
     // A set grows while it is gone through.
     for (const writer of first) for (const before of writer.ahead) first.add(before);
-    return this.#want(execution, [GATE_SHARED, ...accesses], { behind: first });
+    return this.#want(execution, [GATE_SHARED, ...declaredLocks(units)], { behind: first });
   }
 
   /** Nobody is ahead of it or behind it any more; who was behind it alone goes on. */
@@ -1253,25 +1304,29 @@ export class LviCore {
     execution.ahead.clear();
     for (const next of execution.behind) {
       next.ahead.delete(execution);
+      const { phase } = next;
       // variant: queue-left
-      if (next.ahead.size === 0 && (next.wanted !== null || next.early.length > 0)) this.#due.push(next);
+      if (next.ahead.size === 0 && phase.kind === "pending" && (phase.wanted !== null || phase.early.length > 0))
+        this.#due.push(next);
     }
     execution.behind.clear();
   }
 
   /** Does what was to be done when nobody is ahead any more. */
   #goOn(execution: Execution): void {
-    const { early, wanted } = execution;
-    execution.early = [];
-    execution.wanted = null;
+    const { phase } = execution;
+    assert(phase.kind === "pending", "an execution that is due is told, and waits for its followup");
+    const { early, wanted } = phase;
+    phase.early = [];
+    phase.wanted = null;
     for (const { caller, followup } of early) this.#followup(caller, followup);
     if (wanted !== null) this.#replay(execution, wanted);
   }
 
   /** Waits until one of the units is released, and asks for no lock. */
-  #watch(execution: Execution, units: readonly UnitId[], next: Step): void {
-    if (execution.intent === null && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", next, sinceMs: this.#nowMs };
+  #watch(execution: Execution, units: readonly UnitId[], stage: Stage): void {
+    if (!isPromised(stage) && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    execution.phase = { kind: "watching", stage, sinceMs: this.#nowMs };
     this.#locks.onRelease(execution, units);
   }
 
@@ -1280,14 +1335,14 @@ export class LviCore {
     this.#ready.push(...granted, ...notified);
   }
 
-  #proceed(execution: Execution, step: Step): void {
-    switch (step) {
+  #proceed(execution: Execution, stage: Stage): void {
+    switch (stage.kind) {
       case "validate":
-        return this.#validate(execution);
+        return this.#validate(execution, stage);
       case "capture":
-        return this.#capture(execution);
+        return this.#capture(execution, stage.near);
       case "confirm":
-        return this.#confirm(execution);
+        return this.#confirm(execution, stage);
     }
   }
 
@@ -1307,15 +1362,18 @@ export class LviCore {
           // variant: followup-lost
           if (due.execution.phase.kind === "pending") this.#lost.add(due.execution);
           break;
-        case "replay":
-          if (due.execution.replay === "paused") {
-            due.execution.replay = null;
-            this.#replay(due.execution, "tried_again");
-          }
+        case "replay": {
+          const { phase } = due.execution;
+          if (phase.kind !== "pending" || phase.replay !== "paused") break;
+          phase.replay = null;
+          this.#replay(due.execution, "tried_again");
           break;
-        case "run-again":
-          if (due.execution.phase.kind === "paused") this.#runNearStorage(due.execution, "requested");
+        }
+        case "run-again": {
+          const { phase } = due.execution;
+          if (phase.kind === "abandoned") this.#runNearStorage(due.execution, "requested", phase);
           break;
+        }
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -1328,15 +1386,13 @@ export class LviCore {
     if (phase.kind === "ended") return;
     const overdue = callers.filter(({ deadlineMs }) => deadlineMs <= this.#nowMs);
     const waits = phase.kind === "waiting" || phase.kind === "watching";
-    if (execution.intent === null && waits && this.#nowMs >= execution.giveUpAtMs)
-      return this.#refuseBusy(execution, WAITED);
-    if (execution.intent === null && !waits) return;
-    // The execution goes on; who asks again will find its outcome.
-    execution.callers = callers.filter((caller) => caller.id === execution.speculator || !overdue.includes(caller));
-    for (const caller of overdue) {
-      if (caller.id === execution.speculator) continue;
-      this.#replyPending(caller);
-    }
+    const isPending = intentOf(execution) !== null;
+    if (!isPending && waits && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    if (!isPending && !waits) return;
+    // The execution goes on; a caller that asks again will find its outcome.
+    const speculator = execution.declared?.speculator;
+    execution.callers = callers.filter((caller) => caller === speculator || !overdue.includes(caller));
+    for (const caller of overdue) if (caller !== speculator) this.#replyPending(caller);
   }
 
   #refuseBusy(execution: Execution, message: string): void {
@@ -1352,7 +1408,10 @@ export class LviCore {
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
-    const failed = this.#operations.get(operation)!;
+    const failed = present(
+      this.#operations.get(operation),
+      `storage failed operation ${operation}, which is under way`,
+    );
     const { execution } = failed;
     this.#note("storage_failed", execution, { detail: `${failed.kind}: ${reason}` });
     // Something may have been done, or must be done: the same conditional operation again finds out.
@@ -1365,33 +1424,40 @@ export class LviCore {
       case "load":
         this.#versions.loadFailed(operation);
         this.#operations.delete(operation);
-        if (failed.next === "replay") {
-          this.#pauseReplay(execution, this.#options.retryMs);
-        } else if (execution.intent !== null) this.#pause(execution);
-        else this.#refuseBusy(execution, "storage can't be read");
-        return;
+        if (failed.isReplay) {
+          if (execution.phase.kind === "pending") this.#pauseReplay(execution, execution.phase, this.#options.retryMs);
+          return;
+        }
+        return this.#loadFailed(execution, stageLoaded(execution));
       case "store":
         // variant: store-doubtful
         failed.doubtful ||= effect === "unknown";
-        if (failed.doubtful) return again({ kind: "store-intent", operation, intent: failed.intent });
+        if (failed.doubtful) return again({ kind: "store-intent", operation, intent: failed.storing.intent });
         this.#operations.delete(operation);
         return this.#refuseBusy(execution, "storage can't be written");
       case "complete":
         failed.doubtful ||= effect === "unknown";
         // variant: completion-doubtful
-        if (failed.doubtful || execution.intent !== null) return again(failed.effect);
+        if (failed.doubtful || failed.effect.expects === "pending") return again(failed.effect);
         this.#operations.delete(operation);
         this.#versions.applyFailed(failed.effect.completion.writes);
         return this.#refuseBusy(execution, "storage can't be written");
     }
   }
 
+  #loadFailed(execution: Execution, stage: Stage): void {
+    if (stage.kind !== "validate" && stage.near.abandoned !== null) return this.#pause(execution, stage.near.abandoned);
+    this.#refuseBusy(execution, "storage can't be read");
+  }
+
   #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
-    const { execution, replay } = this.#runs.get(run)!;
+    const { execution, isReplay } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
-    if (replay) this.#replayed(execution, result);
-    else if (execution.phase.kind === "running") this.#ran(execution, result);
+    if (isReplay) return this.#replayed(execution, result);
+    const { phase } = execution;
+    assert(phase.kind === "running", "an execution near storage is in its run until that has ended");
+    this.#ran(execution, phase.near, phase.snapshot, result);
   }
 
   /**
@@ -1399,7 +1465,8 @@ export class LviCore {
    * `first` null: it was abandoned, and somebody else has its units.
    */
   #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, installed: Map<CommitId, Execution>): void {
-    const execution = adopted(intent, ++this.#tickets);
+    const abandoned = first === null ? abandonedOf(intent, 0, false) : null;
+    const execution = adopted(intent, ++this.#tickets, abandoned ?? pendingOn(intent, null));
     this.#executions.set(intent.executionId, execution);
     this.#budgets.begin(intent.location, execution.usage, this.#nowMs);
     if (first !== null) {
@@ -1411,8 +1478,6 @@ export class LviCore {
       // variant: adopted-followup
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     } else {
-      execution.told = false;
-      execution.phase = { kind: "paused" };
       this.#deadlines.add(this.#nowMs, { kind: "run-again", execution });
     }
   }
@@ -1461,28 +1526,33 @@ export class LviCore {
   }
 
   /** Commit ids are taken under the locks that they are about, so that they grow along every unit. */
-  #takeCommitId(execution: Execution): CommitId {
-    execution.sequence = ++this.#sequence;
-    // variant: commit-id-taken
+  #takeCommitId(): CommitId {
+    ++this.#sequence;
     return this.#latest;
   }
 
   /** Longer each time. */
-  #pauseMs(execution: Execution): number {
-    return Math.min(this.#options.retryMs * 2 ** execution.pauses++, 60_000);
+  #pauseMs(paused: { pauses: number }): number {
+    return Math.min(this.#options.retryMs * 2 ** paused.pauses++, 60_000);
   }
 
-  #run(execution: Execution, snapshot: ReadonlyMap<UnitId, Entry>, access: TaskAccess, replay: boolean): void {
+  #run(
+    execution: Execution,
+    snapshot: ReadonlyMap<UnitId, Entry>,
+    access: TaskAccess,
+    kills: number,
+    isReplay: boolean,
+  ): void {
     const run = ++this.#names;
-    this.#runs.set(run, { execution, replay });
-    const { invocation, location, kills } = execution;
+    this.#runs.set(run, { execution, isReplay });
+    const { invocation, location } = execution;
     // variant: handler-run
     this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
     const operation = this.#operations.get(id);
-    if (operation?.kind !== kind) throw new Error(`storage answered operation ${id}, which is no ${kind}`);
+    if (operation?.kind !== kind) throw new Error(`Storage answered operation ${id}, which is not a ${kind}`);
     this.#operations.delete(id);
     return operation as Operation & { kind: Kind };
   }
@@ -1529,34 +1599,57 @@ export class LviCore {
   }
 }
 
-function groundOf({ near, intent }: Execution): Ground {
-  if (near === null) return { kind: "validated", units: intent!.units };
-  return { kind: "captured", snapshot: near.snapshot, reads: near.result!.reads };
+/** What an execution has come to: its outcome, and its writes. */
+interface Ended {
+  readonly outcome: Outcome;
+  readonly writes: readonly Write[];
 }
 
-/** What it has written without having read it. */
-function blindOf({ near, intent }: Execution, writes: readonly Write[]): ReadonlySet<UnitId> {
-  const declared = (intent?.units ?? []).flatMap(({ unit, mode }) => (mode === "write" ? [] : [unit]));
-  const read = new Set(near?.result?.reads ?? declared);
+/** The values that it ran on: those that were validated, or those that its last run near storage has read. */
+function groundOf(of: Pending | RanNearStorage): Ground {
+  if (of.kind === "pending") return { kind: "validated", units: of.intent.units };
+  const { snapshot, result } = present(of.ran, "an execution that is sampled has run");
+  return { kind: "captured", snapshot, reads: result.reads };
+}
+
+/** The units that it has written without having read them. */
+function blindOf(of: Pending | RanNearStorage, writes: readonly Write[]): ReadonlySet<UnitId> {
+  const read = new Set(of.kind === "pending" ? readsOf(of.intent) : of.ran?.result.reads);
   return new Set(writes.flatMap(({ unit }) => (read.has(unit) ? [] : [unit])));
 }
 
+function declaredReads({ declared }: Execution, abandoned: Abandoned | null): Set<UnitId> {
+  const units = declared?.units ?? abandoned?.intent.units ?? [];
+  return new Set(units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit));
+}
+
+/** Whether the execution has an intent, so that it is never refused. */
+function isPromised(stage: Stage): boolean {
+  return stage.kind !== "validate" && stage.near.abandoned !== null;
+}
+
+/** The stage for which storage was asked for values. */
+function stageLoaded({ phase }: Execution): Stage {
+  assert(phase.kind === "loading", "an execution that storage is asked for values waits for them");
+  return phase.stage;
+}
+
 /** For the operator, as the log has it. */
-function wordsOfOverdue({ invocation, kills }: Execution, reason: string): string {
+function wordsOfOverdue({ handler }: Invocation, kills: number, reason: string): string {
   return (
-    `run ${kills} of ${invocation.handler} in place of its followup did not end: ${reason}. ` +
+    `run ${kills} of ${handler} in place of its followup did not end: ${reason}. ` +
     "What the intent holds stays locked until a run ends; the next one may last twice as long. " +
     "If this goes on, see what the reason says: docs/operations.md, Handlers that last"
   );
 }
 
 /**
- * Why the outcome was found here, as this caller is told. Whoever has joined is told the outcome of another sending, and so
- * is one who sent a set of its own and is first in line because the location that began the execution has gone.
+ * Why the outcome was found here, as this caller is told. A caller that has joined is told the outcome of another sending.
+ * So is a caller that sent a set of its own, and is first in line because the location that began the execution has gone.
  */
-function causeFor({ near, speculator }: Execution, { id, request }: Caller, index: number): ExecutedCause {
-  const hasJoined = index > 0 || (request.units !== null && id !== speculator);
-  return near === null || hasJoined ? "stored" : near.cause;
+function causeFor(of: Pending | RanNearStorage, { declared }: Execution, caller: Caller, index: number): ExecutedCause {
+  const hasJoined = index > 0 || (caller.request.units !== null && caller !== declared?.speculator);
+  return of.kind === "pending" || hasJoined ? "stored" : of.near.cause;
 }
 
 function wroteOnGet(handler: string, how: string): string {
@@ -1573,6 +1666,10 @@ function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | nu
 }
 
 const RETRY_AFTER_MS = 1_000;
+const HOT = "the version table holds all units of this step";
+const VALIDATED = "the version table holds the units that are validated in this step";
+const CAPTURED = "a run reads units that were captured";
+const APPLIED = "the version table holds what was applied in this step";
 const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";

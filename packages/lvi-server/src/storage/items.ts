@@ -5,21 +5,17 @@
  * What is shown has been applied. What an intent has promised is not among it; nor is a part of an execution, in SQLite.
  */
 import { DatabaseSync } from "node:sqlite";
-import { type CommitId, contentHash, type UnitId, unitId } from "@radical/protocol";
+import { type CommitId, contentHash, unitId } from "@radical/protocol";
 import type { StoredItem } from "../core/version-table.ts";
 import type { StorageAddress } from "./storage-address.ts";
-import { StorageError } from "./storage.ts";
-
-export interface StoredUnit extends StoredItem {
-  readonly unit: UnitId;
-}
+import { StorageError, type StoredUnit } from "./storage.ts";
 
 export interface ItemReader {
   /** Null: there is none. */
   item(table: string, key: string): Promise<StoredItem | null>;
   /**
-   * All items of a table, or of all. Of SQLite sorted, and all of one moment; of DynamoDB in no order, and what is changed
-   * meanwhile may be seen as it was or as it is.
+   * All items of a table in the order of their keys, or of all tables: of SQLite sorted too, of DynamoDB in no order. Of SQLite
+   * they are all of one moment; of DynamoDB what is changed meanwhile may be seen as it was or as it is.
    */
   items(table: string | null): AsyncIterable<StoredUnit>;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import { hashOfResult, isHashedCall } from "../core/call-hash.ts";
 import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
 import { KeyRing } from "../http/keys.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
-import { describeStorage, loadAll } from "./storage-conformance.ts";
+import { complete, describeStorage, loadAll } from "./storage-conformance.ts";
 
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(path.join(tmpdir(), "radical-sqlite-"));
@@ -252,7 +252,7 @@ describe("in a file", () => {
         const call = HASHES.hash(secret());
         const resultHash = completionHash(outcome, []);
         const completion = { ...invocation, outcome, writes: [], resultHash, doneAtMs: createdAtMs, call, keeps };
-        expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+        expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "applied" });
       };
       for (let turn = 0; turn < 150; turn++) {
         const stored: Promise<unknown>[] = [];

@@ -17,21 +17,25 @@ import {
   type ModuleHash,
   splitUnit,
   type UnitId,
+  unitId,
 } from "@radical/protocol";
-import type { CompleteResult, StoreResult } from "../core/events.ts";
+import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
-import {
-  type Completion,
-  type DoneIntent,
-  doneIntentOf,
-  type Intent,
-  type IntentRecord,
-  type IntentUnit,
-} from "../core/intent.ts";
+import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Leadership } from "../core/leadership.ts";
 import { failpoint } from "../failpoints.ts";
-import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "./storage.ts";
+import {
+  type Collected,
+  type CollectionDue,
+  type Commit,
+  type CommitResult,
+  type KeyRange,
+  type Storage,
+  StorageError,
+  type StoredModule,
+  type StoredUnit,
+} from "./storage.ts";
 
 const SCHEMA_VERSION = 5;
 
@@ -356,6 +360,24 @@ export class SqliteStorage implements Storage {
     });
   }
 
+  scan({ table, from, to, isReversed }: KeyRange, limit: number): Promise<readonly StoredUnit[]> {
+    return this.#enqueue(() =>
+      // The collation of a key is binary, so that its UTF-8 bytes are compared.
+      this.#all<{ key: string; value: Uint8Array; commit_id: CommitId; hash: string }>(
+        `SELECT key, value, commit_id, hash FROM items WHERE "table" = ? AND key >= ?${to === null ? "" : " AND key < ?"}
+         ORDER BY key ${isReversed === true ? "DESC" : "ASC"} LIMIT ?`,
+        table,
+        from ?? "",
+        ...(to === null ? [] : [to]),
+        limit,
+      ).map(({ key, value, commit_id: commitId, hash }) => {
+        const unit = unitId(table, key);
+        if (contentHash(value) !== hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+        return { unit, commitId, value };
+      }),
+    );
+  }
+
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
     return this.#enqueue((): StoreResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
@@ -366,17 +388,19 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult> {
-    return this.#enqueue((): CompleteResult => {
+  commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
+    return this.#enqueue((): CommitResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
-      const { executionId, commitId, writes } = completion;
-      const isAsExpected =
-        expects === "pending"
-          ? this.#run("DELETE FROM pending_intents WHERE execution_id = ?", executionId) === 1
-          : this.#record(executionId) === null;
-      if (!isAsExpected) return { kind: "exists", record: this.#record(executionId) };
-      this.#insertDone(doneIntentOf(completion));
-      for (const [index, { unit, value }] of writes.entries()) {
+      for (const { id, expects } of records) {
+        const isAsExpected = this.#isPending(id) ? expects === "pending" : expects === "new" && !this.#isDone(id);
+        if (!isAsExpected) return { kind: "exists", id, record: this.#record(id) };
+      }
+      for (const { id, expects, becomes } of records) {
+        if (expects === "pending") this.#run("DELETE FROM pending_intents WHERE execution_id = ?", id);
+        if (becomes?.state === "pending") this.#insertPending(becomes.intent);
+        else if (becomes?.state === "done") this.#insertDone(becomes.done);
+      }
+      for (const [index, { unit, value, commitId }] of items.entries()) {
         if (index > 0) failpoint("sqlite.half-written");
         const { table, key } = splitUnit(unit);
         if (value === null) this.#run('DELETE FROM items WHERE "table" = ? AND key = ?', table, key);
@@ -540,6 +564,10 @@ export class SqliteStorage implements Storage {
       id,
     );
     return done === undefined ? null : { state: "done", done: doneOf(done) };
+  }
+
+  #isPending(id: ExecutionId): boolean {
+    return this.#get("SELECT 1 FROM pending_intents WHERE execution_id = ?", id) !== undefined;
   }
 
   #isDone(id: ExecutionId): boolean {

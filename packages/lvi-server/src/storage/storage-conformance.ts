@@ -8,6 +8,7 @@ import {
   compareKeys,
   entryOf,
   type ExecutionId,
+  type Key,
   MAX_VALUE_BYTES,
   type ModuleHash,
   type Outcome,
@@ -24,7 +25,15 @@ import {
   withoutOutcome,
 } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import { type CollectionDue, type Storage, StorageError } from "./storage.ts";
+import {
+  type CollectionDue,
+  type Commit,
+  commitOf,
+  type CommitResult,
+  type RecordChange,
+  type Storage,
+  StorageError,
+} from "./storage.ts";
 
 /** The part of a test runner that the suite needs. */
 export interface Runner {
@@ -146,6 +155,16 @@ const due = (doneBeforeMs: number, toldBeforeMs = 0, limit = 10): CollectionDue 
   limit,
 });
 
+/** As the LVI server ends one execution. */
+export function complete(
+  storage: Pick<Storage, "commit">,
+  epoch: number,
+  expects: RecordChange["expects"],
+  completion: Completion,
+): Promise<CommitResult> {
+  return storage.commit(epoch, commitOf(expects, completion));
+}
+
 /** However large the items are. */
 export async function loadAll(
   storage: Pick<Storage, "load">,
@@ -226,7 +245,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       { unit: X, value: encode("1") },
       { unit: Y, value: encode("") },
     ]);
-    expect(await storage.complete(epoch, "new", completion)).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "new", completion)).toEqual({ kind: "applied" });
     const items = await loadAll(storage, [Y, X]);
     expect(items.get(X)).toEqual({ commitId: completion.commitId, value: encode("1") });
     expect(items.get(Y)).toEqual({ commitId: completion.commitId, value: encode("") });
@@ -235,12 +254,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("deletes; and keys are taken as they are", async (storage) => {
     const { epoch } = await takeOver(storage);
     const odd = unitId("t", "a/b'\"%_\u{1F600} ü");
-    await storage.complete(epoch, "new", completionOf(intentOf(1), [{ unit: odd, value: encode("1") }]));
+    await complete(storage, epoch, "new", completionOf(intentOf(1), [{ unit: odd, value: encode("1") }]));
     expect(await loadOne(storage, odd)).toEqual({ commitId: commitId(1, 1), value: encode("1") });
-    await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: odd, value: null }]));
+    await complete(storage, epoch, "new", completionOf(intentOf(2), [{ unit: odd, value: null }]));
     expect(await loadOne(storage, odd)).toEqual(undefined);
     // Deleting what is absent is fine.
-    expect(await storage.complete(epoch, "new", completionOf(intentOf(3), [{ unit: odd, value: null }]))).toEqual({
+    expect(await complete(storage, epoch, "new", completionOf(intentOf(3), [{ unit: odd, value: null }]))).toEqual({
       kind: "applied",
     });
   });
@@ -260,11 +279,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf(intent, [{ unit: X, value: encode("1") }]);
-    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "applied" });
     const again = completionOf(intent, [{ unit: X, value: encode("2") }]);
     const done = doneIntentOf(completion);
-    expect(await storage.complete(epoch, "pending", again)).toEqual({
+    expect(await complete(storage, epoch, "pending", again)).toEqual({
       kind: "exists",
+      id: intent.executionId,
       record: { state: "done", done },
     });
     expect(await loadOne(storage, X)).toEqual({ commitId: completion.commitId, value: encode("1") });
@@ -277,7 +297,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const intent = intentOf(1);
     await storage.storeIntent(epoch, intent);
     const completion = completionOf({ ...intent, commitId: commitId(1, 50) }, [{ unit: X, value: encode("1") }]);
-    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "applied" });
     expect(await storage.lookUp(epoch, intent.executionId)).toMatchObject({
       state: "done",
       done: { commitId: commitId(1, 50) },
@@ -287,9 +307,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("a completion whose condition fails applies nothing", async (storage) => {
     const { epoch } = await takeOver(storage);
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
-    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "exists", record: null });
+    const { executionId: id } = completion;
+    expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "exists", id, record: null });
     await storage.storeIntent(epoch, intentOf(1));
-    expect(await storage.complete(epoch, "new", completion)).toMatchObject({
+    expect(await complete(storage, epoch, "new", completion)).toMatchObject({
       kind: "exists",
       record: { state: "pending" },
     });
@@ -304,7 +325,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       { kind: "trap", code: "assertion_failed", message: "no" },
     ];
     for (const [index, outcome] of outcomes.entries()) {
-      await storage.complete(epoch, "new", { ...completionOf(intentOf(index + 1), []), outcome });
+      await complete(storage, epoch, "new", { ...completionOf(intentOf(index + 1), []), outcome });
       expect(await storage.lookUp(epoch, executionId(index + 1))).toMatchObject({
         done: { outcome: { value: outcome } },
       });
@@ -316,15 +337,17 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.storeIntent(first, intentOf(1));
     const { epoch } = await takeOver(storage);
     const completion = completionOf(intentOf(1), [{ unit: X, value: encode("1") }]);
-    expect(await storage.complete(first, "pending", completion)).toEqual({ kind: "fenced" });
-    expect(await storage.complete(first, "new", completionOf(intentOf(3), [{ unit: Y, value: encode("1") }]))).toEqual({
-      kind: "fenced",
-    });
+    expect(await complete(storage, first, "pending", completion)).toEqual({ kind: "fenced" });
+    expect(await complete(storage, first, "new", completionOf(intentOf(3), [{ unit: Y, value: encode("1") }]))).toEqual(
+      {
+        kind: "fenced",
+      },
+    );
     expect((await loadAll(storage, [X, Y])).size).toEqual(0);
     expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
-    expect(await storage.complete(epoch, "pending", completion)).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "applied" });
     // It is told so also where its own intent was completed by the other.
-    expect(await storage.complete(first, "pending", completion)).toEqual({ kind: "fenced" });
+    expect(await complete(storage, first, "pending", completion)).toEqual({ kind: "fenced" });
     expect(await storage.storeIntent(first, intentOf(1))).toEqual({ kind: "fenced" });
   });
 
@@ -337,7 +360,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const fresh = { ...intentOf(1), commitId: commitId(second, 1) };
     expect(await storage.storeIntent(second, fresh)).toEqual({ kind: "stored" });
     const other = { ...completionOf(intentOf(2), []), commitId: commitId(second, 2) };
-    expect(await storage.complete(second, "new", other)).toEqual({ kind: "applied" });
+    expect(await complete(storage, second, "new", other)).toEqual({ kind: "applied" });
     const { epoch: third, pending } = await takeOver(storage);
     expect(pending).toEqual([fresh]);
     expect(await storage.lookUp(third, executionId(2))).toMatchObject({ state: "done" });
@@ -371,8 +394,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("recovery finds the pending intents", async (storage) => {
     const { epoch } = await takeOver(storage);
     for (const number of [1, 2, 3]) await storage.storeIntent(epoch, intentOf(number));
-    await storage.complete(epoch, "pending", completionOf(intentOf(2), [], 5_000));
-    await storage.complete(epoch, "new", completionOf(intentOf(4), [], 4_000));
+    await complete(storage, epoch, "pending", completionOf(intentOf(2), [], 5_000));
+    await complete(storage, epoch, "new", completionOf(intentOf(4), [], 4_000));
     const { pending } = await takeOver(storage);
     expect(pending).toEqual([intentOf(1), intentOf(3)]);
   });
@@ -380,8 +403,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("old done intents are collected, pending ones never", async (storage, _, expires) => {
     const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
-    await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }], 1_000));
-    await storage.complete(epoch, "new", completionOf(intentOf(3), [], 2_000));
+    await complete(storage, epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }], 1_000));
+    await complete(storage, epoch, "new", completionOf(intentOf(3), [], 2_000));
     expect(await storage.collect(due(2_000))).toEqual({ intents: expires ? 0 : 1, outcomes: 0 });
     expect((await storage.lookUp(epoch, executionId(2))) === null).toEqual(!expires);
     expect(await storage.lookUp(epoch, executionId(3))).toMatchObject({ state: "done" });
@@ -391,7 +414,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("done intents are collected in batches, the oldest first", async (storage, _, expires) => {
     const { epoch } = await takeOver(storage);
-    for (const number of [3, 1, 2]) await storage.complete(epoch, "new", completionOf(intentOf(number), [], number));
+    for (const number of [3, 1, 2]) await complete(storage, epoch, "new", completionOf(intentOf(number), [], number));
     expect(await storage.collect(due(10, 0, 2))).toEqual({ intents: expires ? 0 : 2, outcomes: 0 });
     const left = await Promise.all([1, 2, 3].map((number) => storage.lookUp(epoch, executionId(number))));
     expect(left.map((record) => record !== null)).toEqual(expires ? [true, true, true] : [false, false, true]);
@@ -422,7 +445,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     for (const [index, completion] of completions.entries()) {
       // The record of one half is that of a pending intent, made done.
       if (index % 2 === 0) await storage.storeIntent(epoch, intentOf(index + 1));
-      await storage.complete(epoch, index % 2 === 0 ? "pending" : "new", completion);
+      await complete(storage, epoch, index % 2 === 0 ? "pending" : "new", completion);
     }
     const expectKept = async (of: Storage, by: number, forgotten: readonly Completion[]): Promise<void> => {
       for (const completion of completions) {
@@ -464,7 +487,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     }));
     for (const number of [1, 2, 3]) {
       const completion = completionOf(intentOf(number), number === 1 ? writes : [], number, "briefly");
-      await storage.complete(epoch, "new", { ...completion, outcome });
+      await complete(storage, epoch, "new", { ...completion, outcome });
     }
     expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({
       done: { outcome: { keeps: "briefly", value: outcome } },
@@ -491,7 +514,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       const { epoch } = await takeOver(storage);
       const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
       const removed = units.slice(0, 10);
-      await storage.complete(
+      await complete(
+        storage,
         epoch,
         "new",
         completionOf(
@@ -504,14 +528,15 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
         intentOf(1),
         units.map((unit, index) => ({ unit, value: index < removed.length ? null : encode(`value ${index}`) })),
       );
-      expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "applied" });
+      expect(await complete(storage, epoch, expects, completion)).toEqual({ kind: "applied" });
       const items = await loadAll(storage, units);
       expect(items.size).toEqual(240);
       expect(items.get(units[249]!)).toEqual({ commitId: commitId(1, 1), value: encode("value 249") });
       // The same again finds it done.
       const done = doneIntentOf(completion);
       const record = { state: "done", done };
-      expect(await storage.complete(epoch, expects, completion)).toEqual({ kind: "exists", record });
+      const { executionId: id } = completion;
+      expect(await complete(storage, epoch, expects, completion)).toEqual({ kind: "exists", id, record });
       expect((await takeOver(storage)).pending).toEqual([]);
     });
   }
@@ -524,7 +549,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       unit: unitId("t", `large ${index}`),
       value: new Uint8Array(300_000).fill(index),
     }));
-    expect(await storage.complete(epoch, "pending", completionOf(intent, writes))).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "pending", completionOf(intent, writes))).toEqual({ kind: "applied" });
     const items = await loadAll(
       storage,
       writes.map(({ unit }) => unit),
@@ -541,7 +566,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       { unit: longest, value },
       { unit: X, value: new Uint8Array(0) },
     ];
-    expect(await storage.complete(epoch, "new", completionOf(intentOf(1), writes))).toEqual({ kind: "applied" });
+    expect(await complete(storage, epoch, "new", completionOf(intentOf(1), writes))).toEqual({ kind: "applied" });
     const items = await loadAll(storage, [longest, X]);
     expect(isSame(items.get(longest)!.value, value)).toEqual(true);
     expect(items.get(X)!.value.length).toEqual(0);
@@ -565,7 +590,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(pending[0]!.units.at(-1)).toEqual(intent.units.at(-1)!);
     const outcome: Outcome = { kind: "result", value: new Uint8Array(1_000_000).fill(8) };
     const completion = { ...completionOf(intent, [{ unit: X, value: encode("1") }]), outcome };
-    expect(await storage.complete(second, "pending", completion)).toEqual({ kind: "applied" });
+    expect(await complete(storage, second, "pending", completion)).toEqual({ kind: "applied" });
     const record = await storage.lookUp(second, intent.executionId);
     const kept = record?.state === "done" ? (record.done.outcome?.value ?? null) : null;
     if (kept?.kind !== "result") throw new Error("not done");
@@ -576,7 +601,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     const units = Array.from({ length: 1_000 }, (_, index) => unitId("t", `unit ${index}`));
     const written = units.slice(0, 90);
-    await storage.complete(
+    await complete(
+      storage,
       epoch,
       "new",
       completionOf(
@@ -592,7 +618,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     const units = Array.from({ length: 8 }, (_, index) => unitId("t", `large ${index}`));
     const value = encode("v".repeat(1_000));
-    await storage.complete(
+    await complete(
+      storage,
       epoch,
       "new",
       completionOf(
@@ -610,7 +637,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("values of every kind come back byte for byte", async (storage) => {
     const { epoch } = await takeOver(storage);
     const writes = VALUES.map((value, index) => ({ unit: unitId("values", String(index)), value }));
-    await storage.complete(epoch, "new", completionOf(intentOf(1), writes));
+    await complete(storage, epoch, "new", completionOf(intentOf(1), writes));
     const items = await loadAll(
       storage,
       writes.map(({ unit }) => unit),
@@ -623,7 +650,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.storeIntent(epoch, intentOf(1));
     const kinds = await Promise.all(
       ["1", "2", "3"].map((value) =>
-        storage.complete(epoch, "pending", completionOf(intentOf(1), [{ unit: X, value: encode(value) }])),
+        complete(storage, epoch, "pending", completionOf(intentOf(1), [{ unit: X, value: encode(value) }])),
       ),
     );
     expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(["applied", "exists", "exists"]);
@@ -639,9 +666,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await Promise.all(numbers.map((number) => storage.storeIntent(epoch, intentOf(number))));
     const isEarly = (number: number): boolean => number % 7 === 0;
     const early = completionsOf("early").filter((_, index) => isEarly(numbers[index]!));
-    for (const completion of early) await storage.complete(epoch, "pending", completion);
+    for (const completion of early) await complete(storage, epoch, "pending", completion);
     const results = await Promise.all(
-      completionsOf("late").map((completion) => storage.complete(epoch, "pending", completion)),
+      completionsOf("late").map((completion) => complete(storage, epoch, "pending", completion)),
     );
     expect(results.map(({ kind }) => kind)).toEqual(numbers.map((number) => (isEarly(number) ? "exists" : "applied")));
     const items = await loadAll(
@@ -653,6 +680,247 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       expect(items.get(unitId("t", `one of many ${number}`))!.value).toEqual(value);
     }
     expect((await takeOver(storage)).pending).toEqual([]);
+  });
+
+  /** Of several executions that end together; what each of them writes. */
+  const together = (
+    ends: readonly {
+      readonly number: number;
+      readonly expects?: RecordChange["expects"];
+      readonly writes: readonly Write[];
+    }[],
+  ): { readonly commit: Commit; readonly completions: readonly Completion[] } => {
+    const completions = ends.map(({ number, writes }) => completionOf(intentOf(number), writes));
+    const commits = completions.map((completion, index) => commitOf(ends[index]!.expects ?? "new", completion));
+    return {
+      commit: { records: commits.flatMap(({ records }) => records), items: commits.flatMap(({ items }) => items) },
+      completions,
+    };
+  };
+  const manyWrites = (count: number, text: string): readonly Write[] =>
+    Array.from({ length: count }, (_, index) => ({ unit: unitId("t", `many ${index}`), value: encode(text) }));
+
+  test("a commit changes several records and items at once, also pending and removed records", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    for (const number of [1, 2, 3]) await storage.storeIntent(epoch, intentOf(number));
+    const { commit, completions } = together([
+      { number: 1, expects: "pending", writes: [{ unit: X, value: encode("1") }] },
+      { number: 4, writes: [{ unit: Y, value: encode("4") }] },
+    ]);
+    const advanced: Intent = { ...intentOf(2), handler: "advanced" };
+    const records: readonly RecordChange[] = [
+      ...commit.records,
+      { id: executionId(2), expects: "pending", becomes: { state: "pending", intent: advanced } },
+      { id: executionId(3), expects: "pending", becomes: null },
+      { id: executionId(5), expects: "new", becomes: { state: "pending", intent: intentOf(5) } },
+    ];
+    expect(await storage.commit(epoch, { records, items: commit.items })).toEqual({ kind: "applied" });
+    for (const completion of completions)
+      expect(await storage.lookUp(epoch, completion.executionId)).toEqual({
+        state: "done",
+        done: doneIntentOf(completion),
+      });
+    expect(await storage.lookUp(epoch, executionId(3))).toEqual(null);
+    const items = await loadAll(storage, [X, Y]);
+    expect(items.get(X)).toEqual({ commitId: commitId(1, 1), value: encode("1") });
+    expect(items.get(Y)).toEqual({ commitId: commitId(1, 4), value: encode("4") });
+    expect((await takeOver(storage)).pending).toEqual([advanced, intentOf(5)]);
+  });
+
+  test("if one record is not as its change expects, a commit changes nothing, and says which", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    for (const number of [1, 2]) await storage.storeIntent(epoch, intentOf(number));
+    await complete(storage, epoch, "pending", completionOf(intentOf(2), []));
+    const ends = (second: RecordChange["expects"], third: RecordChange["expects"], writes: readonly Write[]): Commit =>
+      together([
+        { number: 1, expects: "pending", writes },
+        { number: 2, expects: second, writes: [] },
+        { number: 3, expects: third, writes: [{ unit: Y, value: encode("3") }] },
+      ]).commit;
+    const done = { state: "done", done: doneIntentOf(completionOf(intentOf(2), [])) };
+    for (const writes of [[{ unit: X, value: encode("1") }], manyWrites(150, "1")]) {
+      for (const second of ["pending", "new"] as const)
+        expect(await storage.commit(epoch, ends(second, "new", writes))).toEqual({
+          kind: "exists",
+          id: executionId(2),
+          record: done,
+        });
+      const { records, items } = ends("pending", "pending", writes);
+      expect(await storage.commit(epoch, { records: [records[0]!, records[2]!], items })).toEqual({
+        kind: "exists",
+        id: executionId(3),
+        record: null,
+      });
+      expect((await loadAll(storage, [Y, ...writes.map(({ unit }) => unit)])).size).toEqual(0);
+      expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
+      expect(await storage.lookUp(epoch, executionId(3))).toEqual(null);
+    }
+    expect((await takeOver(storage)).pending).toEqual([intentOf(1)]);
+  });
+
+  test("a unit that several executions of a commit write has what the last one writes", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const Z = unitId("t", "z");
+    const { commit } = together([
+      { number: 1, writes: [X, Y].map((unit) => ({ unit, value: encode("1") })) },
+      {
+        number: 2,
+        writes: [
+          { unit: X, value: encode("2") },
+          { unit: Y, value: null },
+          { unit: Z, value: null },
+        ],
+      },
+      {
+        number: 3,
+        writes: [
+          { unit: X, value: encode("3") },
+          { unit: Z, value: encode("3") },
+        ],
+      },
+    ]);
+    expect(await storage.commit(epoch, commit)).toEqual({ kind: "applied" });
+    const items = await loadAll(storage, [X, Y, Z]);
+    expect(items.get(X)).toEqual({ commitId: commitId(1, 3), value: encode("3") });
+    expect(items.get(Y)).toEqual(undefined);
+    expect(items.get(Z)).toEqual({ commitId: commitId(1, 3), value: encode("3") });
+  });
+
+  test("a commit of forty executions with 600 writes, large outcomes and large arguments is applied whole", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const large = new Uint8Array(500_000).fill(9);
+    const pending: Intent = { ...intentOf(1), args: large };
+    await storage.storeIntent(epoch, pending);
+    const { commit, completions } = together(
+      Array.from({ length: 40 }, (_, index) => ({
+        number: index + 1,
+        expects: index === 0 ? ("pending" as const) : ("new" as const),
+        writes: Array.from({ length: 15 }, (__, write) => ({
+          // Each of a hundred units is written by six of them.
+          unit: unitId("t", `shared ${(15 * index + write) % 100}`),
+          value: encode(`${index} ${write}`),
+        })),
+      })),
+    );
+    const outcome: Outcome = { kind: "result", value: large };
+    const briefly: RecordChange = {
+      ...commit.records[7]!,
+      becomes: {
+        state: "done",
+        done: { ...doneIntentOf(completions[7]!), outcome: { value: outcome, keeps: "briefly" } },
+      },
+    };
+    const waiting: Intent = { ...intentOf(50), args: large };
+    const records: readonly RecordChange[] = [
+      ...commit.records.map((change, index) => (index === 7 ? briefly : change)),
+      { id: executionId(50), expects: "new", becomes: { state: "pending", intent: waiting } },
+    ];
+    const whole = {
+      records,
+      items: [...commit.items, ...manyWrites(60, "and more").map((write) => ({ ...write, commitId: commitId(1, 40) }))],
+    };
+    expect(await storage.commit(epoch, whole)).toEqual({ kind: "applied" });
+    const expected = new Map(whole.items.map(({ unit, commitId: id, value }) => [unit, { commitId: id, value }]));
+    const items = await loadAll(storage, [...expected.keys()]);
+    expect(Object.fromEntries(items)).toEqual(Object.fromEntries(expected));
+    for (const { executionId: id } of completions)
+      expect(await storage.lookUp(epoch, id)).toMatchObject({ state: "done" });
+    expect(await storage.lookUp(epoch, executionId(8))).toMatchObject({ done: { outcome: { value: outcome } } });
+    // The same again finds it done.
+    expect(await storage.commit(epoch, whole)).toMatchObject({ kind: "exists", id: executionId(1) });
+    expect(await storage.collect(due(0, 10_000))).toEqual({ intents: 0, outcomes: 1 });
+    const { epoch: next, pending: left } = await takeOver(storage);
+    expect(left).toEqual([waiting]);
+    expect(await storage.lookUp(next, executionId(8))).toMatchObject({ done: { outcome: null } });
+  });
+
+  test("a commit over one transaction may begin with any change of a record", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    await storage.storeIntent(epoch, intentOf(1));
+    const itemsOf = (text: string, id: number): Commit["items"] =>
+      manyWrites(120, text).map((write) => ({ ...write, commitId: commitId(1, id) }));
+    const advanced: Intent = { ...intentOf(1), handler: "advanced" };
+    const advance: RecordChange = {
+      id: executionId(1),
+      expects: "pending",
+      becomes: { state: "pending", intent: advanced },
+    };
+    expect(await storage.commit(epoch, { records: [advance], items: itemsOf("1", 1) })).toEqual({ kind: "applied" });
+    expect(await storage.lookUp(epoch, executionId(1))).toEqual({ state: "pending", intent: advanced });
+    const remove: RecordChange = { id: executionId(1), expects: "pending", becomes: null };
+    expect(await storage.commit(epoch, { records: [remove], items: itemsOf("2", 2) })).toEqual({ kind: "applied" });
+    expect(await storage.lookUp(epoch, executionId(1))).toEqual(null);
+    expect(await loadOne(storage, unitId("t", "many 119"))).toEqual({ commitId: commitId(1, 2), value: encode("2") });
+    expect((await takeOver(storage)).pending).toEqual([]);
+  });
+
+  test("after a take-over a commit of the earlier server changes nothing", async (storage) => {
+    const { epoch: first } = await takeOver(storage);
+    await storage.storeIntent(first, intentOf(1));
+    const { epoch } = await takeOver(storage);
+    for (const writes of [[{ unit: X, value: encode("1") }], manyWrites(150, "1")]) {
+      const commits = [
+        together([
+          { number: 1, expects: "pending", writes },
+          { number: 2, writes: [] },
+        ]),
+        together([
+          { number: 2, writes: [] },
+          { number: 1, expects: "pending", writes },
+        ]),
+      ];
+      for (const { commit } of commits) expect(await storage.commit(first, commit)).toEqual({ kind: "fenced" });
+      expect(
+        (
+          await loadAll(
+            storage,
+            writes.map(({ unit }) => unit),
+          )
+        ).size,
+      ).toEqual(0);
+    }
+    expect(await storage.lookUp(epoch, executionId(1))).toMatchObject({ state: "pending" });
+    expect(await storage.lookUp(epoch, executionId(2))).toEqual(null);
+  });
+
+  test("a table is scanned in the order of its keys' bytes, between two keys, and backwards", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    // By UTF-16 code units the last two change places.
+    const keys = ["a", "a\0", "a!", "ab", "b", "z", "é", "\uFFFD", "\u{1F600}"];
+    const many = Array.from({ length: 90 }, (_, index) => `k${String(index).padStart(3, "0")}`);
+    const all = [...keys, ...many].toSorted((a, b) => compareKeys(a as Key, b as Key));
+    const writes = all.map((key) => ({ unit: unitId("sorted", key), value: encode(key) }));
+    await complete(storage, epoch, "new", completionOf(intentOf(1), writes));
+    const beside = ["sorte", "sorted-", "sorted0"].map((table) => ({ unit: unitId(table, "m"), value: encode("m") }));
+    await complete(storage, epoch, "new", completionOf(intentOf(2), beside));
+    const scanned = async (
+      from: string | null,
+      to: string | null,
+      limit = 1_000,
+      isReversed = false,
+    ): Promise<string[]> =>
+      (await storage.scan({ table: "sorted", from: from as Key, to: to as Key, isReversed }, limit)).map(({ unit }) =>
+        unit.slice("sorted/".length),
+      );
+    expect(await scanned(null, null)).toEqual(all);
+    expect(await scanned(null, null, 1_000, true)).toEqual(all.toReversed());
+    expect(await scanned(null, null, 17)).toEqual(all.slice(0, 17));
+    expect(await scanned(null, null, 17, true)).toEqual(all.toReversed().slice(0, 17));
+    expect(await scanned("k010", "k020")).toEqual(many.slice(10, 20));
+    expect(await scanned("k010", "k020", 3, true)).toEqual(["k019", "k018", "k017"]);
+    expect(await scanned("k0105", null, 2)).toEqual(["k011", "k012"]);
+    expect(await scanned(null, "a!", 9)).toEqual(["a", "a\0"]);
+    expect(await scanned("\uFFFD", null)).toEqual(["\uFFFD", "\u{1F600}"]);
+    for (const [from, to] of [
+      ["k5", "k4"],
+      ["k010", "k010"],
+      ["\u{1F601}", null],
+    ] as const)
+      expect(await scanned(from, to)).toEqual([]);
+    expect(await storage.scan({ table: "nothing", from: null, to: null }, 10)).toEqual([]);
+    expect(await storage.scan({ table: "sorted", from: "b" as Key, to: "c" as Key }, 1)).toEqual([
+      { unit: unitId("sorted", "b"), commitId: commitId(1, 1), value: encode("b") },
+    ]);
   });
 
   test("modules are kept, with the plans of their handlers", async (storage) => {
@@ -701,7 +969,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     if (reopen === null) return;
     const { epoch } = await takeOver(storage);
     await storage.storeIntent(epoch, intentOf(1));
-    await storage.complete(epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
+    await complete(storage, epoch, "new", completionOf(intentOf(2), [{ unit: X, value: encode("1") }]));
     await storage.storeModule(
       { hash: MODULE, plans: new Map(), usedAtMs: null, registeredAtMs: null },
       encode("content"),

@@ -10,9 +10,9 @@
  * earlier server completes anything. An intent that an earlier one had on its way may still arrive: it counts as not
  * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its lease.
  */
-import type { ExecutionId, HandlerPlan, ModuleHash, UnitId } from "@radical/protocol";
-import type { CompleteResult, StoreResult } from "../core/events.ts";
-import type { Completion, Intent, IntentRecord } from "../core/intent.ts";
+import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
+import type { StoreResult } from "../core/events.ts";
+import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
@@ -40,13 +40,18 @@ export interface Storage {
    * their values have more bytes than that together; then it stops early, so that memory is bounded.
    */
   load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null>;
+  /**
+   * The items of a range in the order of their keys' UTF-8 bytes, at most so many; strongly consistent for each. Beside a
+   * commit that writes some of them it may show a part of its writes.
+   */
+  scan(range: KeyRange, limit: number): Promise<readonly StoredUnit[]>;
   /** Inserts a pending intent if the execution id is new. */
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult>;
   /**
-   * If the intent is pending, or new: applies all writes and makes it done, as `doneIntentOf` says. More writes than one
-   * transaction of the storage takes are decided in one, applied in parts, and completed by `recover` after a crash.
+   * Makes all changes if each record is as its change expects, and none of them otherwise. A commit that is larger than one
+   * transaction of the storage is decided in one and applied in parts; after a crash `recover` completes it.
    */
-  complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult>;
+  commit(epoch: number, commit: Commit): Promise<CommitResult>;
   /**
    * Deletes intents that were done before a time, unless the storage expires them itself; and outcomes that were kept briefly,
    * of what was done before another. What is deleted is then in none of the storage's files.
@@ -62,6 +67,57 @@ export interface Storage {
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
+}
+
+/** Some of the keys of one table of the application. */
+export interface KeyRange {
+  readonly table: string;
+  /** Null: from the first. */
+  readonly from: Key | null;
+  /** It is not in the range itself; null: to the last. */
+  readonly to: Key | null;
+  /** From the last to the first. */
+  readonly isReversed?: boolean;
+}
+
+export interface StoredUnit extends StoredItem {
+  readonly unit: UnitId;
+}
+
+/** Records and items that change together. */
+export interface Commit {
+  /** At least one, each about another execution. */
+  readonly records: readonly RecordChange[];
+  /** In order: a unit that several executions write gets what the last one writes. */
+  readonly items: readonly ItemWrite[];
+}
+
+export interface RecordChange {
+  readonly id: ExecutionId;
+  /** `new`: there is no record. */
+  readonly expects: "pending" | "new";
+  /** Null: it is removed. */
+  readonly becomes: IntentRecord | null;
+}
+
+export interface ItemWrite extends Write {
+  readonly commitId: CommitId;
+}
+
+export type CommitResult =
+  | { readonly kind: "applied" }
+  /** The first record that is not as its change expects, as it is. */
+  | { readonly kind: "exists"; readonly id: ExecutionId; readonly record: IntentRecord | null }
+  /** Another server has taken over. */
+  | { readonly kind: "fenced" };
+
+/** The end of one execution. */
+export function commitOf(expects: RecordChange["expects"], completion: Completion): Commit {
+  const { executionId: id, commitId, writes } = completion;
+  return {
+    records: [{ id, expects, becomes: { state: "done", done: doneIntentOf(completion) } }],
+    items: writes.map(({ unit, value }) => ({ unit, value, commitId })),
+  };
 }
 
 export interface CollectionDue {

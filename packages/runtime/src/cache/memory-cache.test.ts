@@ -80,12 +80,10 @@ test("an entry larger than the cache is not kept", async () => {
   expect(await cache.getMany([unit(0)])).toEqual(new Map());
 });
 
-test("it takes what nobody has asked for along with what it holds, and else leaves it", () => {
-  const cache = new MemoryCache();
-  const told = [0, 1].map((index) => ({ unit: unit(index), entry: item(2, "told") }));
-  cache.refresh(told);
-  expect(told.map((put) => cache.peek(put.unit))).toEqual([undefined, undefined]);
-  cache.put([{ unit: unit(1), entry: item(1, "held") }]);
-  cache.refresh(told);
-  expect(told.map((put) => cache.peek(put.unit))).toEqual(told.map(({ entry }) => entry));
+test("whether it holds an entry is told without a use of it", () => {
+  const cache = new MemoryCache(2_000);
+  cache.put([0, 1].map((index) => ({ unit: unit(index), entry: item(1, "x") })));
+  expect([0, 1, 2].map((index) => cache.holds(unit(index)))).toEqual([true, true, false]);
+  cache.put([2, 3].map((index) => ({ unit: unit(index), entry: item(1, "x") })));
+  expect(cache.holds(unit(0))).toBe(false);
 });

@@ -62,9 +62,9 @@ export class MemoryCache implements Cache {
     return taken;
   }
 
-  /** What nobody has asked for: only if something of it is held, as who reads that will ask for the rest. */
-  refresh(puts: readonly CachePut[]): void {
-    if (puts.some(({ unit }) => this.#entries.has(unit))) this.put(puts);
+  /** Not a use of the entry. */
+  holds(unit: UnitId): boolean {
+    return this.#entries.has(unit);
   }
 
   #remove(unit: UnitId): void {

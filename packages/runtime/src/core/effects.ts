@@ -1,7 +1,7 @@
 /**
- * What an execution is told (events) and what it wants done (effects). The driver performs every effect at once, in
- * the order of the list, and returns what came of it as an event. The order between effects of different lists is
- * data too: an effect that must not begin before another one names it in `after`.
+ * Events tell a machine what has happened, effects say what it wants done: of an execution, and of its location. The driver
+ * performs every effect at once, in the order of the list, and returns what came of it as an event. The order between effects of
+ * different lists is data too: an effect that must not begin before another one names it in `after`.
  */
 import type {
   Entry,
@@ -13,6 +13,7 @@ import type {
   LviRequest,
   Outcome,
   UnitId,
+  UpdatesQuestion,
   Version,
   Write,
 } from "@radical/protocol";
@@ -112,6 +113,18 @@ export type Effect =
   /** Something an operator must hear of; the execution goes on. */
   | { readonly kind: "warn"; readonly code: WarningCode; readonly message: string };
 
+/** What came of one attempt at one server of the primary. */
+export type Answered<T> =
+  | { readonly kind: "reply"; readonly reply: T }
+  /** The server does not lead: nothing was done. */
+  | { readonly kind: "not-leading"; readonly reason: string }
+  /** No answer, or none that says what happened: the request may have had its effect. */
+  | { readonly kind: "unanswered"; readonly reason: string }
+  /** Refused before anything was done: for its signature, or because it is not a message that the server knows. */
+  | { readonly kind: "rejected"; readonly reason: string }
+  /** Refused before anything was done, and would be again. */
+  | { readonly kind: "too-large"; readonly reason: string };
+
 /** An entry for the cache, under the commit id that the primary named. */
 export interface CachePut {
   readonly unit: UnitId;
@@ -189,3 +202,22 @@ export type Answer =
       /** When to repeat, for errors after which that may help. */
       readonly retryAfterMs: number | null;
     };
+
+export type LocationEvent =
+  /** A request at this location was answered: it is free to listen for those to come. */
+  | { readonly kind: "free"; readonly location: string; readonly atMs: number }
+  /** The primary has told what others have written. `held`: the units among them of which memory holds an entry. */
+  | { readonly kind: "told"; readonly updates: readonly CachePut[]; readonly held: readonly UnitId[] }
+  /** A shift listens no more. `isOver`: the server has ended it in order. */
+  | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number };
+
+export type LocationEffect =
+  /** Listen to the server until it ends the answer. */
+  | {
+      readonly kind: "listen";
+      readonly shift: number;
+      readonly server: ServerIndex;
+      readonly question: UpdatesQuestion;
+    }
+  /** Put into the cache's memory what has come unasked. */
+  | { readonly kind: "refresh"; readonly entries: readonly CachePut[] };

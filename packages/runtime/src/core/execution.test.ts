@@ -20,7 +20,7 @@ import { describe, expect, test } from "vitest";
 import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
-import { Leader } from "./leader.ts";
+import { PrimaryLink } from "./primary-link.ts";
 
 const ann = unitId("users", "ann");
 const bob = unitId("users", "bob");
@@ -37,7 +37,6 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "execution-0123456789abcdef0123456789abcdef",
   mustNotWrite: false,
-  seen: null,
   undeclaredTables: [],
 };
 
@@ -113,8 +112,8 @@ function play(execution: Execution, ...events: readonly ExecutionEvent[]): reado
 }
 
 /** An execution that reads ann and writes her feed, with ann in the cache: sent, and speculating. */
-function speculating(input: Partial<ExecutionInput> = {}): Execution {
-  const execution = new Execution({ ...INPUT, ...input });
+function speculating(input: Partial<ExecutionInput> = {}, primary = new PrimaryLink()): Execution {
+  const execution = new Execution({ ...INPUT, ...input }, DEFAULT_BOUNDS, undefined, primary);
   play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
   return execution;
 }
@@ -678,8 +677,11 @@ describe("the speculation is not confirmed", () => {
 });
 
 describe("a primary of two servers", () => {
-  function sent(leader: Leader): { readonly execution: Execution; readonly first: Extract<Effect, { kind: "send" }> } {
-    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, leader);
+  function sent(primary: PrimaryLink): {
+    readonly execution: Execution;
+    readonly first: Extract<Effect, { kind: "send" }>;
+  } {
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, primary);
     play(execution, started(), derived(set([ann], [feed])));
     const first = only(execution.step(fetched({ [ann]: item(5, "Ann") })), "send");
     play(execution, completed(result("done"), { [feed]: bytes("post") }));
@@ -687,8 +689,8 @@ describe("a primary of two servers", () => {
   }
 
   test("a standby's refusal: the other one at once, with the next attempt, and whoever comes later asks that first", () => {
-    const leader = new Leader(2);
-    const { execution, first } = sent(leader);
+    const primary = new PrimaryLink(2);
+    const { execution, first } = sent(primary);
     const effects = execution.step(notLeading());
     expect(kinds(effects)).toEqual(["send"]);
     const second = only(effects, "send");
@@ -697,12 +699,12 @@ describe("a primary of two servers", () => {
     expect(second.request).toEqual({ ...first.request, attempt: 2 });
     const end = execution.step(valid(commit(9)));
     expect(only(end, "follow").server).toBe(1);
-    expect(sent(leader).first.server).toBe(1);
+    expect(sent(primary).first.server).toBe(1);
   });
 
   test("a server that does not answer: the other one at once; what the first may have done it can tell", () => {
-    const leader = new Leader(2);
-    const { execution, first } = sent(leader);
+    const primary = new PrimaryLink(2);
+    const { execution, first } = sent(primary);
     const effects = execution.step(unanswered());
     expect(kinds(effects)).toEqual(["warn", "send"]);
     expect(only(effects, "send")).toMatchObject({ server: 1, request: { ...first.request, attempt: 2 } });
@@ -712,8 +714,8 @@ describe("a primary of two servers", () => {
   });
 
   test("nobody leads: rounds with a wait between them, in the time that there is for all", () => {
-    const leader = new Leader(2);
-    const { execution, first } = sent(leader);
+    const primary = new PrimaryLink(2);
+    const { execution, first } = sent(primary);
     const asked = [first.server];
     let atMs = 0;
     for (;;) {
@@ -733,14 +735,14 @@ describe("a primary of two servers", () => {
   });
 
   test("one that drains: its successor is asked", () => {
-    const { execution } = sent(new Leader(2));
+    const { execution } = sent(new PrimaryLink(2));
     const draining = replied({ kind: "refused", code: "draining", message: "", retryAfterMs: 1_000 });
     expect(only(execution.step(draining), "send").server).toBe(1);
     expect(execution.step(draining)).toMatchObject([{ kind: "wait", ms: 1_000 }]);
   });
 
   test("a followup whose leader is gone goes to the next one", () => {
-    const { execution } = sent(new Leader(2));
+    const { execution } = sent(new PrimaryLink(2));
     const end = execution.step(valid(commit(9)));
     const lost: ExecutionEvent = { kind: "followup-unanswered", reason: "reset" };
     expect(only(end, "follow").server).toBe(0);
@@ -861,7 +863,7 @@ describe("the primary does not answer", () => {
   });
 
   test("a request that one server rejects is sent to the other one", () => {
-    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, new Leader(2));
+    const execution = new Execution(INPUT, DEFAULT_BOUNDS, undefined, new PrimaryLink(2));
     play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
     const rejected = { kind: "rejected", reason: "status 401", atMs: 0 } as const;
     expect(kinds(execution.step(rejected))).toEqual(["warn", "send"]);
@@ -992,7 +994,9 @@ const world = fc.record({
 });
 
 test("every sending is a later attempt, also of another question, and says what the location has seen", () => {
-  const execution = speculating({ seen: commit(3) });
+  const primary = new PrimaryLink();
+  primary.heard(commit(3));
+  const execution = speculating({}, primary);
   const second = play(execution, unanswered(), waited("lvi"));
   expect(only(second, "send").request).toMatchObject({ attempt: 2, seen: commit(3) });
   const busy = { kind: "refused", code: "busy", message: "no", retryAfterMs: 0 } as const;
@@ -1000,6 +1004,8 @@ test("every sending is a later attempt, also of another question, and says what 
   expect(only(third, "send").request).toMatchObject({ attempt: 3, seen: commit(8) });
   const near = play(execution, stopped, valid(null));
   expect(only(near, "send").request).toMatchObject({ attempt: 4, seen: commit(8), units: null });
+  // Executions to come say it too.
+  expect(primary.seen).toBe(commit(8));
 });
 
 test("in doubt: the same is sent again at once, now that the location has heard of the server", () => {
@@ -1030,7 +1036,7 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
 test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
   fc.assert(
     fc.property(world, ({ servers, plan, memory, derivations, cached, replies, speculation, followups, order }) => {
-      const execution = new Execution({ ...INPUT, plan }, DEFAULT_BOUNDS, undefined, new Leader(servers));
+      const execution = new Execution({ ...INPUT, plan }, DEFAULT_BOUNDS, undefined, new PrimaryLink(servers));
       const sends: LviRequest[] = [];
       const fetches: UnitId[] = [];
       const answers: Answer[] = [];

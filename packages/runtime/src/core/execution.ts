@@ -45,7 +45,8 @@ import type {
   WarningCode,
 } from "./effects.ts";
 import { type Doubt, Experience, type Read } from "./experience.ts";
-import { Leader, LeaderSearch } from "./leader.ts";
+import { LeaderSearch } from "./leader.ts";
+import { PrimaryLink } from "./primary-link.ts";
 
 export interface ExecutionInput {
   readonly executionId: ExecutionId;
@@ -62,8 +63,6 @@ export interface ExecutionInput {
   readonly repeatKey: string;
   /** It came as a GET: whatever the manifest says of the handler, it has no effect. */
   readonly mustNotWrite: boolean;
-  /** What the primary last told this location to be its latest commit id; null: nothing yet. */
-  readonly seen: CommitId | null;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
 }
@@ -133,11 +132,12 @@ export class Execution {
   #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
   /** Why the request names no set. */
   #nearStorageReason: PathReason | null = null;
+  readonly #primary: PrimaryLink;
   /** Of this question. */
-  readonly #leader: Leader;
   readonly #search: LeaderSearch;
   /** How often anything was sent: the primary tells repeats from duplicates by it. */
   #sendings = 0;
+  /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
   #speculation: SpeculationState = { kind: "none" };
   #confirmation: Confirmation | null = null;
@@ -151,16 +151,16 @@ export class Execution {
     bounds: ExecutionBounds = DEFAULT_BOUNDS,
     /** Of the location: what its executions teach and ask. */
     experience: Experience = new Experience(),
-    leader: Leader = new Leader(),
+    primary: PrimaryLink = new PrimaryLink(),
   ) {
     this.#input = input;
-    this.#seen = input.seen;
+    this.#seen = primary.seen;
     this.#bounds = bounds;
     this.#experience = experience;
     this.#plan = experience.planOf(input.module, input.handler, input.plan);
-    this.#leader = leader;
-    this.#search = new LeaderSearch(leader);
-    this.#followupSearch = new LeaderSearch(leader);
+    this.#primary = primary;
+    this.#search = new LeaderSearch(primary.leader);
+    this.#followupSearch = new LeaderSearch(primary.leader);
   }
 
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
@@ -182,6 +182,7 @@ export class Execution {
       case "speculated":
         return this.#onSpeculated(event.speculation, event.atMs);
       case "replied":
+        this.#primary.heard(event.reply.asOf);
         this.#seen = event.reply.asOf ?? this.#seen;
         return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
       case "unanswered":
@@ -644,7 +645,7 @@ export class Execution {
   #stoppedOnGet(how: string, unit?: UnitId): readonly Effect[] {
     const { executionId: execution, module, handler, location } = this.#input;
     const alarm: LocationAlarm = { alarm: "wrote_on_get", execution, module, handler, location };
-    const server = this.#leader.next(new Set())!;
+    const server = this.#primary.leader.believed;
     return [...this.#wroteOnGet(how, unit), { kind: "alarm", server, alarm, timeoutMs: this.#bounds.attemptMs }];
   }
 

@@ -1,5 +1,4 @@
 /** The protocol core of a location by itself, for whoever drives it in another world than a Worker's. */
-export type { CapturedSnapshot, Effect, ExecutionEvent } from "./effects.ts";
-export { Execution } from "./execution.ts";
+export type { Answered, CachePut, Effect } from "./effects.ts";
 export { Experience } from "./experience.ts";
-export { Leader } from "./leader.ts";
+export { LocationCore } from "./location.ts";

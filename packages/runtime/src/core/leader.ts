@@ -17,6 +17,11 @@ export class Leader {
     this.#servers = servers;
   }
 
+  /** The server to ask first. */
+  get believed(): ServerIndex {
+    return this.#believed;
+  }
+
   /** Whom to ask when those have been asked in vain: the one that is believed to lead, then those after it; null: none is left. */
   next(asked: ReadonlySet<ServerIndex>): ServerIndex | null {
     for (let step = 0; step < this.#servers; step++) {
@@ -55,11 +60,13 @@ export class LeaderSearch {
 
   /** Whom to ask; the first one of another round if all were. */
   next(): ServerIndex {
-    if (this.#leader.next(this.#asked) === null) this.#asked.clear();
+    const left = this.#leader.next(this.#asked);
+    if (left === null) this.#asked.clear();
     if (this.#asked.size === 0) this.#rounds++;
-    this.#last = this.#leader.next(this.#asked)!;
-    this.#asked.add(this.#last);
-    return this.#last;
+    const server = left ?? this.#leader.believed;
+    this.#last = server;
+    this.#asked.add(server);
+    return server;
   }
 
   /** Who was asked last has answered as the leader: what is asked next begins a round. */

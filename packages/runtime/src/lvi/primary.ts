@@ -4,7 +4,6 @@
  */
 import {
   ALARMS_PATH,
-  type CommitId,
   type ErrorCode,
   FOLLOWUP_PATH,
   type Followup,
@@ -26,6 +25,7 @@ import {
   encodeLviRequest,
   signedBytes,
 } from "@radical/protocol";
+import type { Answered } from "../core/effects.ts";
 import type { ServerIndex } from "../core/leader.ts";
 import { hex } from "../hex.ts";
 import { type Connection, Connections } from "./connections.ts";
@@ -40,17 +40,6 @@ export type Way =
   | { readonly kind: "url"; readonly origin: string }
   /** The platform's way into a private network, a Workers VPC service: it alone knows the address. */
   | { readonly kind: "binding"; readonly fetcher: Pick<Fetcher, "fetch"> };
-
-export type Answered<T> =
-  | { readonly kind: "reply"; readonly reply: T }
-  /** The server does not lead: nothing was done. */
-  | { readonly kind: "not-leading"; readonly reason: string }
-  /** No answer, or none that says what happened: the request may have had its effect. */
-  | { readonly kind: "unanswered"; readonly reason: string }
-  /** Refused before anything was done: for its signature, or because it is no message that the server knows. */
-  | { readonly kind: "rejected"; readonly reason: string }
-  /** Refused before anything was done, and would be again. */
-  | { readonly kind: "too-large"; readonly reason: string };
 
 export interface Sending {
   /** Settles when the request was handed to the platform, which writes it in its next turns; never rejects. */
@@ -112,8 +101,6 @@ export class Primary {
   readonly #key: PrimaryKey;
   /** Imported once per isolate. The key and not its promise: a promise belongs to the request that made it. */
   #hmac: CryptoKey | null = null;
-  /** What its leader last told to be its latest commit id. */
-  seen: CommitId | null = null;
 
   constructor(ways: readonly Way[], key: PrimaryKey) {
     this.#servers = ways.map((way) => new Server(way));
@@ -128,13 +115,9 @@ export class Primary {
   /** `trace`: whose lines of log the primary's belong to. */
   ask(server: ServerIndex, request: LviRequest, timeoutMs: number, trace: TraceContext | null): Sending {
     const { promise: sent, resolve: settle } = Promise.withResolvers<Connection>();
-    const decode = (bytes: Uint8Array): LviReply => {
-      const reply = decodeLviReply(bytes);
-      this.seen = reply.asOf ?? this.seen;
-      return reply;
-    };
     const body = encodeLviRequest(request);
-    return { sent, answered: this.#post(this.#servers[server]!, LVI_PATH, body, { timeoutMs, trace }, decode, settle) };
+    const of = { timeoutMs, trace };
+    return { sent, answered: this.#post(this.#servers[server]!, LVI_PATH, body, of, decodeLviReply, settle) };
   }
 
   follow(

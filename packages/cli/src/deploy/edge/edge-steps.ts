@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { AppBuild } from "../../build/build-app.ts";
 import { CommandError } from "../../command-error.ts";
 import type { Project } from "../../config/load-config.ts";
-import type { DeploymentKey } from "../../dev/deployment-key.ts";
+import type { DeploymentKey } from "../../local/deployment-key.ts";
 import { type AdminAddress, hasModule, registerModule } from "../admin-requests.ts";
 import { storeModule } from "../module-store.ts";
 import type { PrimaryHalf } from "../primary-half.ts";

@@ -7,7 +7,7 @@ import type { CacheChoice } from "@radical/protocol";
 import type { Assets } from "../../build/build-app.ts";
 import { bindingsOf } from "../../build/bindings.ts";
 import { CommandError, EXIT_USAGE } from "../../command-error.ts";
-import { COMPATIBILITY_DATE } from "../../dev/miniflare.ts";
+import { COMPATIBILITY_DATE } from "../../local/miniflare.ts";
 import { routesOf } from "./routes.ts";
 import type { Migration, UserConfig, WranglerConfig } from "./user-config.ts";
 

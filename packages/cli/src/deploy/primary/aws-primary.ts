@@ -7,7 +7,7 @@ import type { ResourceChange, Stack } from "@aws-sdk/client-cloudformation";
 import { type DynamoTables, openTables, parseKeys, StorageError } from "@radical/lvi-server";
 import { randomBytes } from "node:crypto";
 import { CommandError } from "../../command-error.ts";
-import type { DeploymentKey } from "../../dev/deployment-key.ts";
+import type { DeploymentKey } from "../../local/deployment-key.ts";
 import type { QuotaLook } from "../quotas.ts";
 import { AwsAccount, type StoredParameter } from "./aws-account.ts";
 import { awsError, stackError } from "./aws-errors.ts";

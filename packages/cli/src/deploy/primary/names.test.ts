@@ -7,7 +7,7 @@ test("names of AWS are as long and as they may be, also for the longest applicat
   const { stack, tablePrefix, tunnels } = primaryNames(LONGEST);
   expect(LONGEST.environment).toMatch(ENVIRONMENT_NAME);
   expect(stack).toMatch(/^[a-zA-Z][-a-zA-Z0-9]{0,127}$/);
-  expect(`${tablePrefix}-intents`).toMatch(/^[a-zA-Z0-9_.-]{3,255}$/);
+  expect(`${tablePrefix}-executions`).toMatch(/^[a-zA-Z0-9_.-]{3,255}$/);
   expect(bucketName(LONGEST, "123456789012", "ap-southeast-1")).toMatch(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/);
   expect(tunnels.a).not.toBe(tunnels.b);
 });

@@ -9,7 +9,7 @@
  * Secrets are in `PrimaryState.keys` and in the parameters of the account, nowhere else: not in plans, progress, templates,
  * files or errors.
  */
-import type { DeploymentKey } from "../../dev/deployment-key.ts";
+import type { DeploymentKey } from "../../local/deployment-key.ts";
 import type { QuotaLook } from "../quotas.ts";
 import type { DeploymentName, NodeName } from "./names.ts";
 

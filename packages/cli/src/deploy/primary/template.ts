@@ -186,9 +186,9 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
               Statement: [
                 allow(
                   TABLE_ACTIONS,
-                  ["items", "intents", "parts", "blobs", "meta"].flatMap((table) => [
+                  ["items", "executions", "parts", "overflow", "meta"].flatMap((table) => [
                     arn("dynamodb", `table/${tablePrefix}-${table}`),
-                    ...(table === "intents" ? [arn("dynamodb", `table/${tablePrefix}-${table}/index/*`)] : []),
+                    ...(table === "executions" ? [arn("dynamodb", `table/${tablePrefix}-${table}/index/*`)] : []),
                   ]),
                 ),
                 allow("ssm:GetParameters", arn("ssm", `parameter${parameters.prefix}/*`)),

@@ -10,7 +10,7 @@ import {
 } from "@radical/protocol";
 import { messageOf } from "../../command-error.ts";
 import { counted } from "../../terminal/terminal.ts";
-import { signedRequest } from "../../dev/signed-request.ts";
+import { signedRequest } from "../../local/signed-request.ts";
 import { askPrimary } from "../ask-primary.ts";
 import { NODE_HEADER } from "../../deploy/edge/relay-node.ts";
 import { type PrimaryAddress, serverName } from "../primary-address.ts";

@@ -5,19 +5,25 @@ import { fromNative, toNative } from "./native-value.ts";
 
 export function text(item: Item, name: string): string {
   const { S } = present(item, name);
-  if (S === undefined) throw new Error(`the attribute ${name} is no text`);
+  if (S === undefined) throw new Error(`The attribute ${name} is not a text`);
   return S;
 }
 
 export function number(item: Item, name: string): number {
   const { N } = present(item, name);
-  if (N === undefined) throw new Error(`the attribute ${name} is no number`);
+  if (N === undefined) throw new Error(`The attribute ${name} is not a number`);
   return Number(N);
+}
+
+export function flag(item: Item, name: string): boolean {
+  const { BOOL } = present(item, name);
+  if (BOOL === undefined) throw new Error(`The attribute ${name} is not a truth value`);
+  return BOOL;
 }
 
 export function bytes(item: Item, name: string): Uint8Array {
   const { B } = present(item, name);
-  if (B === undefined) throw new Error(`the attribute ${name} is no binary`);
+  if (B === undefined) throw new Error(`The attribute ${name} is not binary`);
   return B;
 }
 
@@ -33,6 +39,6 @@ export function nativeOf(item: Item, name: string): Uint8Array {
 
 function present(item: Item, name: string): AttributeValue {
   const value = item[name];
-  if (value === undefined) throw new Error(`the attribute ${name} is missing`);
+  if (value === undefined) throw new Error(`The attribute ${name} is missing`);
   return value;
 }

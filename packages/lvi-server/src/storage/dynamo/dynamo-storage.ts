@@ -12,47 +12,71 @@
 import { DynamoDBClient, type TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import { randomUUID } from "node:crypto";
 import {
-  CborReader,
-  CborWriter,
-  type CommitId,
   compareCommits,
   contentHash,
   type ExecutionId,
   type HandlerPlan,
   type ModuleHash,
   type UnitId,
-  type Write,
 } from "@radical/protocol";
-import type { CompleteResult, StoreResult } from "../../core/events.ts";
-import type { Completion, Intent, IntentRecord } from "../../core/intent.ts";
+import type { StoreResult } from "../../core/events.ts";
+import type { Intent, IntentRecord } from "../../core/intent.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
-import { type Collected, type CollectionDue, type Storage, StorageError, type StoredModule } from "../storage.ts";
-import { nativeAttributes, nativeOf, number, text } from "./attributes.ts";
-import { atOnce, Dynamo, inGroups, type Met } from "./dynamo.ts";
+import {
+  type Collected,
+  type CollectionDue,
+  type Commit,
+  type CommitResult,
+  type ItemWrite,
+  type KeyRange,
+  type RecordChange,
+  type Storage,
+  StorageError,
+  type StoredModule,
+  type StoredUnit,
+} from "../storage.ts";
+import { nativeAttributes, number, text } from "./attributes.ts";
+import { atOnce, Dynamo, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
-import { FencePool, FENCES } from "./fences.ts";
-import { GroupedTransactions } from "./grouped-transactions.ts";
-import { type Item, MAX_ACTIONS, MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, sizeOfItem } from "./limits.ts";
+import { FENCE, FencePool, FENCES } from "./fences.ts";
+import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";
+import {
+  fitsTransaction,
+  inTransactions,
+  type Item,
+  MAX_ITEM_BYTES,
+  sizeOfItem,
+  together,
+  weightOf,
+} from "./limits.ts";
+import { orderedItems } from "./ordered-scan.ts";
 import { countParts, Parts } from "./parts.ts";
 import {
+  type Beside,
+  becomesOf,
+  besideOf,
+  decidedRecord,
+  doneAtMsOf,
   doneOf,
   doneRecord,
-  finishedRecord,
+  FIRST_OPEN,
   intentOf,
   isBrief,
-  keyOf,
+  LAST_OPEN,
   PARTLY_APPLIED,
   PENDING,
   pendingRecord,
-  type Position,
   positionOf,
-  toldAtMs,
+  restOf,
+  type Stored,
   withoutOutcomeOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
-import { allShards, ensureTables, LEASE, OPEN, type Tables, tablesOf } from "./tables.ts";
+import { type Change, decodeRest, encodeRest } from "./rest.ts";
+import { storedUnit } from "./stored-unit.ts";
+import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -66,14 +90,12 @@ export interface DynamoOptions {
   readonly requests?: RequestOptions;
 }
 
-const SCHEMA_VERSION = 2;
-/** Of which records can be read: those of schema 1 have the arguments of done executions. */
-const READABLE_SCHEMAS: readonly number[] = [1, SCHEMA_VERSION];
 const DEFAULT_RETENTION_MS = 24 * 3_600_000;
 const OVERTAKEN = "another server has taken over";
+const REMOVED = "a record was removed while it was read";
 /** Of records that a starting server adopts: each takes as long as a hundred requests. */
 const BATCHES_AT_ONCE = 2;
-/** Of one write set: the fences that its parts take at once. */
+/** Of one commit: the fences that its parts take at once. */
 const PARTS_AT_ONCE = 4;
 
 export class DynamoStorage implements Storage {
@@ -81,26 +103,29 @@ export class DynamoStorage implements Storage {
   readonly #client: DynamoDBClient;
   readonly #dynamo: Dynamo;
   readonly #tables: Tables;
+  readonly #layout: Layout;
   readonly #retentionMs: number;
   readonly #fences = new FencePool();
-  /** Of pending intents: no two of them are about one item, since each holds the locks of what it writes. */
-  readonly #completions: GroupedTransactions;
+  readonly #commits: GroupedTransactions;
   /** What executions under way need beyond an item's size. */
   readonly #parts: Parts;
-  readonly #blobs: Parts;
-  /** Pending intents of this server that have parts. */
-  readonly #withParts = new Map<ExecutionId, Position>();
+  readonly #overflow: Parts;
+  /** What this server's pending intents have in parts. */
+  readonly #withParts = new Map<ExecutionId, Beside>();
   /** Done executions whose outcome is kept briefly, and when they were done. */
   readonly #told = new Map<ExecutionId, number>();
 
-  private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, retentionMs: number) {
+  private constructor(client: DynamoDBClient, dynamo: Dynamo, tables: Tables, layout: Layout, retentionMs: number) {
     this.#client = client;
     this.#dynamo = dynamo;
-    this.#completions = new GroupedTransactions((actions) => dynamo.transact(actions));
+    this.#commits = new GroupedTransactions((actions, epoch) =>
+      epoch === null ? dynamo.transact(actions) : this.#transactFenced(epoch, actions),
+    );
     this.#tables = tables;
+    this.#layout = layout;
     this.#retentionMs = retentionMs;
     this.#parts = new Parts(dynamo, tables.parts);
-    this.#blobs = new Parts(dynamo, tables.blobs);
+    this.#overflow = new Parts(dynamo, tables.overflow);
   }
 
   /** Makes the tables that are missing. Throws a StorageError that says what is in the way. */
@@ -124,14 +149,12 @@ export class DynamoStorage implements Storage {
     const tables = tablesOf(prefix);
     try {
       await ensureTables(client, requests, tables);
-      const schema = (await dynamo.get(tables.meta, LEASE))?.["schema"]?.N;
-      if (schema !== undefined && !READABLE_SCHEMAS.includes(Number(schema)))
-        throw new StorageError("none", `the tables ${prefix}-* have schema ${schema}, not ${SCHEMA_VERSION}`);
+      const layout = await Layout.keep(dynamo, tables);
+      return new DynamoStorage(client, dynamo, tables, layout, retentionMs ?? DEFAULT_RETENTION_MS);
     } catch (error) {
       client.destroy();
       throw error;
     }
-    return new DynamoStorage(client, dynamo, tables, retentionMs ?? DEFAULT_RETENTION_MS);
   }
 
   close(): Promise<void> {
@@ -139,10 +162,10 @@ export class DynamoStorage implements Storage {
     return Promise.resolve();
   }
 
-  // ── The lease ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async readLease(): Promise<Leadership> {
-    const item = await this.#dynamo.get(this.#tables.meta, LEASE);
+    const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
     const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
     const leader = item["leader"]?.S;
@@ -155,19 +178,17 @@ export class DynamoStorage implements Storage {
     const lease: TransactWriteItem = {
       Update: {
         TableName: this.#tables.meta,
-        Key: LEASE,
-        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder, #schema = :schema${
+        Key: LEADERSHIP,
+        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder${
           leader === undefined ? " REMOVE leader" : ", leader = :leader"
         }`,
         ConditionExpression: "attribute_not_exists(epoch) OR (epoch = :epoch AND beat = :beat)",
-        ExpressionAttributeNames: { "#schema": "schema" },
         ExpressionAttributeValues: {
           ":next": { N: String(epoch) },
           ":zero": { N: "0" },
           ":term": { N: String(termMs) },
           ":holder": { S: holder },
           ...(leader === undefined ? {} : { ":leader": { S: leader } }),
-          ":schema": { N: String(SCHEMA_VERSION) },
           ":epoch": { N: String(seen.epoch) },
           ":beat": { N: String(seen.beat) },
         },
@@ -188,7 +209,7 @@ export class DynamoStorage implements Storage {
   async renewLease(epoch: number, termMs: number): Promise<boolean> {
     const failed = await this.#dynamo.updateAtOnce({
       TableName: this.#tables.meta,
-      Key: LEASE,
+      Key: LEADERSHIP,
       UpdateExpression: "SET beat = beat + :one, term_ms = :term",
       ConditionExpression: "epoch = :epoch",
       ExpressionAttributeValues: { ":one": { N: "1" }, ":term": { N: String(termMs) }, ":epoch": { N: String(epoch) } },
@@ -197,37 +218,35 @@ export class DynamoStorage implements Storage {
   }
 
   async recover(epoch: number): Promise<readonly Intent[]> {
-    const lease = await this.#dynamo.get(this.#tables.meta, LEASE);
+    const lease = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     const served = Number(lease?.["served"]?.N ?? 0);
-    const entries = (await atOnce(allShards(), (shard) => this.#openEntries(shard))).flat();
+    const buckets = this.#layout.executionBuckets();
+    const entries = (await atOnce(buckets, (bucket) => this.#openEntries(bucket))).flat();
     const keys: Item[] = [];
     for (const entry of entries) {
-      const id = text(entry, "execution_id") as ExecutionId;
-      const doneAtMs = toldAtMs(entry);
-      if (doneAtMs === null) keys.push(keyOf(id));
+      const id = text(entry, "id") as ExecutionId;
+      const doneAtMs = doneAtMsOf(entry);
+      if (doneAtMs === null) keys.push(this.#layout.executionKey(id));
       else this.#told.set(id, doneAtMs);
     }
-    const pending: Intent[] = [];
-    const found = await this.#dynamo.batchGet(this.#tables.intents, keys);
-    const batches = inBatches(found);
+    const found = await this.#dynamo.batchGet(this.#tables.executions, keys);
+    const batches = inTransactions(found, (record) => ({ actions: 1, bytes: sizeOfItem(record) }));
     const adopted = (await atOnce(batches, (batch) => this.#adoptAll(epoch, served, batch), BATCHES_AT_ONCE)).flat();
-    await atOnce(adopted, async (record) => {
+    const pending: Intent[] = [];
+    await atOnce(await this.#settled(epoch, adopted), async (record) => {
       const known = await this.#known(epoch, record);
       if (known === "fenced") throw new StorageError("none", OVERTAKEN);
-      if (known.state === "done") return;
+      if (known?.state !== "pending") return;
       pending.push(known.intent);
-      if (positionOf(record).overflowParts > 0) this.#withParts.set(known.intent.executionId, positionOf(record));
+      this.#noteParts(known.intent.executionId, positionOf(record).overflow);
     });
     // Left over from what was never decided, or by a server that died before it tidied up. If this server has been
     // replaced meanwhile, there are parts of its successor among them.
     const left = await this.#parts.keysOfOthers(new Set(this.#withParts.keys()));
-    const deletions = left.map((Key): TransactWriteItem => ({ Delete: { TableName: this.#tables.parts, Key } }));
-    for (const some of inGroups(deletions, MAX_ACTIONS - 1)) {
-      if ((await this.#transactFenced(epoch, some)) === "fenced") throw new StorageError("none", OVERTAKEN);
-    }
+    if (!(await this.#deleteFenced(epoch, this.#tables.parts, left))) throw new StorageError("none", OVERTAKEN);
     const fenced = await this.#dynamo.update({
       TableName: this.#tables.meta,
-      Key: LEASE,
+      Key: LEADERSHIP,
       UpdateExpression: "SET served = :epoch",
       ConditionExpression: "epoch = :epoch",
       ExpressionAttributeValues: { ":epoch": { N: String(epoch) } },
@@ -236,15 +255,29 @@ export class DynamoStorage implements Storage {
     return pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   }
 
-  /** Of the records of a shard that are pending or partly applied, or whose outcome is kept briefly. */
-  #openEntries(shard: string): Promise<readonly Item[]> {
+  /** Of the records of a bucket that are pending or partly applied, or whose outcome is kept briefly. */
+  #openEntries(bucket: string): Promise<readonly Item[]> {
     return this.#dynamo.query({
-      TableName: this.#tables.intents,
+      TableName: this.#tables.executions,
       IndexName: OPEN,
-      KeyConditionExpression: "#shard = :shard",
-      ExpressionAttributeNames: { "#shard": "shard" },
-      ExpressionAttributeValues: { ":shard": { S: shard } },
+      KeyConditionExpression: "#bucket = :bucket AND #open BETWEEN :first AND :last",
+      ExpressionAttributeNames: { "#bucket": "bucket", "#open": OPEN },
+      ExpressionAttributeValues: { ":bucket": { S: bucket }, ":first": { S: FIRST_OPEN }, ":last": { S: LAST_OPEN } },
     });
+  }
+
+  /** Finishes the commits that are partly applied. The records as they are then, also those that such a commit has changed. */
+  async #settled(epoch: number, adopted: readonly Item[]): Promise<readonly Item[]> {
+    const decided = adopted.filter((record) => positionOf(record).status === "partly applied");
+    if (decided.length === 0) return adopted;
+    const changed = new Map<string, Item>();
+    await atOnce(decided, async (record) => {
+      const finished = await this.#finish(epoch, record);
+      if (finished === null) throw new StorageError("none", OVERTAKEN);
+      for (const id of finished) changed.set(id, this.#layout.executionKey(id));
+    });
+    const others = adopted.filter((record) => !changed.has(text(record, "id")));
+    return [...others, ...(await this.#dynamo.batchGet(this.#tables.executions, [...changed.values()]))];
   }
 
   /** Makes this server the owner of records, in one transaction unless one of them is not as it was found. */
@@ -292,8 +325,8 @@ export class DynamoStorage implements Storage {
     if (status === "done" || owner === epoch) return { kind: "owned", record };
     if (owner > epoch) throw new StorageError("none", OVERTAKEN);
     const asFound = {
-      TableName: this.#tables.intents,
-      Key: keyOf(executionId),
+      TableName: this.#tables.executions,
+      Key: this.#layout.executionKey(executionId),
       ConditionExpression: "#status = :status AND #owner = :owner",
       ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
     };
@@ -315,7 +348,7 @@ export class DynamoStorage implements Storage {
   // ── Executions ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null> {
-    const record = await this.#dynamo.get(this.#tables.intents, keyOf(id));
+    const record = await this.#dynamo.get(this.#tables.executions, this.#layout.executionKey(id));
     if (record === null || isOrphan(epoch, record)) return null;
     const known = await this.#known(epoch, record);
     if (known === "fenced") throw new StorageError("none", OVERTAKEN);
@@ -323,75 +356,125 @@ export class DynamoStorage implements Storage {
   }
 
   async storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
-    const { item, overflow } = pendingRecord(epoch, intent);
-    const position = positionOf(item);
-    if (overflow !== null) await this.#parts.put(intent.executionId, intentParts(position), overflow, null);
-    const failed = await this.#dynamo.put({ TableName: this.#tables.intents, Item: item, ...ifNew(epoch) });
+    const { executionId, commitId } = intent;
+    const { item, overflow } = pendingRecord(this.#layout, epoch, intent);
+    const beside = positionOf(item).overflow;
+    if (overflow !== null && beside !== null) await this.#parts.put(executionId, beside.name, overflow, null);
+    const failed = await this.#dynamo.put({ TableName: this.#tables.executions, Item: item, ...ifNew(epoch) });
     // What exists may be this very intent, of an attempt whose answer was lost.
-    if (overflow !== null && (failed === null || failed.item?.["commit_id"]?.S === intent.commitId))
-      this.#withParts.set(intent.executionId, position);
+    if (failed === null || failed.item?.["commit_id"]?.S === commitId) this.#noteParts(executionId, beside);
     if (failed === null) return { kind: "stored" };
     const known = await this.#known(epoch, failed.item!);
-    return known === "fenced" ? { kind: "fenced" } : { kind: "exists", record: known };
+    if (known === "fenced") return { kind: "fenced" };
+    if (known === null) throw new StorageError("none", REMOVED);
+    return { kind: "exists", record: known };
   }
 
-  async complete(epoch: number, expects: "pending" | "new", completion: Completion): Promise<CompleteResult> {
-    const { executionId, commitId, doneAtMs, writes } = completion;
-    const actions = writes.map((write) => this.#writeAction(commitId, write));
-    const writeSet = inTransactions(actions).length > 1 ? encodeWrites(writes) : null;
-    const expiresAtMs = doneAtMs + this.#retentionMs;
-    const { item, overflow } = doneRecord(epoch, completion, writeSet === null ? 0 : countParts(writeSet), expiresAtMs);
-    if (overflow !== null) await this.#blobs.put(executionId, outcomeParts(completion), overflow, expiresAtMs);
-    if (writeSet !== null) {
-      await this.#parts.put(executionId, writeSetParts(completion), writeSet, null);
+  async commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
+    const becoming = await atOnce(records, (change) => this.#prepare(epoch, change));
+    // A transaction names an item once: of several writes of a unit the last one counts.
+    const writes = new Map(items.map((write) => [write.unit, write]));
+    const changes: readonly Change[] = [
+      ...becoming.map((item, index) => this.#recordChange(records[index]!.id, item)),
+      ...[...writes.values()].map((write) => this.#itemChange(write)),
+    ];
+    const conditions = records.map(({ expects }) => (expects === "new" ? ifNew(epoch) : ifOwnPending(epoch)));
+    let actions = changes.map((change, index) => this.#action(change, conditions[index]));
+    let decided: Item | null = null;
+    if (!fitsTransaction(together(weightOf(actions), FENCE))) {
+      const rest = encodeRest(changes.slice(1));
+      decided = decidedRecord(
+        epoch,
+        this.#layout.executionKey(records[0]!.id),
+        becoming[0]!,
+        besideOf(rest),
+        Date.now(),
+      );
+      actions = [
+        this.#action({ kind: "put", table: "executions", item: decided }, conditions[0]),
+        ...records.slice(1).map(({ id }, index) => this.#check(id, conditions[index + 1]!)),
+      ];
+      if (!fitsTransaction(together(weightOf(actions), FENCE)))
+        throw new StorageError(
+          "none",
+          `A commit has ${records.length} records. DynamoDB takes fewer at once: commit fewer`,
+        );
+      const { name } = restOf(decided);
+      await this.#parts.put(records[0]!.id, name, rest, null);
       failpoint("dynamo.writes-stored");
     }
-
-    const record: TransactWriteItem = {
-      Put: {
-        TableName: this.#tables.intents,
-        Item: item,
-        ...(expects === "new" ? ifNew(epoch) : ifOwnPending(epoch)),
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      },
-    };
-    const all = writeSet === null ? [record, ...actions] : [record];
-    const failed = expects === "new" ? await this.#transactFenced(epoch, all) : await this.#completions.transact(all);
+    const failed = await this.#commits.transact({
+      epoch,
+      actions,
+      subjects: [...records.map(({ id }) => id), ...writes.keys()],
+      // What recovery has to find must not arrive after it has looked.
+      needsFence: records.some(({ expects, becomes }) => expects === "new" || becomes?.state === "pending"),
+    });
     if (failed === "fenced") return { kind: "fenced" };
     if (failed !== null) {
-      const met = failed[0]?.item ?? null;
+      const index = failed.findIndex((met) => met !== null);
+      const met = failed[index]!.item;
       const known = met === null ? null : await this.#known(epoch, met);
-      return known === "fenced" ? { kind: "fenced" } : { kind: "exists", record: known };
+      return known === "fenced" ? { kind: "fenced" } : { kind: "exists", id: records[index]!.id, record: known };
     }
-    if (writeSet !== null && (await this.#finish(epoch, item)) === null) return { kind: "fenced" };
-    if (completion.keeps === "briefly") this.#told.set(executionId, doneAtMs);
-    const intent = this.#withParts.get(executionId);
-    if (intent !== undefined) {
-      this.#withParts.delete(executionId);
-      await this.#parts.delete(executionId, intentParts(intent), intent.overflowParts);
-    }
+    if (decided === null) await atOnce(becoming, (item, index) => this.#became(records[index]!.id, item));
+    else if ((await this.#finish(epoch, decided)) === null) return { kind: "fenced" };
     return { kind: "applied" };
   }
 
+  /** The record that an execution gets; what goes beside it is there before it. */
+  async #prepare(epoch: number, { id, becomes }: RecordChange): Promise<Item | null> {
+    if (becomes === null) return null;
+    if (becomes.state === "pending") {
+      const stored = pendingRecord(this.#layout, epoch, becomes.intent);
+      return this.#withBeside(id, stored, this.#parts, null);
+    }
+    const expiresAtMs = becomes.done.doneAtMs + this.#retentionMs;
+    return this.#withBeside(
+      id,
+      doneRecord(this.#layout, epoch, becomes.done, expiresAtMs),
+      this.#overflow,
+      expiresAtMs,
+    );
+  }
+
+  async #withBeside(id: ExecutionId, { item, overflow }: Stored, to: Parts, expiresAtMs: number | null): Promise<Item> {
+    if (overflow !== null) await to.put(id, besideOf(overflow).name, overflow, expiresAtMs);
+    return item;
+  }
+
+  /** Keeps in mind what this server looks after of a record that has changed, and deletes what its intent had in parts. */
+  async #became(id: ExecutionId, record: Item | null): Promise<void> {
+    const position = record === null ? null : positionOf(record);
+    if (record !== null && isBrief(record)) this.#told.set(id, number(record, "done_at_ms"));
+    const before = this.#withParts.get(id);
+    const after = position?.status === "pending" ? position.overflow : null;
+    this.#noteParts(id, after);
+    if (before !== undefined && before.name !== after?.name) await this.#parts.delete(id, before.name, before.count);
+  }
+
+  #noteParts(id: ExecutionId, parts: Beside | null): void {
+    if (parts === null) this.#withParts.delete(id);
+    else this.#withParts.set(id, parts);
+  }
+
   /** The record as the core knows it. One that is partly applied is completed first. */
-  async #known(epoch: number, record: Item): Promise<IntentRecord | "fenced"> {
-    const position = positionOf(record);
-    const { executionId, overflowParts } = position;
-    if (position.owner > epoch) return "fenced";
-    switch (position.status) {
+  async #known(epoch: number, record: Item): Promise<IntentRecord | "fenced" | null> {
+    const { status, executionId, owner, overflow } = positionOf(record);
+    if (owner > epoch) return "fenced";
+    switch (status) {
       case "pending": {
-        const overflow =
-          overflowParts === 0 ? null : await this.#parts.read(executionId, intentParts(position), overflowParts);
-        return { state: "pending", intent: intentOf(record, overflow) };
+        const beside = overflow === null ? null : await this.#parts.read(executionId, overflow.name, overflow.count);
+        return { state: "pending", intent: intentOf(record, beside) };
       }
       case "partly applied": {
-        const finished = await this.#finish(epoch, record);
-        return finished === null ? "fenced" : this.#known(epoch, finished);
+        if ((await this.#finish(epoch, record)) === null) return "fenced";
+        const finished = await this.#dynamo.get(this.#tables.executions, this.#layout.executionKey(executionId));
+        return finished === null ? null : this.#known(epoch, finished);
       }
       case "done": {
-        const overflow =
-          overflowParts === 0 ? null : await this.#blobs.read(executionId, outcomeParts(position), overflowParts);
-        const done = doneOf(record, overflow);
+        const beside = overflow === null ? null : await this.#overflow.read(executionId, overflow.name, overflow.count);
+        const done = doneOf(record, beside);
         if (done.outcome?.keeps === "briefly") this.#told.set(executionId, done.doneAtMs);
         return { state: "done", done };
       }
@@ -399,45 +482,61 @@ export class DynamoStorage implements Storage {
   }
 
   /**
-   * Applies the write set of a record that is partly applied and makes it done. The parts may be applied by several and
-   * again, since nobody else writes these units before it is done. Null: another server has taken over.
+   * Applies the rest of a commit whose first record is partly applied, and makes that record what it becomes. The parts may be
+   * applied by several and again, since nobody else changes these items before that. The executions whose records the commit
+   * has changed; null: another server has taken over.
    */
-  async #finish(epoch: number, record: Item): Promise<Item | null> {
-    const position = positionOf(record);
-    const { executionId, commitId, writeParts } = position;
-    const writeSet = await this.#parts.read(executionId, writeSetParts(position), writeParts);
+  async #finish(epoch: number, record: Item): Promise<readonly ExecutionId[] | null> {
+    const { executionId } = positionOf(record);
+    const rest = restOf(record);
+    const content = await this.#parts.read(executionId, rest.name, rest.count);
     // Finished by another attempt, which has tidied up.
-    if (writeSet === null) return this.#dynamo.get(this.#tables.intents, keyOf(executionId));
-    const actions = decodeWrites(writeSet).map((write) => this.#writeAction(commitId, write));
+    if (content === null) return [executionId];
+    const changes = decodeRest(content).map((change): Change =>
+      change.kind === "put" && change.table === "executions"
+        ? { ...change, item: { ...change.item, owner: { N: String(epoch) } } }
+        : change,
+    );
     failpoint("dynamo.decided");
     const apply = async (some: readonly TransactWriteItem[]) => {
       const failed = await this.#transactFenced(epoch, some);
       failpoint("dynamo.part-applied");
       return failed;
     };
-    const applied = await atOnce(inTransactions(actions), apply, PARTS_AT_ONCE);
+    const actions = changes.map((change) => this.#action(change));
+    const applied = await atOnce(
+      inTransactions(actions, (action) => weightOf([action]), FENCE),
+      apply,
+      PARTS_AT_ONCE,
+    );
     if (applied.includes("fenced")) return null;
     failpoint("dynamo.all-applied");
 
-    const done = finishedRecord(record);
-    const failed = await this.#dynamo.put({
-      TableName: this.#tables.intents,
-      Item: done,
+    const becomes = becomesOf(record);
+    const last = {
+      TableName: this.#tables.executions,
       ConditionExpression: "#status = :status AND #owner = :owner",
       ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
       ExpressionAttributeValues: { ":status": { S: PARTLY_APPLIED }, ":owner": { N: String(epoch) } },
-    });
-    if (failed?.item !== undefined && failed.item !== null && positionOf(failed.item).owner > epoch) return null;
+    };
+    const failed = await (becomes === null
+      ? this.#dynamo.delete({ ...last, Key: this.#layout.executionKey(executionId) })
+      : this.#dynamo.put({ ...last, Item: becomes }));
+    // Otherwise it failed because another attempt has done it.
+    if (failed !== null && failed.item !== null && positionOf(failed.item).owner > epoch) return null;
     failpoint("dynamo.done");
-    await this.#parts.delete(executionId, writeSetParts(position), writeParts);
-    return done;
+    const changed: [ExecutionId, Item | null][] = [[executionId, becomes]];
+    for (const change of changes) {
+      if (change.table !== "executions") continue;
+      const item = change.kind === "put" ? change.item : null;
+      changed.push([text(change.kind === "put" ? change.item : change.key, "id") as ExecutionId, item]);
+    }
+    await atOnce(changed, ([id, item]) => this.#became(id, item));
+    await this.#parts.delete(executionId, rest.name, rest.count);
+    return changed.map(([id]) => id);
   }
-
-  /** A transaction that has no effect once another server has the lease. */
-  #transactFenced(
-    epoch: number,
-    actions: readonly TransactWriteItem[],
-  ): Promise<readonly (Met | null)[] | "fenced" | null> {
+  /** A transaction that has no effect once another server leads. */
+  #transactFenced(epoch: number, actions: readonly TransactWriteItem[]): Promise<TransactionResult> {
     return this.#fences.with(async (name) => {
       const fence: TransactWriteItem = {
         ConditionCheck: {
@@ -452,30 +551,68 @@ export class DynamoStorage implements Storage {
     });
   }
 
+  /** Deletes items in as few transactions as take it. False: another server has taken over. */
+  async #deleteFenced(epoch: number, table: string, keys: readonly Item[]): Promise<boolean> {
+    const deletions = keys.map((Key): TransactWriteItem => ({ Delete: { TableName: table, Key } }));
+    for (const some of inTransactions(deletions, (action) => weightOf([action]), FENCE)) {
+      if ((await this.#transactFenced(epoch, some)) === "fenced") return false;
+    }
+    return true;
+  }
+
+  #recordChange(id: ExecutionId, becomes: Item | null): Change {
+    return becomes === null
+      ? { kind: "delete", table: "executions", key: this.#layout.executionKey(id) }
+      : { kind: "put", table: "executions", item: becomes };
+  }
+
   /** Throws for a value that no item can hold: `MAX_VALUE_BYTES` keeps handlers from writing one. */
-  #writeAction(commitId: CommitId, { unit, value }: Write): TransactWriteItem {
-    const key: Item = { unit: { S: unit } };
-    if (value === null) return { Delete: { TableName: this.#tables.items, Key: key } };
+  #itemChange({ unit, value, commitId }: ItemWrite): Change {
+    const key = this.#layout.itemKey(unit);
+    if (value === null) return { kind: "delete", table: "items", key };
     const version: Item = { commit_id: { S: commitId }, hash: { S: contentHash(value) } };
     const item: Item = { ...key, ...nativeAttributes("value", value), ...version };
     if (sizeOfItem(item) > MAX_ITEM_BYTES)
       throw new StorageError("none", `${FAILURES.too_large.words}: ${unit} has ${value.length} bytes`);
-    return { Put: { TableName: this.#tables.items, Item: item } };
+    return { kind: "put", table: "items", item };
+  }
+
+  #action(change: Change, condition?: Condition): TransactWriteItem {
+    const TableName = this.#tables[change.table];
+    const conditional =
+      condition === undefined ? {} : { ...condition, ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const };
+    return change.kind === "put"
+      ? { Put: { TableName, Item: change.item, ...conditional } }
+      : { Delete: { TableName, Key: change.key, ...conditional } };
+  }
+
+  #check(id: ExecutionId, condition: Condition): TransactWriteItem {
+    const TableName = this.#tables.executions;
+    const Key = this.#layout.executionKey(id);
+    return { ConditionCheck: { TableName, Key, ...condition, ReturnValuesOnConditionCheckFailure: "ALL_OLD" } };
   }
 
   async load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null> {
-    const keys = [...new Set(units)].map((unit): Item => ({ unit: { S: unit } }));
+    const keys = [...new Set(units)].map((unit) => this.#layout.itemKey(unit));
     const items = new Map<UnitId, StoredItem>();
     let bytes = 0;
     await this.#dynamo.batchRead(this.#tables.items, keys, (item) => {
-      const unit = text(item, "unit") as UnitId;
-      const value = intactValue(unit, item);
+      const { unit, commitId, value } = storedUnit(item);
       bytes += value.length;
       if (bytes > mostBytes) return "enough";
-      items.set(unit, { commitId: text(item, "commit_id") as CommitId, value });
+      items.set(unit, { commitId, value });
       return "more";
     });
     return bytes > mostBytes ? null : items;
+  }
+
+  async scan(range: KeyRange, limit: number): Promise<readonly StoredUnit[]> {
+    const found: StoredUnit[] = [];
+    if (limit === 0) return found;
+    for await (const item of orderedItems(this.#dynamo, this.#tables, this.#layout, range, limit)) {
+      if (found.push(storedUnit(item)) === limit) break;
+    }
+    return found;
   }
 
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
@@ -494,19 +631,20 @@ export class DynamoStorage implements Storage {
 
   /** Again, or by a server that has lost the lease, it does no harm: the outcome's time is over. */
   async #dropOutcome(id: ExecutionId): Promise<void> {
-    const record = await this.#dynamo.get(this.#tables.intents, keyOf(id));
+    const key = this.#layout.executionKey(id);
+    const record = await this.#dynamo.get(this.#tables.executions, key);
     if (record === null) return;
-    const position = positionOf(record);
-    if (position.status !== "done" || !isBrief(record)) return;
-    if (position.overflowParts > 0) await this.#blobs.delete(id, outcomeParts(position), position.overflowParts);
-    await this.#dynamo.update({ TableName: this.#tables.intents, ...withoutOutcomeOf(record) });
+    const { status, overflow } = positionOf(record);
+    if (status !== "done" || !isBrief(record)) return;
+    if (overflow !== null) await this.#overflow.delete(id, overflow.name, overflow.count);
+    await this.#dynamo.update({ TableName: this.#tables.executions, Key: key, ...withoutOutcomeOf(record) });
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
     const { hash, plans, usedAtMs, registeredAtMs } = module;
-    await this.#blobs.put(hash, MODULE_PARTS, content, null);
+    await this.#overflow.put(hash, MODULE_PARTS, content, null);
     const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
     await this.#dynamo.update({
       TableName: this.#tables.meta,
@@ -546,9 +684,8 @@ export class DynamoStorage implements Storage {
       },
     ]);
     if (failed !== null) return false;
-    const parts = this.#blobs.keysOf(hash, MODULE_PARTS, number(module, "parts"));
-    const deletions = parts.map((Key): TransactWriteItem => ({ Delete: { TableName: this.#tables.blobs, Key } }));
-    for (const some of inGroups(deletions, MAX_ACTIONS - 1)) await this.#transactFenced(epoch, some);
+    const parts = this.#overflow.keysOf(hash, MODULE_PARTS, number(module, "parts"));
+    await this.#deleteFenced(epoch, this.#tables.overflow, parts);
     return true;
   }
 
@@ -568,7 +705,7 @@ export class DynamoStorage implements Storage {
 
   async moduleContent(hash: ModuleHash): Promise<Uint8Array | null> {
     const module = await this.#dynamo.get(this.#tables.meta, moduleKey(hash));
-    return module === null ? null : this.#blobs.read(hash, MODULE_PARTS, number(module, "parts"));
+    return module === null ? null : this.#overflow.read(hash, MODULE_PARTS, number(module, "parts"));
   }
 }
 
@@ -601,98 +738,20 @@ function isOrphan(epoch: number, record: Item): boolean {
   return status === "pending" && owner < epoch;
 }
 
-/** There is no record, or an orphan: this server has made all others its own. */
-function ifNew(
-  epoch: number,
-): Pick<
-  NonNullable<TransactWriteItem["Put"]>,
+type Condition = Pick<
+  NonNullable<TransactWriteItem["ConditionCheck"]>,
   "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
-> {
+>;
+
+/** There is no record, or an orphan: this server has made all others its own. */
+function ifNew(epoch: number): Condition {
   return {
-    ConditionExpression: "attribute_not_exists(execution_id) OR (#status = :pending AND #owner < :epoch)",
+    ConditionExpression: "attribute_not_exists(id) OR (#status = :pending AND #owner < :epoch)",
     ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
     ExpressionAttributeValues: { ":pending": { S: PENDING }, ":epoch": { N: String(epoch) } },
   };
 }
 
-function ifOwnPending(epoch: number): ReturnType<typeof ifNew> {
+function ifOwnPending(epoch: number): Condition {
   return { ...ifNew(epoch), ConditionExpression: "#status = :pending AND #owner = :epoch" };
-}
-
-// The names of what stands in parts: under one name the same bytes, whoever writes them. So no attempt to complete an
-// execution meets the parts of another, also if two runs of its handler differ.
-
-function intentParts({ commitId }: Pick<Position, "commitId">): string {
-  return `intent ${commitId}`;
-}
-
-function outcomeParts({ commitId, resultHash }: Pick<Completion, "commitId" | "resultHash">): string {
-  return `outcome ${commitId} ${resultHash}`;
-}
-
-function writeSetParts({ commitId, resultHash }: Pick<Completion, "commitId" | "resultHash">): string {
-  return `writes ${commitId} ${resultHash}`;
-}
-
-/** Records that fit into one transaction. */
-function inBatches(records: readonly Item[]): readonly (readonly Item[])[] {
-  const batches: Item[][] = [];
-  let size = Infinity;
-  for (const record of records) {
-    const recordSize = sizeOfItem(record);
-    if (size + recordSize > MAX_TRANSACTION_BYTES || batches.at(-1)!.length >= MAX_ACTIONS) {
-      batches.push([]);
-      size = 0;
-    }
-    batches.at(-1)!.push(record);
-    size += recordSize;
-  }
-  return batches;
-}
-
-/** As few transactions as they fit into, beside a record and a fence. */
-function inTransactions(actions: readonly TransactWriteItem[]): readonly (readonly TransactWriteItem[])[] {
-  const transactions: TransactWriteItem[][] = [[]];
-  let size = MAX_ITEM_BYTES;
-  for (const action of actions) {
-    const itemSize = sizeOfItem(action.Put?.Item ?? action.Delete!.Key!);
-    if (transactions.at(-1)!.length >= MAX_ACTIONS - 2 || size + itemSize > MAX_TRANSACTION_BYTES) {
-      transactions.push([]);
-      size = MAX_ITEM_BYTES;
-    }
-    transactions.at(-1)!.push(action);
-    size += itemSize;
-  }
-  return transactions;
-}
-
-function encodeWrites(writes: readonly Write[]): Uint8Array {
-  const writer = new CborWriter().array(writes.length);
-  for (const { unit, value } of writes) {
-    writer.array(2).text(unit);
-    if (value === null) writer.null();
-    else writer.bytes(value);
-  }
-  return writer.finish();
-}
-
-function decodeWrites(bytes: Uint8Array): readonly Write[] {
-  const reader = new CborReader(bytes);
-  return Array.from({ length: reader.array() }, () => {
-    reader.array();
-    return { unit: reader.text() as UnitId, value: reader.nullIfNext() ? null : reader.bytes() };
-  });
-}
-
-/** Throws a StorageError unless it is what its hash says. */
-export function intactValue(unit: UnitId, item: Item): Uint8Array {
-  let value: Uint8Array | null = null;
-  try {
-    value = nativeOf(item, "value");
-  } catch {
-    // Told below.
-  }
-  if (value === null || contentHash(value) !== item["hash"]?.S)
-    throw new StorageError("none", `the stored value of ${unit} is corrupt`);
-  return value;
 }

@@ -15,7 +15,7 @@ import {
 import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage.ts";
 import { Requests, type RequestOptions } from "./requests.ts";
-import { ensureTables, LEASE, tablesOf } from "./tables.ts";
+import { ensureTables, LEADERSHIP, tablesOf } from "./tables.ts";
 
 export interface TableState {
   readonly name: string;
@@ -50,8 +50,8 @@ export class DynamoTables {
   }
 
   get names(): readonly string[] {
-    const { items, intents, parts, blobs, meta } = tablesOf(this.#prefix);
-    return [items, intents, parts, blobs, meta];
+    const { items, executions, parts, overflow, meta } = tablesOf(this.#prefix);
+    return [items, executions, parts, overflow, meta];
   }
 
   inspect(): Promise<readonly TableState[]> {
@@ -82,13 +82,13 @@ export class DynamoTables {
     }
   }
 
-  /** What the server that has the lease advertises; null: nothing, or nobody has it. */
+  /** What the server that leads advertises; null: nothing, or no server leads. */
   async leader(): Promise<string | null> {
     const item = await this.#requests.read(async (abortSignal) => {
       try {
         const command = new GetItemCommand({
           TableName: tablesOf(this.#prefix).meta,
-          Key: LEASE,
+          Key: LEADERSHIP,
           ConsistentRead: true,
         });
         return (await this.#client.send(command, { abortSignal })).Item ?? null;

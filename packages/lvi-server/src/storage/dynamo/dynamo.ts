@@ -123,47 +123,48 @@ export class Dynamo {
     );
   }
 
-  /** All pages. */
-  query(input: QueryCommandInput): Promise<readonly Item[]> {
-    return this.#pages((start, abortSignal) =>
+  /** All items of all pages. */
+  async query(input: QueryCommandInput): Promise<readonly Item[]> {
+    const items: Item[] = [];
+    for await (const item of this.pages(input)) items.push(item);
+    return items;
+  }
+
+  /** The same, one item after the other; a page is asked for when its first item is. */
+  pages(input: QueryCommandInput): AsyncIterable<Item> {
+    return this.#items((start, abortSignal) =>
       this.#client.send(new QueryCommand({ ...input, ConsistentRead: true, ...start }), { abortSignal }),
     );
   }
 
-  /** These attributes of all items of a table. */
-  scan(table: string, attributes: readonly string[]): Promise<readonly Item[]> {
-    const input = { TableName: table, ConsistentRead: true, ProjectionExpression: attributes.join(", ") };
-    return this.#pages((start, abortSignal) =>
+  /** All items of a table, one after the other, in no order; of each the attributes that are named, or all. */
+  scan(table: string, attributes: readonly string[] | null): AsyncIterable<Item> {
+    const projection = attributes === null ? {} : { ProjectionExpression: attributes.join(", ") };
+    const input = { TableName: table, ConsistentRead: true, ...projection };
+    return this.#items((start, abortSignal) =>
       this.#client.send(new ScanCommand({ ...input, ...start }), { abortSignal }),
     );
   }
 
-  /** All items of a table, whole, in no order. */
-  async *items(table: string): AsyncIterable<Item> {
-    let start: { ExclusiveStartKey?: Record<string, AttributeValue> } | null = {};
+  async *#items(send: (start: Start, signal: AbortSignal) => Promise<Page>): AsyncIterable<Item> {
+    let start: Start | null = {};
     while (start !== null) {
-      const command: ScanCommand = new ScanCommand({ TableName: table, ConsistentRead: true, ...start });
-      const page = await this.#requests.read((abortSignal) => this.#client.send(command, { abortSignal }));
+      const from: Start = start;
+      const page = await this.#requests.read((abortSignal) => send(from, abortSignal));
       yield* page.Items ?? [];
       start = page.LastEvaluatedKey === undefined ? null : { ExclusiveStartKey: page.LastEvaluatedKey };
     }
   }
+}
 
-  async #pages(
-    send: (
-      start: { ExclusiveStartKey?: Record<string, AttributeValue> },
-      signal: AbortSignal,
-    ) => Promise<{ Items?: Item[] | undefined; LastEvaluatedKey?: Record<string, AttributeValue> | undefined }>,
-  ): Promise<readonly Item[]> {
-    const items: Item[] = [];
-    let start: { ExclusiveStartKey?: Record<string, AttributeValue> } = {};
-    for (;;) {
-      const page = await this.#requests.read((abortSignal) => send(start, abortSignal));
-      for (const item of page.Items ?? []) items.push(item);
-      if (page.LastEvaluatedKey === undefined) return items;
-      start = { ExclusiveStartKey: page.LastEvaluatedKey };
-    }
-  }
+/** Where a page begins. */
+interface Start {
+  ExclusiveStartKey?: Record<string, AttributeValue>;
+}
+
+interface Page {
+  readonly Items?: Item[] | undefined;
+  readonly LastEvaluatedKey?: Record<string, AttributeValue> | undefined;
 }
 
 async function conditional(written: Promise<unknown>): Promise<Met | null> {
@@ -177,14 +178,18 @@ async function conditional(written: Promise<unknown>): Promise<Met | null> {
 }
 
 /** Runs an operation on each of them, a bounded number at once; fails with the first that fails, when all have ended. */
-export async function atOnce<T, R>(all: readonly T[], run: (one: T) => Promise<R>, width = WIDTH): Promise<R[]> {
+export async function atOnce<T, R>(
+  all: readonly T[],
+  run: (one: T, index: number) => Promise<R>,
+  width = WIDTH,
+): Promise<R[]> {
   const results: R[] = [];
   const failures: unknown[] = [];
   const queue = all.entries();
   const work = async (): Promise<void> => {
     for (const [index, one] of queue) {
       try {
-        results[index] = await run(one);
+        results[index] = await run(one, index);
       } catch (error) {
         failures.push(error);
         return;

@@ -1,9 +1,14 @@
 /**
  * The fences: items that name the epoch, which a transaction checks so that it has no effect once another server has
- * the lease. There are several because DynamoDB lets two transactions that check the same item conflict; a transaction
+ * the leadership. There are several because DynamoDB lets two transactions that check the same item conflict; a transaction
  * waits until one is free.
  */
+import type { Weight } from "./limits.ts";
+
 export const FENCES: readonly string[] = Array.from({ length: 32 }, (_, index) => String(index).padStart(2, "0"));
+
+/** What a fence takes of a transaction. */
+export const FENCE: Weight = { actions: 1, bytes: 100 };
 
 export class FencePool {
   readonly #free: string[] = [...FENCES];

@@ -48,8 +48,10 @@ export class Parts {
 
   /** Of all parts but those of these owners. */
   async keysOfOthers(owners: ReadonlySet<string>): Promise<readonly Item[]> {
-    const keys = await this.#dynamo.scan(this.#table, ["id", "part"]);
-    return keys.filter((key) => !owners.has(text(key, "id")));
+    const keys: Item[] = [];
+    for await (const key of this.#dynamo.scan(this.#table, ["id", "part"]))
+      if (!owners.has(text(key, "id"))) keys.push(key);
+    return keys;
   }
 }
 

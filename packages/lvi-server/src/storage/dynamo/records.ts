@@ -1,28 +1,32 @@
 /**
- * The items of the intents table. A record is in one of three states, its `status`:
+ * The items of the table of executions. A record is in one of three states, its `status`:
  *
  *   pending                    an intent: promised, not applied
- *   partly applied             decided, with more writes than one transaction takes: they are being applied from its parts
+ *   partly applied             decided, with more changes than one transaction takes: they are being applied from its parts
  *   done 2026-01-31T12:00:…Z   without its arguments, perhaps with its outcome, until it expires
  *
  * `owner` is the epoch of the server that stored or adopted it. What does not fit into one item stands in parts beside
  * it, of which the record has the number.
+ *
+ * The index `open` has the records that a starting server must find, as `<shard> <state> <time>`: `pending`, `partly applied`,
+ * and `briefly` for a done record whose outcome is to go.
  */
 import type { AttributeValue, UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import {
   CborReader,
   CborWriter,
   type CommitId,
+  contentHash,
   type ExecutionId,
   type ModuleHash,
   type Outcome,
   TRAP_CODES,
 } from "@radical/protocol";
-import { type Completion, type DoneIntent, doneIntentOf, type Intent, type IntentUnit } from "../../core/intent.ts";
-import { bytes, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
+import type { DoneIntent, Intent, IntentUnit } from "../../core/intent.ts";
+import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { type Item, MAX_ITEM_BYTES, sizeOfItem } from "./limits.ts";
 import { countParts } from "./parts.ts";
-import { EXPIRY, OPEN_SINCE, shardOf } from "./tables.ts";
+import { EXPIRY, type Layout, OPEN } from "./tables.ts";
 
 export const PENDING = "pending";
 export const PARTLY_APPLIED = "partly applied";
@@ -37,53 +41,63 @@ export interface Stored {
   readonly overflow: Uint8Array | null;
 }
 
+/** Parts beside a record. Their name is the hash of their content: whoever writes parts of one name writes the same bytes. */
+export interface Beside {
+  readonly name: string;
+  readonly count: number;
+}
+
+export function besideOf(content: Uint8Array): Beside {
+  return { name: contentHash(content), count: countParts(content) };
+}
+
 export interface Position {
   readonly status: "pending" | "partly applied" | "done";
   readonly executionId: ExecutionId;
-  readonly commitId: CommitId;
   readonly owner: number;
-  /** Parts beside the record: of a pending intent in the parts table, of a done one in the blobs table. */
-  readonly overflowParts: number;
-  /** Of its outcome and writes, with a secret; empty while it is pending. */
-  readonly resultHash: string;
-  /** Of the write set of a record that is partly applied. */
-  readonly writeParts: number;
-}
-
-export function keyOf(id: ExecutionId): Item {
-  return { shard: { S: shardOf(id) }, execution_id: { S: id } };
-}
-
-function doneStatus(doneAtMs: number): string {
-  return DONE + new Date(doneAtMs).toISOString();
+  /** Of a pending record in the table of parts, of a done one in that of overflow. */
+  readonly overflow: Beside | null;
 }
 
 export function positionOf(item: Item): Position {
   const status = text(item, "status");
   return {
     status: status === PENDING ? "pending" : status === PARTLY_APPLIED ? "partly applied" : "done",
-    executionId: text(item, "execution_id") as ExecutionId,
-    commitId: text(item, "commit_id") as CommitId,
+    executionId: text(item, "id") as ExecutionId,
     owner: number(item, "owner"),
-    overflowParts: Number(item["overflow_parts"]?.N ?? 0),
-    resultHash: resultHashOf(item),
-    writeParts: Number(item["write_parts"]?.N ?? 0),
+    overflow: item["overflow"] === undefined ? null : beside(item, "overflow"),
   };
 }
 
-/** A record of schema 1 has one without a secret, and names its parts by it. */
-function resultHashOf(item: Item): string {
-  return item["result_hash"]?.S ?? item["writes_hash"]?.S ?? "";
+function beside(item: Item, name: string): Beside {
+  return { name: text(item, name), count: number(item, `${name}_parts`) };
 }
+
+function besideAttributes(name: string, { name: hash, count }: Beside): Item {
+  return { [name]: { S: hash }, [`${name}_parts`]: { N: String(count) } };
+}
+
+/** All executions are of one shard of the primary. */
+const SHARD = "0";
+/** The states of the index, which sort as the range of a starting server needs them. */
+const BRIEFLY = "briefly";
+
+function openAttribute(state: typeof PENDING | typeof PARTLY_APPLIED | typeof BRIEFLY, timeMs: number): Item {
+  return { [OPEN]: { S: `${SHARD} ${state} ${new Date(timeMs).toISOString()}` } };
+}
+
+/** The first and the last text of the index that a starting server reads. */
+export const FIRST_OPEN = `${SHARD} ${BRIEFLY} `;
+export const LAST_OPEN = `${SHARD} ${PENDING} ~`;
 
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function pendingRecord(epoch: number, intent: Intent): Stored {
+export function pendingRecord(layout: Layout, epoch: number, intent: Intent): Stored {
   const { executionId, commitId, module, handler, args, environment, location, units } = intent;
   const { retained, mustNotWrite, createdAtMs } = intent;
   const unitsText = JSON.stringify(units);
   const common: Item = {
-    ...keyOf(executionId),
+    ...layout.executionKey(executionId),
     status: { S: PENDING },
     owner: { N: String(epoch) },
     commit_id: { S: commitId },
@@ -96,12 +110,12 @@ export function pendingRecord(epoch: number, intent: Intent): Stored {
     retained: { BOOL: retained },
     must_not_write: { BOOL: mustNotWrite },
     created_at_ms: { N: String(createdAtMs) },
-    [OPEN_SINCE]: { S: new Date(createdAtMs).toISOString() },
+    ...openAttribute(PENDING, createdAtMs),
   };
   const whole: Item = { ...common, ...nativeAttributes("args", args), units: { S: unitsText } };
   if (sizeOfItem(whole) <= MAX_RECORD_BYTES) return { item: whole, overflow: null };
   const overflow = new CborWriter().array(2).bytes(args).text(unitsText).finish();
-  return { item: { ...common, overflow_parts: { N: String(countParts(overflow)) } }, overflow };
+  return { item: { ...common, ...besideAttributes("overflow", besideOf(overflow)) }, overflow };
 }
 
 export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
@@ -117,7 +131,7 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     units = reader.text();
   }
   return {
-    executionId: text(item, "execution_id") as ExecutionId,
+    executionId: text(item, "id") as ExecutionId,
     commitId: text(item, "commit_id") as CommitId,
     module: text(item, "module") as ModuleHash,
     handler: text(item, "handler"),
@@ -125,21 +139,19 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed"), caller: callerOf(item) },
     location: text(item, "location"),
     units: JSON.parse(units) as IntentUnit[],
-    // One of schema 1 does not say; then no request said that it must not write.
-    retained: item["retained"]?.BOOL ?? true,
-    mustNotWrite: item["must_not_write"]?.BOOL ?? false,
+    retained: flag(item, "retained"),
+    mustNotWrite: flag(item, "must_not_write"),
     createdAtMs: number(item, "created_at_ms"),
   };
 }
 
 // ── Done ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `writeParts` over 0: not done yet, but partly applied. */
-export function doneRecord(epoch: number, completion: Completion, writeParts: number, expiresAtMs: number): Stored {
-  const { executionId, commitId, module, location, outcome, resultHash, doneAtMs, call } = doneIntentOf(completion);
+export function doneRecord(layout: Layout, epoch: number, done: DoneIntent, expiresAtMs: number): Stored {
+  const { executionId, commitId, module, location, outcome, resultHash, doneAtMs, call } = done;
   const common: Item = {
-    ...keyOf(executionId),
-    status: { S: writeParts > 0 ? PARTLY_APPLIED : doneStatus(doneAtMs) },
+    ...layout.executionKey(executionId),
+    status: { S: DONE + new Date(doneAtMs).toISOString() },
     owner: { N: String(epoch) },
     commit_id: { S: commitId },
     module: { S: module },
@@ -147,31 +159,16 @@ export function doneRecord(epoch: number, completion: Completion, writeParts: nu
     ...(call === null ? {} : { call_key: { S: call.key }, call_hash: { S: call.hash } }),
     result_hash: { S: resultHash },
     done_at_ms: { N: String(doneAtMs) },
-    // Not before all writes are in their items.
-    [writeParts > 0 ? "will_expire_at" : EXPIRY]: { N: String(Math.ceil(expiresAtMs / 1_000)) },
+    [EXPIRY]: { N: String(Math.ceil(expiresAtMs / 1_000)) },
     ...(outcome === null ? {} : { [KEEPS]: { S: outcome.keeps } }),
+    ...(outcome?.keeps === "briefly" ? openAttribute(BRIEFLY, doneAtMs) : {}),
   };
-  const open: Item =
-    writeParts > 0
-      ? { write_parts: { N: String(writeParts) }, [OPEN_SINCE]: { S: new Date(doneAtMs).toISOString() } }
-      : toldAttribute(outcome?.keeps, doneAtMs);
-  if (outcome === null) return { item: { ...common, ...open }, overflow: null };
-  const whole: Item = { ...common, ...open, outcome: outcomeAttribute(outcome.value) };
+  if (outcome === null) return { item: common, overflow: null };
+  const whole: Item = { ...common, outcome: outcomeAttribute(outcome.value) };
   if (sizeOfItem(whole) <= MAX_RECORD_BYTES || outcome.value.kind !== "result") return { item: whole, overflow: null };
   const overflow = new CborWriter().array(1).bytes(outcome.value.value).finish();
   const shortened = outcomeAttribute({ kind: "result", value: new CborWriter().null().finish() });
-  return {
-    item: { ...common, ...open, outcome: shortened, overflow_parts: { N: String(countParts(overflow)) } },
-    overflow,
-  };
-}
-
-/** What makes the record done whose writes are all applied. */
-export function finishedRecord(record: Item): Item {
-  const { write_parts: _, [OPEN_SINCE]: __, will_expire_at: expiresAt, ...rest } = record;
-  const doneAtMs = number(record, "done_at_ms");
-  const open = toldAttribute(record[KEEPS]?.S, doneAtMs);
-  return { ...rest, status: { S: doneStatus(doneAtMs) }, [EXPIRY]: expiresAt!, ...open };
+  return { item: { ...common, outcome: shortened, ...besideAttributes("overflow", besideOf(overflow)) }, overflow };
 }
 
 /** `overflow`: null if it has none, or not all of it is there any more. */
@@ -180,13 +177,12 @@ export function doneOf(item: Item, overflow: Uint8Array | null): DoneIntent {
   const hash = item["call_hash"]?.S;
   const value = keptOutcome(item, overflow);
   return {
-    executionId: text(item, "execution_id") as ExecutionId,
+    executionId: text(item, "id") as ExecutionId,
     commitId: text(item, "commit_id") as CommitId,
     module: text(item, "module") as ModuleHash,
     location: text(item, "location"),
-    resultHash: resultHashOf(item),
+    resultHash: text(item, "result_hash"),
     doneAtMs: number(item, "done_at_ms"),
-    // A record of schema 1 has none.
     call: key === undefined || hash === undefined ? null : { key, hash },
     outcome: value === null ? null : { value, keeps: isBrief(item) ? "briefly" : "retained" },
   };
@@ -195,43 +191,60 @@ export function doneOf(item: Item, overflow: Uint8Array | null): DoneIntent {
 function keptOutcome(item: Item, overflow: Uint8Array | null): Outcome | null {
   const attribute = item["outcome"];
   if (attribute === undefined) return null;
-  if (positionOf(item).overflowParts === 0) return outcomeOf(attribute);
+  if (positionOf(item).overflow === null) return outcomeOf(attribute);
   if (overflow === null) return null;
   const reader = new CborReader(overflow);
-  // In schema 1 the arguments come first.
-  if (reader.array() === 2) reader.bytes();
+  reader.array();
   const outcome = outcomeOf(attribute);
   return outcome.kind === "result" ? { kind: "result", value: reader.bytes() } : outcome;
+}
+
+// ── Partly applied ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `becomes`: the record once all changes are applied; null: none. */
+export function decidedRecord(epoch: number, key: Item, becomes: Item | null, rest: Beside, decidedAtMs: number): Item {
+  return {
+    ...key,
+    status: { S: PARTLY_APPLIED },
+    owner: { N: String(epoch) },
+    ...besideAttributes("rest", rest),
+    ...openAttribute(PARTLY_APPLIED, decidedAtMs),
+    ...(becomes === null ? {} : { becomes: { M: becomes } }),
+  };
+}
+
+/** The other changes of its commit, in the table of parts. */
+export function restOf(record: Item): Beside {
+  return beside(record, "rest");
+}
+
+/** The record of a decided commit once all changes are applied, by its owner. */
+export function becomesOf(record: Item): Item | null {
+  const becomes = record["becomes"]?.M;
+  return becomes === undefined ? null : { ...becomes, owner: record["owner"]! };
 }
 
 // ── Outcomes that are kept briefly ───────────────────────────────────────────────────────────────────────────────
 
 /** How long the outcome is kept: `briefly`, or `retained`. */
 const KEEPS = "keeps";
-/** What `open_since` of a done record with such an outcome begins with: it comes after the times of those that are open. */
-const TOLD = "told ";
 
 export function isBrief(item: Item): boolean {
   return item[KEEPS]?.S === "briefly";
 }
 
-function toldAttribute(keeps: string | undefined, doneAtMs: number): Item {
-  return keeps === "briefly" ? { [OPEN_SINCE]: { S: TOLD + new Date(doneAtMs).toISOString() } } : {};
-}
-
-/** When it was done, of an entry of the index; null: it is of an open record. */
-export function toldAtMs(entry: Item): number | null {
-  const since = text(entry, OPEN_SINCE);
-  return since.startsWith(TOLD) ? Date.parse(since.slice(TOLD.length)) : null;
+/** When it was done, of an entry of the index; null: it is of a record that is not done. */
+export function doneAtMsOf(entry: Item): number | null {
+  const open = text(entry, OPEN);
+  return open.startsWith(FIRST_OPEN) ? Date.parse(open.slice(FIRST_OPEN.length)) : null;
 }
 
 /** What takes such an outcome out of a record, if it is still that one. */
-export function withoutOutcomeOf(item: Item): Omit<UpdateItemCommandInput, "TableName"> {
+export function withoutOutcomeOf(item: Item): Omit<UpdateItemCommandInput, "TableName" | "Key"> {
   return {
-    Key: keyOf(positionOf(item).executionId),
-    UpdateExpression: "REMOVE outcome, #keeps, #open, overflow_parts",
+    UpdateExpression: "REMOVE outcome, #keeps, #open, #overflow, overflow_parts",
     ConditionExpression: "commit_id = :commit AND #keeps = :briefly",
-    ExpressionAttributeNames: { "#keeps": KEEPS, "#open": OPEN_SINCE },
+    ExpressionAttributeNames: { "#keeps": KEEPS, "#open": OPEN, "#overflow": "overflow" },
     ExpressionAttributeValues: { ":commit": item["commit_id"]!, ":briefly": { S: "briefly" } },
   };
 }

@@ -1,15 +1,19 @@
 /**
  * The tables of one deployment, by a common prefix:
  *
- *   <prefix>-items     unit → value, commit id, hash          what the application has stored
- *   <prefix>-intents   shard, execution id → record           pending intents, and what is known of done ones for a day
- *   <prefix>-parts     id, part → bytes                       what an execution under way needs beyond an item's size; usually empty
- *   <prefix>-blobs     id, part → bytes                       modules; outcomes beyond an item's size
- *   <prefix>-meta      kind, name → …                         the lease, its fences, the list of modules
+ *   <prefix>-items        bucket, key → value, commit id, hash    what the application has stored
+ *   <prefix>-executions   bucket, id → record                     pending intents, and what is known of done executions for a day
+ *   <prefix>-parts        id, part → bytes                        what an execution under way needs beyond an item's size; usually empty
+ *   <prefix>-overflow     id, part → bytes                        modules; outcomes beyond an item's size
+ *   <prefix>-meta         kind, name → …                          the layout, the leadership, its fences, the list of modules
  *
- * An index of the open intents, and of done ones whose outcome is to go, lets a starting server find them. It is a local one, because those of
- * DynamoDB that are global lag behind their table; its price is a partition key, of which a shard of the execution id
- * makes enough.
+ * A bucket is a partition key. The items of a table of the application are spread over several buckets, each in the order
+ * of its keys, so that a table has an order and no hot partition. The numbers of buckets are kept in `meta`: a deployment
+ * keeps those that it was made with.
+ *
+ * The index `open` has the records that a starting server must find. It is a local one: global indexes of DynamoDB lag
+ * behind their table and can't be read consistently, so that a starting server could miss a pending intent. A local index
+ * bounds each bucket to 10 GB.
  */
 import {
   CreateTableCommand,
@@ -21,31 +25,40 @@ import {
   ResourceNotFoundException,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { ExecutionId } from "@radical/protocol";
+import { type ExecutionId, splitUnit, type UnitId } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage.ts";
+import { number, text } from "./attributes.ts";
+import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
 import type { Requests } from "./requests.ts";
 
 export interface Tables {
   readonly items: string;
-  readonly intents: string;
+  readonly executions: string;
   readonly parts: string;
-  readonly blobs: string;
+  readonly overflow: string;
   readonly meta: string;
 }
 
-/** The index of the records that are pending or partly applied, or whose outcome is to go; and its sort key, which only these have. */
+/** The index of the table of executions, and its sort key, which only the records in it have. */
 export const OPEN = "open";
-export const OPEN_SINCE = "open_since";
 
-/** The key of the lease in the table `meta`. */
-export const LEASE: Item = { kind: { S: "lease" }, name: { S: "current" } };
+/** The key of the leadership in the table `meta`. */
+export const LEADERSHIP: Item = { kind: { S: "leadership" }, name: { S: "current" } };
+
+const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
+const SCHEMA_VERSION = 3;
+/** Of new tables. */
+const FRESH: Item = {
+  ...LAYOUT,
+  schema: { N: String(SCHEMA_VERSION) },
+  item_buckets: { N: "16" },
+  execution_buckets: { N: "64" },
+};
 
 /** When an item may go, in seconds. */
 export const EXPIRY = "expires_at";
-
-const SHARDS = 64;
 
 /** Longest wait for a table to be made. */
 const CREATION_MS = 60_000;
@@ -53,83 +66,169 @@ const CREATION_MS = 60_000;
 export function tablesOf(prefix: string): Tables {
   return {
     items: `${prefix}-items`,
-    intents: `${prefix}-intents`,
+    executions: `${prefix}-executions`,
     parts: `${prefix}-parts`,
-    blobs: `${prefix}-blobs`,
+    overflow: `${prefix}-overflow`,
     meta: `${prefix}-meta`,
   };
 }
 
-export function shardOf(id: ExecutionId): string {
-  return shardName(Number.parseInt(id.slice(-2), 16) % SHARDS);
+/** Where things stand in the tables of a deployment. */
+export class Layout {
+  /** Buckets of each table of the application, and of all executions. */
+  readonly #items: number;
+  readonly #executions: number;
+
+  constructor(items: number, executions: number) {
+    this.#items = items;
+    this.#executions = executions;
+  }
+
+  /** As it is kept; of new tables it is decided here. Throws a StorageError if they are of another schema. */
+  static async keep(dynamo: Dynamo, { meta }: Tables): Promise<Layout> {
+    const kept = await dynamo.get(meta, LAYOUT);
+    if (kept !== null) return layoutOf(meta, kept);
+    const met = await dynamo.put({
+      TableName: meta,
+      Item: FRESH,
+      ConditionExpression: "attribute_not_exists(kind)",
+    });
+    // Another server has started at the same time, or an earlier attempt of this very request has succeeded.
+    return layoutOf(meta, met?.item ?? FRESH);
+  }
+
+  /** The same, and nothing is written: of new tables it is what a server would decide. */
+  static async read(dynamo: Dynamo, { meta }: Tables): Promise<Layout> {
+    return layoutOf(meta, (await dynamo.get(meta, LAYOUT)) ?? FRESH);
+  }
+
+  itemKey(unit: UnitId): Item {
+    const { table, key } = splitUnit(unit);
+    return { bucket: { S: bucketName(table, hashOf(key) % this.#items) }, key: { S: key } };
+  }
+
+  /** All buckets of a table of the application. */
+  bucketsOf(table: string): readonly string[] {
+    return Array.from({ length: this.#items }, (_, index) => bucketName(table, index));
+  }
+
+  executionKey(id: ExecutionId): Item {
+    return { bucket: { S: twoDigits(Number.parseInt(id.slice(-2), 16) % this.#executions) }, id: { S: id } };
+  }
+
+  executionBuckets(): readonly string[] {
+    return Array.from({ length: this.#executions }, (_, index) => twoDigits(index));
+  }
 }
 
-export function allShards(): readonly string[] {
-  return Array.from({ length: SHARDS }, (_, index) => shardName(index));
+function layoutOf(table: string, kept: Item): Layout {
+  const schema = number(kept, "schema");
+  if (schema !== SCHEMA_VERSION) {
+    throw new StorageError(
+      "none",
+      `The table ${table} has schema ${schema}, not ${SCHEMA_VERSION}, because a server of another version has made it. Start that version, or choose another prefix`,
+    );
+  }
+  return new Layout(number(kept, "item_buckets"), number(kept, "execution_buckets"));
 }
 
-function shardName(number: number): string {
-  return number.toString().padStart(2, "0");
+/** Of an item in the table `items`. */
+export function unitOf(item: Item): UnitId {
+  const bucket = text(item, "bucket");
+  return `${bucket.slice(0, bucket.lastIndexOf("#"))}/${text(item, "key")}` as UnitId;
+}
+
+function bucketName(table: string, index: number): string {
+  return `${table}#${twoDigits(index)}`;
+}
+
+function twoDigits(index: number): string {
+  return index.toString().padStart(2, "0");
+}
+
+/** FNV-1a over the UTF-16 code units. What is stored depends on it, so it never changes. */
+function hashOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  // The low bits alone depend on the low bits of the key alone.
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 interface TableDefinition {
   readonly name: string;
   /** Partition key and, if there is one, sort key; all text. */
   readonly key: readonly string[];
-  /** Sort key of the index by status. */
+  /** Sort key of the index of the same name. */
   readonly indexed?: string;
   readonly expires: boolean;
 }
 
-function definitionsOf({ items, intents, parts, blobs, meta }: Tables): readonly TableDefinition[] {
+function definitionsOf({ items, executions, parts, overflow, meta }: Tables): readonly TableDefinition[] {
   return [
-    { name: items, key: ["unit"], expires: false },
-    { name: intents, key: ["shard", "execution_id"], indexed: OPEN_SINCE, expires: true },
+    { name: items, key: ["bucket", "key"], expires: false },
+    { name: executions, key: ["bucket", "id"], indexed: OPEN, expires: true },
     { name: parts, key: ["id", "part"], expires: false },
-    { name: blobs, key: ["id", "part"], expires: true },
+    { name: overflow, key: ["id", "part"], expires: true },
     { name: meta, key: ["kind", "name"], expires: false },
   ];
 }
 
-/** Makes the tables that are missing and waits until all can be used. Throws a StorageError that names the table. */
+/**
+ * Makes the tables that are missing and waits until all can be used. Throws a StorageError that names the table; tables of
+ * somebody else get none beside them.
+ */
 export async function ensureTables(client: DynamoDBClient, requests: Requests, tables: Tables): Promise<void> {
-  const made = await Promise.allSettled(
-    definitionsOf(tables).map((definition) => ensureTable(client, requests, definition)),
-  );
-  // Only when nothing is under way any more.
-  for (const each of made) if (each.status === "rejected") throw each.reason;
+  const definitions = definitionsOf(tables);
+  const missing = await allSettled(definitions, async (definition) => {
+    const existing = await naming("can't use the table", definition.name, describe(client, requests, definition.name));
+    if (existing !== null) checkKeys(definition, existing.keys);
+    return existing === null;
+  });
+  await allSettled(definitions, async (definition, index) => {
+    const { name, expires } = definition;
+    if (missing[index] === true) {
+      await naming("can't make the table", name, create(client, requests, definition));
+      checkKeys(definition, await keysOnceReady(client, requests, name));
+    }
+    if (expires) await naming("can't set the expiry of the table", name, ensureExpiry(client, requests, name));
+  });
 }
 
-async function ensureTable(client: DynamoDBClient, requests: Requests, definition: TableDefinition): Promise<void> {
-  const { name, expires } = definition;
-  const naming = async <T>(what: string, run: Promise<T>): Promise<T> => {
-    try {
-      return await run;
-    } catch (error) {
-      throw error instanceof StorageError
-        ? new StorageError("none", `${what} ${name}: ${error.message}`, error)
-        : error;
-    }
-  };
-  let existing = await naming("can't use the table", describe(client, requests, name));
-  if (existing === null) {
-    await naming("can't make the table", create(client, requests, definition));
-    const endsAtMs = performance.now() + CREATION_MS;
-    while (existing?.status !== "ACTIVE") {
-      if (performance.now() > endsAtMs)
-        throw new StorageError("none", `the table ${name} is not ready after ${CREATION_MS} ms`);
-      await sleep(existing === null ? 20 : 250);
-      existing = await describe(client, requests, name);
-    }
+/** Fails only when nothing is under way any more. */
+async function allSettled<T, R>(all: readonly T[], run: (one: T, index: number) => Promise<R>): Promise<readonly R[]> {
+  const settled = await Promise.allSettled(all.map(run));
+  return settled.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+}
+
+async function naming<T>(what: string, table: string, run: Promise<T>): Promise<T> {
+  try {
+    return await run;
+  } catch (error) {
+    throw error instanceof StorageError ? new StorageError("none", `${what} ${table}: ${error.message}`, error) : error;
   }
-  const expected = [...definition.key, ...(definition.indexed === undefined ? [] : [definition.indexed])].join(", ");
-  if (existing.keys !== expected) {
-    throw new StorageError(
-      "none",
-      `the table ${name} is not one of this server: its keys are ${existing.keys}, not ${expected}; choose another prefix`,
-    );
+}
+
+async function keysOnceReady(client: DynamoDBClient, requests: Requests, name: string): Promise<string> {
+  const endsAtMs = performance.now() + CREATION_MS;
+  for (;;) {
+    const existing = await describe(client, requests, name);
+    if (existing?.status === "ACTIVE") return existing.keys;
+    if (performance.now() > endsAtMs)
+      throw new StorageError("none", `the table ${name} is not ready after ${CREATION_MS} ms`);
+    await sleep(existing === null ? 20 : 250);
   }
-  if (expires) await naming("can't set the expiry of the table", ensureExpiry(client, requests, name));
+}
+
+function checkKeys({ name, key, indexed }: TableDefinition, keys: string): void {
+  const expected = [...key, ...(indexed === undefined ? [] : [indexed])].join(", ");
+  if (keys === expected) return;
+  throw new StorageError(
+    "none",
+    `the table ${name} is not one of this server: its keys are ${keys}, not ${expected}; choose another prefix`,
+  );
 }
 
 async function describe(

@@ -1,0 +1,54 @@
+/** The types of `radical:worker`, as the entry of an application sees them. */
+import type { Manifest } from "@radical/protocol";
+import type { CompiledModule, Pace } from "@radical/wasm-host";
+import type { Authenticate } from "./http/authentication.ts";
+import type { CorsOptions } from "./http/cors.ts";
+import type { Log } from "./log.ts";
+import type { Env } from "./settings.ts";
+
+export interface WorkerParts {
+  readonly manifest: Manifest;
+  /** `module.wasm`: the handlers. */
+  readonly f: CompiledModule;
+  /** `module.rw.wasm`: the read/write-set functions. */
+  readonly rw: CompiledModule;
+  readonly log?: Log;
+  /** For benchmarks. */
+  readonly pace?: Pace;
+}
+
+export interface RadicalWorker {
+  readonly fetch: (request: Request, env: Env, context: Context) => Promise<Response>;
+}
+
+export interface RadicalOptions<Bindings> {
+  /** Without it nobody is known: `caller()` is null. */
+  readonly authenticate?: Authenticate<Bindings>;
+  /** Without it only pages of the application's own origin may call. */
+  readonly cors?: CorsOptions;
+}
+
+/** The used part of the platform's context. */
+export type Context = Pick<ExecutionContext, "waitUntil">;
+
+export interface CallOptions {
+  /**
+   * The request on whose behalf the handler is called: `authenticate` finds its caller, and its trace goes on. Its
+   * idempotency key is not taken: a route may call several handlers.
+   */
+  readonly request?: Request;
+  /** On whose behalf, if not what `authenticate` says of `request`. */
+  readonly caller?: string | null;
+  /** As the header `Idempotency-Key`. */
+  readonly idempotencyKey?: string;
+}
+
+/** Calls a handler by name; gives its result, or throws a {@link CallError}. */
+export type Call = (handler: string, args?: unknown, options?: CallOptions) => Promise<unknown>;
+
+export interface Radical<Bindings> {
+  /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
+  (env: Bindings, context?: Context): { readonly call: Call };
+  /** Answers `/api/<handler>`. */
+  readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
+}

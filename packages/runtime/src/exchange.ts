@@ -1,0 +1,159 @@
+/** One call of a handler, from its checked input to its reply, and what is left to do then. */
+import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext } from "@radical/protocol";
+import type { HandlerModule } from "@radical/wasm-host";
+import { NO_PLACE, type Place } from "./cache/place.ts";
+import type { Answer } from "./core/effects.ts";
+import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
+import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
+import type { Isolate } from "./isolate.ts";
+import type { Log } from "./log.ts";
+import { answerLeaves } from "./speculation-lane.ts";
+import { Timings } from "./timings.ts";
+import { listen, now, run } from "./worker-ports.ts";
+
+export interface CallInput {
+  readonly handler: string;
+  readonly declaration: HandlerManifest;
+  /** Encoded: a map by parameter name. */
+  readonly args: Uint8Array;
+  readonly identity: Identity;
+  readonly caller: string | null;
+  /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
+  readonly mustNotWrite: boolean;
+}
+
+/** A reply with the `Idempotency-Key` that repeats the call; null: nothing was called. */
+export type Told = Reply & { readonly repeatKey: string | null };
+
+export class Exchange {
+  readonly #manifest: Manifest;
+  readonly #module: HandlerModule;
+  readonly #log: Log;
+  readonly #trace: TraceContext | null;
+  readonly #timings = new Timings(now);
+  /** Known one after the other. */
+  place: Place = NO_PLACE;
+  #handler: string | null = null;
+  #identity: Identity | null = null;
+  #line: Parameters<Log>[0] | null = null;
+
+  constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
+    this.#manifest = manifest;
+    this.#module = module;
+    this.#log = log;
+    this.#trace = trace;
+  }
+
+  name(handler: string): string {
+    return (this.#handler = handler);
+  }
+
+  async identify(key: string | null, caller: string | null, handler: string): Promise<Identity> {
+    return (this.#identity = await identityOf(key, { application: this.#manifest.application, caller, handler }));
+  }
+
+  /** Replies as soon as the execution is answered; settles when nothing is left to do. */
+  async execute(input: CallInput, isolate: Isolate, reply: (reply: Told) => void): Promise<void> {
+    const { handler, declaration, args, identity, caller, mustNotWrite } = input;
+    const { settings, core, cache, primary, lane, failpoint } = isolate;
+    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
+    const execution = core.execution({
+      ...identity,
+      module: this.#module.hash,
+      handler,
+      args,
+      environment,
+      mustNotWrite,
+      location: this.place.location,
+      plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
+      undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
+    });
+    const { answered, finished } = run(execution, {
+      module: this.#module,
+      invocation: { handler, args, environment },
+      cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
+      primary,
+      trace: this.#trace,
+      lane,
+      failpoint,
+      timings: this.#timings,
+      warn: (event, message) => this.#warn(event === "wrote_on_get" ? "error" : "warn", event, message),
+      fault: (error) => this.#warn("error", "internal_error", describe(error)),
+    });
+    let answer: Answer | null = null;
+    try {
+      answer = await answered;
+      reply(this.#reply(replyOf(answer), answer));
+    } catch (error) {
+      reply(this.fail(error));
+    }
+    const hasCached = answer?.kind === "outcome" && declaration.plan !== "near-storage";
+    await Promise.all([finished, this.#afterwards(hasCached && isolate.caches ? isolate : null)]);
+  }
+
+  /** The request has what it wanted: it is reported, and listens for those to come. */
+  async #afterwards(listening: Isolate | null): Promise<void> {
+    await answerLeaves();
+    this.report();
+    if (listening !== null)
+      await listen(listening.core, this.place.location, listening.primary, listening.cache.memory);
+  }
+
+  /** The reply to bad input, or to a fault of ours. */
+  fail(error: unknown): Told {
+    const reply = replyOfError(error);
+    if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
+    return this.#reply(reply, null);
+  }
+
+  /** Writes to the log how it was replied. */
+  report(): void {
+    if (this.#line !== null) this.#log(this.#line);
+    this.#line = null;
+  }
+
+  #reply(reply: Reply, answer: Answer | null): Told {
+    const execution = this.#identity?.executionId ?? null;
+    const ms = this.#timings.toRecord();
+    this.#line = {
+      level: "info",
+      event: "request",
+      location: this.place.location,
+      handler: this.#handler,
+      execution,
+      trace: this.#trace?.traceId ?? null,
+      status: reply.status,
+      path: reply.path,
+      reason: answer?.kind === "outcome" ? answer.reason : null,
+      code: reply.code,
+      ms,
+      fuel: this.#timings.fuel,
+    };
+    const headers: Record<string, string> = {
+      ...reply.headers,
+      "x-radical-location": this.place.location,
+      "server-timing": this.#timings.toHeader(ms),
+    };
+    if (execution !== null) headers["x-radical-execution"] = toldExecution(execution);
+    return { ...reply, headers, repeatKey: this.#identity?.repeatKey ?? null };
+  }
+
+  #warn(
+    level: "warn" | "error",
+    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
+    message: string,
+  ): void {
+    this.#log({
+      level,
+      event,
+      location: this.place.location,
+      handler: this.#handler,
+      execution: this.#identity?.executionId ?? null,
+      message,
+    });
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,39 @@
+/** The parts that the requests of an isolate share, put together at the first one. */
+import type { Manifest } from "@radical/protocol";
+import { type LocationCache, openCache } from "./cache/open-cache.ts";
+import { NO_PLACE, type Place } from "./cache/place.ts";
+import { LocationCore } from "./core/location.ts";
+import { ArmedFailpoint } from "./failpoints.ts";
+import { Primary } from "./lvi/primary.ts";
+import { type Env, type Settings, readSettings } from "./settings.ts";
+import { SpeculationLane } from "./speculation-lane.ts";
+
+/** None of it belongs to a request. */
+export interface Isolate {
+  readonly settings: Settings;
+  readonly core: LocationCore;
+  readonly cache: LocationCache;
+  /** Whether there is a cache to keep fresh. */
+  readonly caches: boolean;
+  readonly primary: Primary;
+  readonly lane: SpeculationLane;
+  /** Of the last request that had one: for calls that no request is known of. */
+  place: Place;
+  /** For crash tests. */
+  readonly failpoint: ArmedFailpoint | null;
+}
+
+export function openIsolate({ application, cache, testHooks }: Manifest, env: Env): Isolate {
+  const settings = readSettings(env);
+  const { ways, key, bounds, location, nearStorageOnly } = settings;
+  return {
+    settings,
+    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds }),
+    cache: openCache(cache, application, env),
+    caches: !nearStorageOnly && cache.memoryBytes > 0,
+    primary: new Primary(ways, key),
+    lane: new SpeculationLane(),
+    place: location === null ? NO_PLACE : { location, hint: null },
+    failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
+  };
+}

@@ -1,0 +1,177 @@
+/** The ports of the driver in a Worker: the platform's clock, cache, requests and WebAssembly. */
+import type { TraceContext } from "@radical/protocol";
+import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
+import type { Cache } from "./cache/cache.ts";
+import type { MemoryCache } from "./cache/memory-cache.ts";
+import type { Answer, LocationEvent, WarningCode } from "./core/effects.ts";
+import type { LocationCore } from "./core/location.ts";
+import { ExecutionDriver, type ExecutionMachine, type ExecutionPorts, type Settled, tell } from "./driver.ts";
+import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
+import type { Connection } from "./lvi/connections.ts";
+import type { Primary } from "./lvi/primary.ts";
+import { answerLeaves, type SpeculationLane, turns } from "./speculation-lane.ts";
+import type { Phase, Timings } from "./timings.ts";
+
+/**
+ * Turns of the event loop between handing the LVI request to the platform and taking the CPU. `fetch` only queues the
+ * request. A run that begins before the loop turns delays it: round trip and run then take their sum, not the longer of the two.
+ * An open connection needs one turn, a new one to an address three. Whether one is open is not known for certain. A turn that
+ * is not needed takes up to 0.1 ms.
+ */
+const TURNS_BEFORE_SPECULATION = 4;
+/**
+ * More time for a new connection: to look the name up, and to connect to a primary that is near, or to the near end of a tunnel.
+ * Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
+ */
+const NEW_CONNECTION_MS = 2;
+
+export interface Surroundings {
+  readonly module: HandlerModule;
+  readonly invocation: Invocation;
+  readonly cache: Cache;
+  readonly primary: Primary;
+  readonly trace: TraceContext | null;
+  readonly lane: SpeculationLane;
+  readonly failpoint: ArmedFailpoint | null;
+  readonly timings: Timings;
+  readonly warn: (code: WarningCode, message: string) => void;
+  /** A fault of ours that no answer tells of: the client has its answer already. */
+  readonly fault: (error: unknown) => void;
+}
+
+export interface Run {
+  /** Rejects only for a fault of ours. */
+  readonly answered: Promise<Answer>;
+  /** When nothing is left to do, followup and cache included; never rejects. */
+  readonly finished: Promise<void>;
+}
+
+/** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
+export function now(): number {
+  return performance.now();
+}
+
+export function run(execution: ExecutionMachine, surroundings: Surroundings): Run {
+  const { module, invocation, cache, primary, trace, lane, failpoint, timings, warn, fault } = surroundings;
+  const answering = Promise.withResolvers<Answer>();
+  const finishing = Promise.withResolvers<void>();
+  let sent: Promise<Connection> = Promise.resolve("open");
+  const timed = <T>(phase: Phase, work: () => T): T => {
+    const sinceMs = now();
+    const result = work();
+    timings.add(phase, sinceMs);
+    return result;
+  };
+  const ports: ExecutionPorts = {
+    now,
+    wait: (ms, settled) => settle(() => scheduler.wait(ms), settled),
+    peek: (unit) => cache.peek(unit),
+    getMany: (units, settled) =>
+      settle(async () => {
+        const sinceMs = now();
+        const entries = await cache.getMany(units);
+        timings.add("cache", sinceMs);
+        return entries;
+      }, settled),
+    putMany: (entries, settled) =>
+      settle(async () => {
+        await cache.putMany(entries);
+        await failpoint?.reach("edge.put");
+      }, settled),
+    ask: (server, request, timeoutMs, settled) =>
+      settle(async () => {
+        const sinceMs = now();
+        const sending = primary.ask(server, request, timeoutMs, trace);
+        sent = sending.sent;
+        if (failpoint !== null) {
+          await sent;
+          await failpoint.reach("edge.request-sent");
+        }
+        const answered = await sending.answered;
+        timings.add("lvi", sinceMs);
+        return answered;
+      }, settled),
+    follow: (server, followup, timeoutMs, settled) =>
+      settle(async () => {
+        await answerLeaves();
+        return primary.follow(server, followup, timeoutMs, trace);
+      }, settled),
+    alarm: (server, alarm, timeoutMs, settled) =>
+      settle(async () => {
+        await answerLeaves();
+        await primary.alarm(server, alarm, timeoutMs, trace);
+      }, settled),
+    takeTurn: (after, takeCpu, settled) =>
+      settle(async () => {
+        if (after === "send") {
+          if ((await sent) === "new") await scheduler.wait(NEW_CONNECTION_MS);
+          await turns(TURNS_BEFORE_SPECULATION);
+        }
+        await lane.enter();
+        takeCpu();
+        await lane.leave();
+      }, settled),
+    host: {
+      deriveAccessSet: (snapshot) => timed("rw", () => deriveAccessSet(module, invocation, snapshot)),
+      recordHandler: (snapshot, options) => {
+        const recorded = timed("f", () => recordHandler(module, invocation, snapshot, options));
+        timings.fuel = recorded.run?.fuel ?? null;
+        return recorded;
+      },
+      runHandler: (snapshot, set, options) => {
+        const ran = timed("f", () => runHandler(module, invocation, snapshot, set, options));
+        if (ran.kind === "completed") timings.fuel = ran.fuel;
+        return ran;
+      },
+    },
+    answer: (answer, settled) => {
+      answering.resolve(answer);
+      const stopped = failpoint?.reach("edge.answered") ?? null;
+      if (stopped === null) settled.done();
+      else settle(() => stopped, settled);
+    },
+    warn,
+    failed: (error, isAnswer) => {
+      if (isAnswer) answering.reject(error);
+      else fault(error);
+    },
+    finished: () => finishing.resolve(),
+    endsBeforeEvent: (event) => failpoint !== null && failpoint.reach(failpointBeforeEvent(event)) !== null,
+    endsBeforeEffect: (effect) => failpoint !== null && failpoint.reach(failpointBeforeEffect(effect)) !== null,
+  };
+  new ExecutionDriver(execution, ports).start();
+  return { answered: answering.promise, finished: finishing.promise };
+}
+
+/** Settles when it listens no more, at once if another request does; never rejects. */
+export async function listen(
+  core: LocationCore,
+  location: string,
+  primary: Pick<Primary, "listen">,
+  memory: MemoryCache,
+): Promise<void> {
+  let shift: Promise<void> = Promise.resolve();
+  const free: LocationEvent = { kind: "free", location, atMs: now() };
+  tell(core, free, {
+    now,
+    listen: (server, question, told, ended) => {
+      shift = primary.listen(server, question, told).then(ended);
+    },
+    holds: (unit) => memory.holds(unit),
+    refresh: (entries) => void memory.put(entries),
+  });
+  await shift;
+}
+
+/** Also an error that is thrown before anything was begun is a fault that is told. */
+function settle<T>(begin: () => Promise<T>, { done, failed }: Settled<T>): void {
+  void (async () => {
+    let value: T;
+    try {
+      value = await begin();
+    } catch (error) {
+      return failed(error);
+    }
+    done(value);
+  })();
+}

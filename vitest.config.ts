@@ -3,6 +3,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { shortTier } from "./packages/command-line/src/short-tier.ts";
 
 // Tests run against the sources of the workspace: the condition `source` of each package's exports. Threads and
 // processes that a test starts from its own process inherit it through execArgv.
@@ -15,7 +16,9 @@ const execArgv = ["--conditions=source"];
 
 // What Node compiles is kept, by content, for all test processes and those that they start: half of a start.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/node-compile", import.meta.url));
-const exclude = ["**/node_modules/**", "**/dist/**"];
+const exclude = ["**/node_modules/**", "**/dist/**", ...(shortTier()?.leftOut ?? [])];
+/** Tells how long each file takes. */
+const setupFiles = ["scripts/test-times.setup.ts"];
 
 /** Files that take long for their size. */
 const LONG =
@@ -42,6 +45,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
+          setupFiles,
           // By default one core is left alone, also of two.
           maxWorkers: Math.max(2, availableParallelism() - 1),
           // They start nothing that outlives them, so that the compiler is loaded once for all files of a worker.
@@ -60,6 +64,7 @@ export default defineConfig({
         test: {
           // Real processes and ports, which wait for each other as often as they work.
           name: "e2e",
+          setupFiles,
           globalSetup: "scripts/compile-cache.ts",
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -28,14 +28,15 @@ const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * @param {string} command @param {readonly string[]} args
- * @param {{ cwd: string, env: NodeJS.ProcessEnv, capture?: (chunk: string) => void }} options
- *   without `capture` the child writes to our own streams
+ * @param {{ cwd: string, env: NodeJS.ProcessEnv, capture?: (chunk: string) => void, stdout?: "stderr" }} options
+ *   without `capture` the child writes to our own streams, with `stdout: "stderr"` to that one only
  * @returns {Promise<Ended>}
  */
-export async function run(command, args, { cwd, env, capture }) {
+export async function run(command, args, { cwd, env, capture, stdout }) {
   const stream = capture === undefined ? "inherit" : "pipe";
   // A leader of its own session can't read our terminal: it gets no input.
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", stream, stream], detached: true });
+  const out = stream === "inherit" && stdout === "stderr" ? 2 : stream;
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", out, stream], detached: true });
 
   let output = "";
   /** @param {unknown} chunk */
@@ -80,21 +81,22 @@ export async function run(command, args, { cwd, env, capture }) {
 /**
  * Runs a command in silence behind one line that says what happens and how long it takes; what it wrote is returned.
  * @param {string} label @param {string} command @param {readonly string[]} args
- * @param {{ cwd: string, env: NodeJS.ProcessEnv }} options
+ * @param {{ cwd: string, env: NodeJS.ProcessEnv, stdout?: "stderr" }} options
  * @returns {Promise<Ended>}
  */
 export async function runQuietly(label, command, args, options) {
   const startedMs = performance.now();
   const seconds = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
-  const terminal = process.stdout.isTTY;
+  const output = options.stdout === "stderr" ? process.stderr : process.stdout;
+  const terminal = output.isTTY;
   let last = "";
   let ticks = 0;
   const heartbeat = setInterval(
     () => {
       ticks += 1;
       const line = `· ${label} … ${seconds()}  ${last}`;
-      if (terminal) process.stdout.write(`\r\x1b[K${line.slice(0, process.stdout.columns - 1)}`);
-      else if (ticks % NEXT_LINE_TICKS === FIRST_LINE_TICK) console.log(line.trimEnd());
+      if (terminal) output.write(`\r\x1b[K${line.slice(0, output.columns - 1)}`);
+      else if (ticks % NEXT_LINE_TICKS === FIRST_LINE_TICK) output.write(`${line.trimEnd()}\n`);
     },
     terminal ? 200 : 1000,
   );
@@ -106,7 +108,7 @@ export async function runQuietly(label, command, args, options) {
       },
     });
     const mark = ended.code === 0 ? "✓" : "✗";
-    process.stdout.write(`${terminal ? "\r\x1b[K" : ""}${mark} ${label} (${seconds()})\n`);
+    output.write(`${terminal ? "\r\x1b[K" : ""}${mark} ${label} (${seconds()})\n`);
     return ended;
   } finally {
     clearInterval(heartbeat);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { add, countsOf, failedFiles, summaryLine } from "./test-counts.mjs";
+import { add, countsOf, failedFiles, summaryLine } from "./test-counts.ts";
 
 let folder = "";
 beforeEach(() => {

@@ -2,8 +2,13 @@
 import { fileURLToPath } from "node:url";
 import { startTestApp } from "../../packages/cli/src/testing.ts";
 import chromium from "@sparticuz/chromium";
+import { drawn } from "../../packages/command-line/src/short-tier.ts";
 import { type Browser, type Page, chromium as chromiumOf } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+
+const templates = drawn("pages of the templates", ["board", "forum", "hotel", "images", "social"], 1);
+/** Of a test. */
+const of = (template: string): { readonly skip: boolean } => ({ skip: !templates.includes(template) });
 
 let browser: Browser;
 
@@ -43,7 +48,7 @@ async function register(page: Page, name: string): Promise<void> {
   await page.waitForSelector(`#session b:text-is("${name}")`);
 }
 
-test("social: somebody registers, posts, and follows somebody", async () => {
+test("social: somebody registers, posts, and follows somebody", of("social"), async () => {
   await usePage("social", async (page) => {
     await register(page, "zoe");
     await page.fill("main textarea", "Hello @ada <b>#radical</b>");
@@ -60,7 +65,7 @@ test("social: somebody registers, posts, and follows somebody", async () => {
   });
 });
 
-test("hotel: somebody finds a hotel, books a room, and gives it back", async () => {
+test("hotel: somebody finds a hotel, books a room, and gives it back", of("hotel"), async () => {
   await usePage("hotel", async (page) => {
     await register(page, "zoe");
     await page.click('article a:has-text("Lindenhof")');
@@ -73,7 +78,7 @@ test("hotel: somebody finds a hotel, books a room, and gives it back", async () 
   });
 });
 
-test("forum: somebody submits a story, comments, and votes", async () => {
+test("forum: somebody submits a story, comments, and votes", of("forum"), async () => {
   await usePage("forum", async (page) => {
     await register(page, "zoe");
     await page.click("text=Submit a story");
@@ -92,7 +97,7 @@ test("forum: somebody submits a story, comments, and votes", async () => {
   });
 });
 
-test("images: somebody uploads an image, favours it, and finds it by its tags", async () => {
+test("images: somebody uploads an image, favours it, and finds it by its tags", of("images"), async () => {
   await usePage("images", async (page) => {
     await register(page, "zoe");
     await page.click("text=Upload");
@@ -116,7 +121,7 @@ test("images: somebody uploads an image, favours it, and finds it by its tags", 
   });
 });
 
-test("board: somebody makes a board, and adds, moves, assigns and edits a card", async () => {
+test("board: somebody makes a board, and adds, moves, assigns and edits a card", of("board"), async () => {
   await usePage("board", async (page) => {
     await register(page, "zoe");
     await page.fill("[name=name]", "Garden");

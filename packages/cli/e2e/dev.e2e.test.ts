@@ -3,6 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { drawn } from "@radical/command-line";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "./free-port.ts";
 import {
@@ -63,6 +64,12 @@ async function call(url: string, handler: string, location?: string, key?: strin
   return { status: response.status, result, path: response.headers.get("x-radical-path"), headers: response.headers };
 }
 
+/** The short tier draws one. */
+const parts = drawn("radical dev", ["saves", "own Worker", "processes", "faults", "data"], 1);
+
+/** The option of a test that leaves it out with its part. */
+const of = (part: string): { readonly skip: boolean } => ({ skip: !parts.includes(part) });
+
 let project: TemporaryProject;
 const running: Pick<RadicalDev, "child" | "closed">[] = [];
 
@@ -111,194 +118,6 @@ export default {
 `;
 }
 
-test("a save is served in place; one with an error is told with a code frame while the last good build serves on", async () => {
-  const { url, events } = await start();
-  expect(await greet(url)).toBe("hello ada");
-
-  await project.write("handlers/greet.ts", greeting("good morning"));
-  await expect.poll(() => greet(url), SOON).toBe("good morning ada");
-
-  await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
-  // The last one: a slow machine may build the file while it is being written.
-  await expect
-    .poll(() => events.findLast(({ event }) => event === "build_failed"), SOON)
-    .toMatchObject({
-      serving: true,
-      errors: 1,
-      diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
-    });
-  const warned = await fetch(`${url}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
-  expect(await warned.json()).toEqual({ result: "good morning ada" });
-  expect(warned.headers.get("x-radical-build-error")).toBe("1 error; GET /__radical/build");
-  expect(await (await fetch(`${url}/__radical/build`)).json()).toMatchObject({
-    kind: "failed",
-    words: "1 error",
-    serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
-    frames: [expect.stringContaining("handlers/greet.ts:2")],
-  });
-
-  // A file that is new, in a folder that is new.
-  await project.write("handlers/lib/words.ts", 'export const WORD = "good night";\n');
-  await project.write(
-    "handlers/greet.ts",
-    `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`,
-  );
-  await expect.poll(() => greet(url), SOON).toBe("good night ada");
-  await project.write("handlers/lib/words.ts", 'export const WORD = "sleep well";\n');
-  await expect.poll(() => greet(url), SOON).toBe("sleep well ada");
-  expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
-});
-
-test("a Worker of the application's own is taken up, served as it changes, and told of when it can't be bundled", async () => {
-  const { url, events, child } = await start();
-  const hello = (): Promise<string> => textOf(`${url}/hello`);
-  await project.write("src/worker.ts", worker("own"));
-  await expect.poll(hello, SOON).toBe("own: hello ada");
-  // Files of a folder that is new, and one that goes.
-  await project.write("public/deep/file.txt", "a file");
-  await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("a file");
-  await rm(join(project.folder, "public/deep/file.txt"));
-  await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("own: hello ada");
-  await project.write("src/worker.ts", `${worker("broken")}(`);
-  await expect
-    .poll(() => events.find(({ event }) => event === "failed"), SOON)
-    .toMatchObject({ code: "worker_not_bundled", message: expect.stringContaining("src/worker.ts:7") as unknown });
-  await expect
-    .poll(async () => (await fetch(`${url}/hello`)).headers.get("x-radical-build-error"), SOON)
-    .toMatch(/error/);
-  expect(await hello()).toBe("own: hello ada");
-  await project.write("src/worker.ts", `${worker("broken")}throw new TypeError("at the top");\n`);
-  await expect
-    .poll(() => events.find((event) => event.event === "failed" && event.code === "worker_not_started"), SOON)
-    .toMatchObject({ message: expect.stringMatching(/: TypeError: at the top$/) as unknown });
-  await expect.poll(hello, SOON).toBe("own: hello ada");
-  const built = (await (await fetch(`${url}/__radical/build`)).json()) as { readonly frames: readonly string[] };
-  expect(built).toMatchObject({ kind: "failed", serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown });
-  expect(built.frames.join()).toContain("at the top");
-  await project.write("src/worker.ts", worker("mended"));
-  await expect.poll(hello, SOON).toBe("mended: hello ada");
-
-  // The processes stay: nothing that is under way is cut off, and who wipes caches gets an answer.
-  const processes = await descendantsOf(child.pid ?? 0);
-  await project.write("handlers/greet.ts", greeting("bonjour"));
-  await expect.poll(hello, SOON).toBe("mended: bonjour ada");
-  const wiped = await fetch(`${url}/__radical/faults`, {
-    method: "POST",
-    body: '{"wipeCaches": "all"}',
-    headers: { "content-type": "application/json" },
-  });
-  expect(await wiped.json()).toMatchObject({ primaryDown: false });
-  expect(await hello()).toBe("mended: bonjour ada");
-  const { module } = events.findLast(({ event }) => event === "serving") as { readonly module?: string };
-  expect(await (await fetch(`${url}/api/-/health`)).json()).toMatchObject({ module });
-  expect(await descendantsOf(child.pid ?? 0)).toEqual(processes);
-  // One that says nothing but who may call.
-  await project.write(
-    "src/worker.ts",
-    `import { CallError, createRadical } from "radical:worker";
-export default createRadical({ authenticate: () => { throw new CallError(403, "closed", "Come back tomorrow."); } });
-`,
-  );
-  await expect.poll(async () => (await call(url, "greet")).status, SOON).toBe(403);
-});
-
-test.each(["SIGINT", "SIGTERM"] as const)("%s to its group, as Ctrl-C sends it, ends every process", async (signal) => {
-  const { child, url, closed } = await start();
-  await greet(url);
-  const pid = child.pid ?? 0;
-  const children = await descendantsOf(pid);
-  // At least the LVI server and workerd.
-  expect(children.length).toBeGreaterThanOrEqual(2);
-  process.kill(-pid, signal);
-  expect(await closed).toBe(0);
-  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
-});
-
-test("one request is one line: handler, location, path and where the time went", async () => {
-  const { url, events } = await start();
-  await fetch(`${url}/api/greet`, { method: "POST", body: '{"name": "ada"}', headers: { "x-radical-location": "B" } });
-  const lines = (): unknown[] => events.filter(({ event }) => event === "request");
-  await expect.poll(lines, SOON).toHaveLength(1);
-  expect(lines()[0]).toMatchObject({
-    location: "B",
-    handler: "greet",
-    path: "speculative",
-    status: 200,
-    ms: {
-      rw: expect.any(Number) as unknown,
-      lvi: expect.any(Number) as unknown,
-      f: expect.any(Number) as unknown,
-      total: expect.any(Number) as unknown,
-    },
-  });
-});
-
-test("KV as the cache: what one request has put, another one speculates on", async () => {
-  await project.write(
-    "radical.config.ts",
-    'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 10_000 }, dev: { locations: { A: 0 } } };\n',
-  );
-  await project.write(
-    "handlers/greet.ts",
-    `import { Table } from "@radical/sdk";
-class Visits { count: i32 = 0; }
-const visits = new Table<Visits>("visits");
-export function greet(name: string): i32 {
-  let found = visits.get(name);
-  if (found == null) found = new Visits();
-  found.count++;
-  visits.put(name, found);
-  return found.count;
-}
-`,
-  );
-  const { url, events } = await start();
-  expect(await greet(url)).toBe(1);
-  const paths = (): unknown[] => events.flatMap((event) => (event.event === "request" ? [event.path] : []));
-  // Its put follows the answer.
-  let count = 1;
-  await expect
-    .poll(async () => {
-      expect(await greet(url)).toBe(++count);
-      return paths().at(-1);
-    }, SOON)
-    .toBe("speculative");
-  expect(events.filter(({ event }) => event === "cache_failed")).toEqual([]);
-});
-
-test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
-  await project.write("handlers/greet.ts", COUNTER);
-  const port = String(await freePort());
-  const { child, closed, url } = await start(["--port", port]);
-  expect(await call(url, "increment")).toMatchObject({ status: 200, result: 1 });
-  const children = await descendantsOf(child.pid ?? 0);
-  child.kill("SIGKILL");
-  running.pop();
-
-  // What is left holds the port.
-  const next = await start(["--port", port]);
-  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
-  await closed;
-  expect(await call(next.url, "increment")).toMatchObject({ status: 200, result: 2 });
-  next.child.kill("SIGTERM");
-  await next.closed;
-
-  const last = await start(["--reset"]);
-  expect(last.events.find(({ event }) => event === "reset")).toMatchObject({
-    deleted: expect.arrayContaining([".radical/cache", ".radical/data.sqlite"]) as unknown,
-  });
-  expect(await call(last.url, "increment")).toMatchObject({ status: 200, result: 1 });
-});
-
-test("a second one in the same project is refused, and the first one runs on", async () => {
-  const { url, child } = await start();
-  // On the same port, as if it were forgotten.
-  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", new URL(url).port]);
-  expect(code).toBe(1);
-  expect(stderr).toContain(`process ${child.pid}`);
-  expect(await greet(url)).toBe("hello ada");
-});
-
 /** Listens on a port that nobody else can have. */
 async function occupyPort(): Promise<{ readonly server: Server; readonly port: number }> {
   const server = createServer();
@@ -307,68 +126,279 @@ async function occupyPort(): Promise<{ readonly server: Server; readonly port: n
   return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
 }
 
-test("a port that was asked for and is in use is said with the way out, before anything is started", async () => {
-  const { server, port } = await occupyPort();
-  const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", String(port)]);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(new RegExp(`port ${port} is in use\\n.*--port \\d+`));
-  server.close();
-});
+describe.runIf(parts.includes("saves"))("saves and requests", () => {
+  test("a save is served in place; one with an error is told with a code frame while the last good build serves on", async () => {
+    const { url, events } = await start();
+    expect(await greet(url)).toBe("hello ada");
 
-test("handlers with errors at the start: code frame, and exit code 1 if nobody watches", async () => {
-  await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
-  const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0", "--no-watch"]);
-  expect(code).toBe(1);
-  expect(stdout).toContain("handlers/greet.ts:2");
-});
+    await project.write("handlers/greet.ts", greeting("good morning"));
+    await expect.poll(() => greet(url), SOON).toBe("good morning ada");
 
-test("with errors at the start every answer tells them, until it builds; a configured port in use is not taken", async () => {
-  const { server, port } = await occupyPort();
-  await project.write("radical.config.ts", `export default { name: "greetings", dev: { port: ${port} } };\n`);
-  await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
-  const starting = startDev(project.folder, []);
-  running.push(starting);
-  const url = (): string => {
-    const waiting = starting.events.find(({ event }) => event === "waiting_for_build");
-    return waiting?.event === "waiting_for_build" ? waiting.url : "";
-  };
-  await expect.poll(url, SOON).not.toBe("");
-  server.close();
-  expect(starting.events).toContainEqual({ event: "port_taken", wanted: port, port: Number(new URL(url()).port) });
-  const answer = await fetch(`${url()}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
-  expect(answer.status).toBe(503);
-  expect(await answer.json()).toMatchObject({
-    error: { code: "build_failed" },
-    diagnostics: [{ primary: { file: "handlers/greet.ts", line: 2 } }],
+    await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
+    // The last one: a slow machine may build the file while it is being written.
+    await expect
+      .poll(() => events.findLast(({ event }) => event === "build_failed"), SOON)
+      .toMatchObject({
+        serving: true,
+        errors: 1,
+        diagnostics: [{ severity: "error", primary: { file: "handlers/greet.ts", line: 2 } }],
+      });
+    const warned = await fetch(`${url}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
+    expect(await warned.json()).toEqual({ result: "good morning ada" });
+    expect(warned.headers.get("x-radical-build-error")).toBe("1 error; GET /__radical/build");
+    expect(await (await fetch(`${url}/__radical/build`)).json()).toMatchObject({
+      kind: "failed",
+      words: "1 error",
+      serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+      frames: [expect.stringContaining("handlers/greet.ts:2")],
+    });
+
+    // A file that is new, in a folder that is new.
+    await project.write("handlers/lib/words.ts", 'export const WORD = "good night";\n');
+    await project.write(
+      "handlers/greet.ts",
+      `import { WORD } from "./lib/words";\n${greeting("").replace('" "', 'WORD + " "')}`,
+    );
+    await expect.poll(() => greet(url), SOON).toBe("good night ada");
+    await project.write("handlers/lib/words.ts", 'export const WORD = "sleep well";\n');
+    await expect.poll(() => greet(url), SOON).toBe("sleep well ada");
+    expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
   });
-  await project.write("handlers/greet.ts", greeting("hello"));
-  expect(await starting.serving).toBe(url());
-  expect(await greet(url())).toBe("hello ada");
+
+  test("handlers with errors at the start: code frame, and exit code 1 if nobody watches", async () => {
+    await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
+    const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0", "--no-watch"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("handlers/greet.ts:2");
+  });
+
+  test("with errors at the start every answer tells them, until it builds; a configured port in use is not taken", async () => {
+    const { server, port } = await occupyPort();
+    await project.write("radical.config.ts", `export default { name: "greetings", dev: { port: ${port} } };\n`);
+    await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
+    const starting = startDev(project.folder, []);
+    running.push(starting);
+    const url = (): string => {
+      const waiting = starting.events.find(({ event }) => event === "waiting_for_build");
+      return waiting?.event === "waiting_for_build" ? waiting.url : "";
+    };
+    await expect.poll(url, SOON).not.toBe("");
+    server.close();
+    expect(starting.events).toContainEqual({ event: "port_taken", wanted: port, port: Number(new URL(url()).port) });
+    const answer = await fetch(`${url()}/api/greet`, { method: "POST", body: '{"name": "ada"}' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      error: { code: "build_failed" },
+      diagnostics: [{ primary: { file: "handlers/greet.ts", line: 2 } }],
+    });
+    await project.write("handlers/greet.ts", greeting("hello"));
+    expect(await starting.serving).toBe(url());
+    expect(await greet(url())).toBe("hello ada");
+  });
+
+  test("one request is one line: handler, location, path and where the time went", async () => {
+    const { url, events } = await start();
+    await fetch(`${url}/api/greet`, {
+      method: "POST",
+      body: '{"name": "ada"}',
+      headers: { "x-radical-location": "B" },
+    });
+    const lines = (): unknown[] => events.filter(({ event }) => event === "request");
+    await expect.poll(lines, SOON).toHaveLength(1);
+    expect(lines()[0]).toMatchObject({
+      location: "B",
+      handler: "greet",
+      path: "speculative",
+      status: 200,
+      ms: {
+        rw: expect.any(Number) as unknown,
+        lvi: expect.any(Number) as unknown,
+        f: expect.any(Number) as unknown,
+        total: expect.any(Number) as unknown,
+      },
+    });
+  });
+
+  test("KV as the cache: what one request has put, another one speculates on", async () => {
+    await project.write(
+      "radical.config.ts",
+      'export default { name: "visits", cache: { kind: "kv", memoryBytes: 0, timeoutMs: 10_000 }, dev: { locations: { A: 0 } } };\n',
+    );
+    await project.write(
+      "handlers/greet.ts",
+      `import { Table } from "@radical/sdk";
+  class Visits { count: i32 = 0; }
+  const visits = new Table<Visits>("visits");
+  export function greet(name: string): i32 {
+    let found = visits.get(name);
+    if (found == null) found = new Visits();
+    found.count++;
+    visits.put(name, found);
+    return found.count;
+  }
+  `,
+    );
+    const { url, events } = await start();
+    expect(await greet(url)).toBe(1);
+    const paths = (): unknown[] => events.flatMap((event) => (event.event === "request" ? [event.path] : []));
+    // Its put follows the answer.
+    let count = 1;
+    await expect
+      .poll(async () => {
+        expect(await greet(url)).toBe(++count);
+        return paths().at(-1);
+      }, SOON)
+      .toBe("speculative");
+    expect(events.filter(({ event }) => event === "cache_failed")).toEqual([]);
+  });
 });
 
-test("a Worker of the application's own with errors at the start: every answer tells them, until it can be started", async () => {
-  await project.write("src/worker.ts", `import "./parts/part.ts";\n${worker("mended")}`);
-  await project.write("src/parts/part.ts", "export const {");
-  const starting = startDev(project.folder, ["--port", "0"]);
-  running.push(starting);
-  const urls = (): readonly string[] =>
-    starting.events.flatMap((event) => (event.event === "waiting_for_build" ? [event.url] : []));
-  const frames = async (): Promise<string> => {
-    const response = await fetch(`${urls().at(-1)}/api/greet`, { method: "POST", body: "{}" }).catch(() => null);
-    return response?.status === 503 ? response.text() : "";
-  };
-  await expect.poll(urls, SOON).toHaveLength(1);
-  expect(await frames()).toContain("src/parts/part.ts:1");
-  await project.write("src/parts/part.ts", 'throw new TypeError("at the top");\n');
-  await expect.poll(frames, SOON).toContain("TypeError: at the top");
-  await project.write("src/parts/part.ts", "export {};\n");
-  const url = await starting.serving;
-  expect(url).toBe(urls()[0]);
-  await expect.poll(() => textOf(`${url}/hello`), SOON).toBe("mended: hello ada");
-  expect((await fetch(`${url}/hello`)).headers.has("x-radical-build-error")).toBe(false);
+describe.runIf(parts.includes("own Worker"))("a Worker of the application's own", () => {
+  test("a Worker of the application's own is taken up, served as it changes, and told of when it can't be bundled", async () => {
+    const { url, events, child } = await start();
+    const hello = (): Promise<string> => textOf(`${url}/hello`);
+    await project.write("src/worker.ts", worker("own"));
+    await expect.poll(hello, SOON).toBe("own: hello ada");
+    // Files of a folder that is new, and one that goes.
+    await project.write("public/deep/file.txt", "a file");
+    await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("a file");
+    await rm(join(project.folder, "public/deep/file.txt"));
+    await expect.poll(() => textOf(`${url}/deep/file.txt`), SOON).toBe("own: hello ada");
+    await project.write("src/worker.ts", `${worker("broken")}(`);
+    await expect
+      .poll(() => events.find(({ event }) => event === "failed"), SOON)
+      .toMatchObject({ code: "worker_not_bundled", message: expect.stringContaining("src/worker.ts:7") as unknown });
+    await expect
+      .poll(async () => (await fetch(`${url}/hello`)).headers.get("x-radical-build-error"), SOON)
+      .toMatch(/error/);
+    expect(await hello()).toBe("own: hello ada");
+    await project.write("src/worker.ts", `${worker("broken")}throw new TypeError("at the top");\n`);
+    await expect
+      .poll(() => events.find((event) => event.event === "failed" && event.code === "worker_not_started"), SOON)
+      .toMatchObject({ message: expect.stringMatching(/: TypeError: at the top$/) as unknown });
+    await expect.poll(hello, SOON).toBe("own: hello ada");
+    const built = (await (await fetch(`${url}/__radical/build`)).json()) as { readonly frames: readonly string[] };
+    expect(built).toMatchObject({ kind: "failed", serving: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown });
+    expect(built.frames.join()).toContain("at the top");
+    await project.write("src/worker.ts", worker("mended"));
+    await expect.poll(hello, SOON).toBe("mended: hello ada");
+
+    // The processes stay: nothing that is under way is cut off, and who wipes caches gets an answer.
+    const processes = await descendantsOf(child.pid ?? 0);
+    await project.write("handlers/greet.ts", greeting("bonjour"));
+    await expect.poll(hello, SOON).toBe("mended: bonjour ada");
+    const wiped = await fetch(`${url}/__radical/faults`, {
+      method: "POST",
+      body: '{"wipeCaches": "all"}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(await wiped.json()).toMatchObject({ primaryDown: false });
+    expect(await hello()).toBe("mended: bonjour ada");
+    const { module } = events.findLast(({ event }) => event === "serving") as { readonly module?: string };
+    expect(await (await fetch(`${url}/api/-/health`)).json()).toMatchObject({ module });
+    expect(await descendantsOf(child.pid ?? 0)).toEqual(processes);
+    // One that says nothing but who may call.
+    await project.write(
+      "src/worker.ts",
+      `import { CallError, createRadical } from "radical:worker";
+  export default createRadical({ authenticate: () => { throw new CallError(403, "closed", "Come back tomorrow."); } });
+  `,
+    );
+    await expect.poll(async () => (await call(url, "greet")).status, SOON).toBe(403);
+  });
+
+  test("a Worker of the application's own with errors at the start: every answer tells them, until it can be started", async () => {
+    await project.write("src/worker.ts", `import "./parts/part.ts";\n${worker("mended")}`);
+    await project.write("src/parts/part.ts", "export const {");
+    const starting = startDev(project.folder, ["--port", "0"]);
+    running.push(starting);
+    const urls = (): readonly string[] =>
+      starting.events.flatMap((event) => (event.event === "waiting_for_build" ? [event.url] : []));
+    const frames = async (): Promise<string> => {
+      const response = await fetch(`${urls().at(-1)}/api/greet`, { method: "POST", body: "{}" }).catch(() => null);
+      return response?.status === 503 ? response.text() : "";
+    };
+    await expect.poll(urls, SOON).toHaveLength(1);
+    expect(await frames()).toContain("src/parts/part.ts:1");
+    await project.write("src/parts/part.ts", 'throw new TypeError("at the top");\n');
+    await expect.poll(frames, SOON).toContain("TypeError: at the top");
+    await project.write("src/parts/part.ts", "export {};\n");
+    const url = await starting.serving;
+    expect(url).toBe(urls()[0]);
+    await expect.poll(() => textOf(`${url}/hello`), SOON).toBe("mended: hello ada");
+    expect((await fetch(`${url}/hello`)).headers.has("x-radical-build-error")).toBe(false);
+  });
 });
 
-describe("while it runs: faults and data", () => {
+describe.runIf(parts.includes("processes"))("processes", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "%s to its group, as Ctrl-C sends it, ends every process",
+    async (signal) => {
+      const { child, url, closed } = await start();
+      await greet(url);
+      const pid = child.pid ?? 0;
+      const children = await descendantsOf(pid);
+      // At least the LVI server and workerd.
+      expect(children.length).toBeGreaterThanOrEqual(2);
+      process.kill(-pid, signal);
+      expect(await closed).toBe(0);
+      await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+    },
+  );
+
+  test("killed outright, it leaves processes that the next start ends; data and key are kept, until --reset", async () => {
+    await project.write("handlers/greet.ts", COUNTER);
+    const port = String(await freePort());
+    const { child, closed, url } = await start(["--port", port]);
+    expect(await call(url, "increment")).toMatchObject({ status: 200, result: 1 });
+    const children = await descendantsOf(child.pid ?? 0);
+    child.kill("SIGKILL");
+    running.pop();
+
+    // What is left holds the port.
+    const next = await start(["--port", port]);
+    await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+    await closed;
+    expect(await call(next.url, "increment")).toMatchObject({ status: 200, result: 2 });
+    next.child.kill("SIGTERM");
+    await next.closed;
+
+    const last = await start(["--reset"]);
+    expect(last.events.find(({ event }) => event === "reset")).toMatchObject({
+      deleted: expect.arrayContaining([".radical/cache", ".radical/data.sqlite"]) as unknown,
+    });
+    expect(await call(last.url, "increment")).toMatchObject({ status: 200, result: 1 });
+  });
+
+  test("a second one in the same project is refused, and the first one runs on", async () => {
+    const { url, child } = await start();
+    // On the same port, as if it were forgotten.
+    const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", new URL(url).port]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`process ${child.pid}`);
+    expect(await greet(url)).toBe("hello ada");
+  });
+
+  test("a port that was asked for and is in use is said with the way out, before anything is started", async () => {
+    const { server, port } = await occupyPort();
+    const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", String(port)]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`port ${port} is in use\\n.*--port \\d+`));
+    server.close();
+  });
+
+  test("a signal during the start calls it off", async () => {
+    const child = spawnRadical(["dev", "--project", project.folder, "--port", "0", "--json"]);
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    await new Promise((resolve) => child.stdout?.once("data", resolve));
+    const children = await descendantsOf(child.pid ?? 0);
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+  });
+});
+
+describe.runIf(parts.includes("faults") || parts.includes("data"))("while it runs: faults and data", () => {
   let counters: TemporaryProject;
   let dev: RadicalDev;
   /** As many as were answered with a result. */
@@ -404,43 +434,55 @@ describe("while it runs: faults and data", () => {
   };
   const read = (location: string): Promise<Answer> => call(dev.url, "read", location);
 
-  test("the primary is down: 503 with Retry-After at every location; up again, nothing is lost", async () => {
-    expect(await increment("A")).toMatchObject({ status: 200 });
-    expect(await faults({ primaryDown: true })).toEqual({ primaryDown: true, partitioned: [], dropFollowups: false });
-    for (const answer of await Promise.all([read("A"), read("B")])) {
-      expect(answer.status).toBe(503);
-      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    }
-    expect(await faults({ primaryDown: false })).toMatchObject({ primaryDown: false });
-    expect(await read("B")).toMatchObject({ status: 200, result: count });
-    expect(await increment("A")).toMatchObject({ status: 200 });
-  });
+  test(
+    "the primary is down: 503 with Retry-After at every location; up again, nothing is lost",
+    of("faults"),
+    async () => {
+      expect(await increment("A")).toMatchObject({ status: 200 });
+      expect(await faults({ primaryDown: true })).toEqual({ primaryDown: true, partitioned: [], dropFollowups: false });
+      for (const answer of await Promise.all([read("A"), read("B")])) {
+        expect(answer.status).toBe(503);
+        expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      }
+      expect(await faults({ primaryDown: false })).toMatchObject({ primaryDown: false });
+      expect(await read("B")).toMatchObject({ status: 200, result: count });
+      expect(await increment("A")).toMatchObject({ status: 200 });
+    },
+  );
 
-  test("a location is cut off: it can't answer while others go on; healed, what it has sent happens once", async () => {
-    await faults({ partitioned: ["A"] });
-    const key = crypto.randomUUID();
-    let answered = false;
-    const cutOff = call(dev.url, "increment", "A", key).finally(() => (answered = true));
-    for (let i = 0; i < 3; i++) expect(await increment("B")).toMatchObject({ status: 200 });
-    expect(answered).toBe(false);
-    expect(await faults({ partitioned: [] })).toMatchObject({ partitioned: [] });
-    const first = await cutOff;
-    const again = await call(dev.url, "increment", "A", key);
-    count++;
-    expect(again).toMatchObject({ status: 200, result: count });
-    if (first.status === 200) expect(first.result).toBe(count);
-    expect(await read("B")).toMatchObject({ status: 200, result: count });
-  });
+  test(
+    "a location is cut off: it can't answer while others go on; healed, what it has sent happens once",
+    of("faults"),
+    async () => {
+      await faults({ partitioned: ["A"] });
+      const key = crypto.randomUUID();
+      let answered = false;
+      const cutOff = call(dev.url, "increment", "A", key).finally(() => (answered = true));
+      for (let i = 0; i < 3; i++) expect(await increment("B")).toMatchObject({ status: 200 });
+      expect(answered).toBe(false);
+      expect(await faults({ partitioned: [] })).toMatchObject({ partitioned: [] });
+      const first = await cutOff;
+      const again = await call(dev.url, "increment", "A", key);
+      count++;
+      expect(again).toMatchObject({ status: 200, result: count });
+      if (first.status === 200) expect(first.result).toBe(count);
+      expect(await read("B")).toMatchObject({ status: 200, result: count });
+    },
+  );
 
-  test("followups are dropped: the primary runs the handler in their place, and nobody sees a difference", async () => {
-    await faults({ dropFollowups: true });
-    for (let i = 0; i < 4; i++) expect(await increment(i % 2 === 0 ? "A" : "B")).toMatchObject({ status: 200 });
-    expect(await read("A")).toMatchObject({ status: 200, result: count });
-    expect(await read("B")).toMatchObject({ status: 200, result: count });
-    await faults({ dropFollowups: false });
-  });
+  test(
+    "followups are dropped: the primary runs the handler in their place, and nobody sees a difference",
+    of("faults"),
+    async () => {
+      await faults({ dropFollowups: true });
+      for (let i = 0; i < 4; i++) expect(await increment(i % 2 === 0 ? "A" : "B")).toMatchObject({ status: 200 });
+      expect(await read("A")).toMatchObject({ status: 200, result: count });
+      expect(await read("B")).toMatchObject({ status: 200, result: count });
+      await faults({ dropFollowups: false });
+    },
+  );
 
-  test("a cache is wiped: the primary runs what misses it, and fills it again", async () => {
+  test("a cache is wiped: the primary runs what misses it, and fills it again", of("faults"), async () => {
     await read("A");
     expect(await read("A")).toMatchObject({ path: "speculative", result: count });
     await faults({ wipeCaches: ["A"] });
@@ -450,7 +492,7 @@ describe("while it runs: faults and data", () => {
     expect(await read("B")).toMatchObject({ status: 200, path: "speculative", result: count });
   });
 
-  test("the LVI server is killed: it is started again with what it had promised", async () => {
+  test("the LVI server is killed: it is started again with what it had promised", of("faults"), async () => {
     const pids = (): readonly unknown[] =>
       dev.events.flatMap((event) => (event.event === "server_started" ? [event.pid] : []));
     await expect.poll(pids, SOON).toHaveLength(1);
@@ -464,34 +506,38 @@ describe("while it runs: faults and data", () => {
 
   const data = (...args: string[]): Promise<Finished> => radical(["data", ...args, "--project", counters.folder]);
 
-  test("data is written by the LVI server that runs: locations with older values in their caches find out", async () => {
-    await read("A");
-    expect(await read("A")).toMatchObject({ path: "speculative", result: count });
-    expect(await data("put", "counters", "one", '{"count": 100}', "--json")).toMatchObject({
-      code: 0,
-      stdout: '{"written":1,"tables":["counters"]}\n',
-    });
-    count = 100;
-    expect(await read("A")).toMatchObject({ result: count });
-    await increment("B");
-    // Answered, and perhaps not applied yet.
-    expect(await data("get", "counters", "one")).toMatchObject({ code: 0, stdout: '{"count":101}\n' });
-    const refused = await data("put", "counters", "one", '{"count": "many"}');
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain('"value.count" must be of type i32');
-    expect(await data("delete", "counters", "none", "--json")).toMatchObject({
-      code: 0,
-      stdout: '{"written":0,"tables":[]}\n',
-    });
-    // Nobody else may write to the file.
-    const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
-    const beside = await data("delete", "counters", "one", "--storage", storage);
-    expect(beside).toMatchObject({ code: 1 });
-    expect(beside.stderr).toContain("an LVI server has this storage");
-    expect(await read("B")).toMatchObject({ result: count });
-  });
+  test(
+    "data is written by the LVI server that runs: locations with older values in their caches find out",
+    of("data"),
+    async () => {
+      await read("A");
+      expect(await read("A")).toMatchObject({ path: "speculative", result: count });
+      expect(await data("put", "counters", "one", '{"count": 100}', "--json")).toMatchObject({
+        code: 0,
+        stdout: '{"written":1,"tables":["counters"]}\n',
+      });
+      count = 100;
+      expect(await read("A")).toMatchObject({ result: count });
+      await increment("B");
+      // Answered, and perhaps not applied yet.
+      expect(await data("get", "counters", "one")).toMatchObject({ code: 0, stdout: '{"count":101}\n' });
+      const refused = await data("put", "counters", "one", '{"count": "many"}');
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain('"value.count" must be of type i32');
+      expect(await data("delete", "counters", "none", "--json")).toMatchObject({
+        code: 0,
+        stdout: '{"written":0,"tables":[]}\n',
+      });
+      // Nobody else may write to the file.
+      const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
+      const beside = await data("delete", "counters", "one", "--storage", storage);
+      expect(beside).toMatchObject({ code: 1 });
+      expect(beside.stderr).toContain("an LVI server has this storage");
+      expect(await read("B")).toMatchObject({ result: count });
+    },
+  );
 
-  test("data is written by a server that is named, for which the key is given", async () => {
+  test("data is written by a server that is named, for which the key is given", of("data"), async () => {
     const { lviServer } = JSON.parse(await readFile(join(counters.folder, ".radical/running.json"), "utf8")) as {
       readonly lviServer: string;
     };
@@ -514,7 +560,7 @@ describe("while it runs: faults and data", () => {
     expect(await read("A")).toMatchObject({ path: "speculative", result: count });
   });
 
-  test("what can't be switched is said; pages of the web can't switch anything", async () => {
+  test("what can't be switched is said; pages of the web can't switch anything", of("faults"), async () => {
     expect(await faults({ partitioned: ["C"] }, 400)).toMatchObject({
       error: { code: "invalid_faults", message: expect.stringContaining("A, B") as unknown },
     });
@@ -523,62 +569,59 @@ describe("while it runs: faults and data", () => {
     expect(await faults()).toEqual({ primaryDown: false, partitioned: [], dropFollowups: false });
   });
 
-  test("stopped, data is written under the next epoch; what is exported can be imported again", async () => {
-    dev.child.kill("SIGTERM");
-    await dev.closed;
-    const items = (): unknown => {
-      const database = new DatabaseSync(join(counters.folder, ".radical/data.sqlite"), { readOnly: true });
-      try {
-        return database.prepare("SELECT key, commit_id FROM items ORDER BY key").all();
-      } finally {
-        database.close();
-      }
-    };
-    const [before] = items() as { readonly commit_id: string }[];
-    const line = '{"table":"counters","key":"one","value":{"count":101}}';
-    await counters.write("seed.ndjson", `${line}\n{"table":"counters","key":"two","value":{"count":2}}\n`);
-    expect(await data("seed", "--json")).toMatchObject({ code: 0, stdout: '{"written":2,"tables":["counters"]}\n' });
-    const [one, two] = items() as { readonly commit_id: string }[];
-    expect(one).toEqual({ key: "one", commit_id: two!.commit_id });
-    expect(one!.commit_id > before!.commit_id).toBe(true);
-    const exported = await data("export");
-    expect(exported.stdout.split("\n").slice(0, -1)).toEqual([
-      line,
-      '{"table":"counters","key":"two","value":{"count":2}}',
-    ]);
-    await counters.write("bad.ndjson", `${exported.stdout}{"table":"counters","key":"three","value":{"count":0.5}}\n`);
-    const refused = await data("import", join(counters.folder, "bad.ndjson"));
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
-    const poison = "\u001b]0;pwn\u0007\n\u009b31m\u202e";
-    expect(await data("put", "counters", poison, '{"count":3}')).toMatchObject({ code: 0 });
-    const shown = [
-      await data("list", "counters"),
-      await data("list", "counters", "--json"),
-      await data("export"),
-      await data("get", "counters", poison),
-      await data("get", "counters", `${poison}2`),
-      await data("get", "counters", `${poison}2`, "--json"),
-      await data(`get${poison}`),
-      await data("get", "counters", poison, `--un${poison}`),
-      await data("delete", "counters", poison),
-    ].flatMap(({ stdout, stderr }) => [stdout, stderr]);
-    expect(shown.join("")).toContain("\\u001b]0;pwn\\u0007");
-    // Nothing but lines.
-    for (const text of shown) expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
-    const deletion = await data("delete", "counters", "two");
-    expect(deletion).toMatchObject({ code: 0, stderr: expect.stringContaining("✓ counters/two deleted") as unknown });
-    const again = await data("delete", "counters", "two");
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("there was no counters/two") as unknown });
-  });
-});
-
-test("a signal during the start calls it off", async () => {
-  const child = spawnRadical(["dev", "--project", project.folder, "--port", "0", "--json"]);
-  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
-  await new Promise((resolve) => child.stdout?.once("data", resolve));
-  const children = await descendantsOf(child.pid ?? 0);
-  child.kill("SIGINT");
-  expect(await closed).toBe(0);
-  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+  test(
+    "stopped, data is written under the next epoch; what is exported can be imported again",
+    of("data"),
+    async () => {
+      dev.child.kill("SIGTERM");
+      await dev.closed;
+      const items = (): unknown => {
+        const database = new DatabaseSync(join(counters.folder, ".radical/data.sqlite"), { readOnly: true });
+        try {
+          return database.prepare("SELECT key, commit_id FROM items ORDER BY key").all();
+        } finally {
+          database.close();
+        }
+      };
+      const [before] = items() as { readonly commit_id: string }[];
+      const line = '{"table":"counters","key":"one","value":{"count":101}}';
+      await counters.write("seed.ndjson", `${line}\n{"table":"counters","key":"two","value":{"count":2}}\n`);
+      expect(await data("seed", "--json")).toMatchObject({ code: 0, stdout: '{"written":2,"tables":["counters"]}\n' });
+      const [one, two] = items() as { readonly commit_id: string }[];
+      expect(one).toEqual({ key: "one", commit_id: two!.commit_id });
+      expect(one!.commit_id > before!.commit_id).toBe(true);
+      const exported = await data("export");
+      expect(exported.stdout.split("\n").slice(0, -1)).toEqual([
+        line,
+        '{"table":"counters","key":"two","value":{"count":2}}',
+      ]);
+      await counters.write(
+        "bad.ndjson",
+        `${exported.stdout}{"table":"counters","key":"three","value":{"count":0.5}}\n`,
+      );
+      const refused = await data("import", join(counters.folder, "bad.ndjson"));
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/bad\.ndjson:3 has a wrong value.*i32/);
+      const poison = "\u001b]0;pwn\u0007\n\u009b31m\u202e";
+      expect(await data("put", "counters", poison, '{"count":3}')).toMatchObject({ code: 0 });
+      const shown = [
+        await data("list", "counters"),
+        await data("list", "counters", "--json"),
+        await data("export"),
+        await data("get", "counters", poison),
+        await data("get", "counters", `${poison}2`),
+        await data("get", "counters", `${poison}2`, "--json"),
+        await data(`get${poison}`),
+        await data("get", "counters", poison, `--un${poison}`),
+        await data("delete", "counters", poison),
+      ].flatMap(({ stdout, stderr }) => [stdout, stderr]);
+      expect(shown.join("")).toContain("\\u001b]0;pwn\\u0007");
+      // Nothing but lines.
+      for (const text of shown) expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
+      const deletion = await data("delete", "counters", "two");
+      expect(deletion).toMatchObject({ code: 0, stderr: expect.stringContaining("✓ counters/two deleted") as unknown });
+      const again = await data("delete", "counters", "two");
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("there was no counters/two") as unknown });
+    },
+  );
 });

@@ -8,6 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { type CommitId, entryOf, type LviReply, unitId } from "@radical/protocol";
+import { drawn } from "@radical/command-line";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { flagOf, SETTING_NAMES, variableOf } from "../src/options.ts";
@@ -66,11 +67,15 @@ function commitOf(reply: LviReply): CommitId {
   return reply.commitId;
 }
 
-describe("on SQLite", () => {
+/** On this machine alone, or on DynamoDB: the short tier draws one. */
+const parts = drawn("server processes", hasDynamoDbLocal() ? ["here", "dynamodb"] : ["here"], 1);
+const isHere = parts.includes("here");
+
+describe.runIf(isHere)("on SQLite", () => {
   killed(() => sqlite);
 });
 
-describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
+describe.runIf(parts.includes("dynamodb"))("on DynamoDB", () => {
   let local: DynamoDbLocal;
 
   beforeAll(async () => {
@@ -230,7 +235,7 @@ function killed(storageOf: () => StorageUnderTest): void {
   });
 }
 
-describe("two servers on one file", () => {
+describe.runIf(isHere)("two servers on one file", () => {
   /** Resolves when it has taken over. */
   const standby = (...args: string[]): Promise<{ server: ServerProcess; client: TestClient }> =>
     start(sqlite, "--followup-timeout-ms", "60000", "--lease-ms", "1000", ...args);
@@ -280,7 +285,7 @@ describe("two servers on one file", () => {
   });
 });
 
-describe("a server that waits for the lease", () => {
+describe.runIf(isHere)("a server that waits for the lease", () => {
   test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
     const advertised = "https://first.example";
     const first = await start(sqlite, "--advertise", advertised, ...LONG_LEASE);
@@ -329,7 +334,7 @@ describe("a server that waits for the lease", () => {
   });
 });
 
-describe("the process", () => {
+describe.runIf(isHere)("the process", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s drains and ends with 0", async (signal) => {
     const { server, client } = await start(sqlite);
     await client.register();

@@ -14,6 +14,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LviReply, LviRequest } from "@radical/protocol";
+import { drawn } from "@radical/command-line";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
@@ -38,7 +39,9 @@ const ANSWERS = 40;
 /** Values of the test module's counters are one byte, of which CBOR takes so many for itself. */
 const MOST_PER_COUNTER = 20;
 
-describe("on SQLite", () => {
+const storages = drawn("storages of a takeover", hasDynamoDbLocal() ? ["sqlite", "dynamodb"] : ["sqlite"], 1);
+
+describe.runIf(storages.includes("sqlite"))("on SQLite", () => {
   let folder: string;
 
   beforeEach(async () => {
@@ -49,7 +52,7 @@ describe("on SQLite", () => {
   takeovers(() => sqliteStorage(path.join(folder, "data.sqlite")));
 });
 
-describe.skipIf(!hasDynamoDbLocal())("on DynamoDB", () => {
+describe.runIf(storages.includes("dynamodb"))("on DynamoDB", () => {
   let local: DynamoDbLocal;
 
   beforeAll(async () => {

@@ -15,5 +15,7 @@ export {
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { executeTask, type Host } from "./execution/execute.ts";
-export { Updates } from "./updates.ts";
+export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
+export type { Sample, Sampling } from "./core/sampling.ts";
+export type { Run } from "./execution/worker-pool.ts";
 export { type Collected, type CollectionDue, type Commit, commitOf, type CommitResult } from "./storage/storage.ts";

@@ -1,28 +1,27 @@
 /**
- * The driver of the protocol core: carries its effects out with real storage, workers and time, and hands what comes
- * of them back as events. It decides nothing.
+ * The driver in a server process: its ports over real storage, workers and time, and what a process offers besides, such as the
+ * registration of modules, samples for operators, and the words of the log.
  */
 import {
-  type Followup,
-  type FollowupResult,
   type ListedModule,
   type LocationAlarm,
+  type Followup,
+  type FollowupResult,
   type LviReply,
   type LviRequest,
   type ModuleHash,
-  RadicalError,
   type SetLeft,
 } from "@radical/protocol";
-import type { Sample, Sampling } from "./core/sampling.ts";
-import type { CallerId, Effect, Event, Load, Note, NoteName, OperationId, StoreResult } from "./core/events.ts";
-import type { Intent } from "./core/intent.ts";
+import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
+import type { Sample, Sampling } from "./core/sampling.ts";
+import { type Answer, type Asker, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
-import { commitOf, type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
-import { Updates } from "./updates.ts";
+import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import type { Updates } from "./updates.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -38,7 +37,7 @@ export interface EngineOptions {
 }
 
 /** This server may serve no more: another one has taken over, or it found itself broken. Nothing it holds in memory is to be trusted. */
-export type OnHalt = (reason: string, cause: "taken-over" | "broken") => void;
+export type OnHalt = (reason: string, cause: Halt["kind"]) => void;
 
 /** Notes that somebody should look at. */
 const ALARMS: ReadonlySet<NoteName> = new Set([
@@ -57,15 +56,10 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "leadership_regained",
 ]);
 
-interface Halted {
-  /** What requests under way are told: whether they had an effect, only storage knows. */
-  readonly underWay: Error;
-  /** What later ones are told: nobody looked at them. */
-  readonly later: Error;
-}
-
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
+/** Longest that a timer lasts. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Whoever takes samples; one at a time. */
 export interface SampleTaker {
@@ -75,46 +69,42 @@ export interface SampleTaker {
   readonly end: (reason: string) => void;
 }
 
-/**
- * Who asks: told once, perhaps before the call has returned. A promise would be told a turn later, and take as long as the
- * whole step that answers a hot request. Neither function throws.
- */
-export interface Asker<T> {
-  readonly answered: (answer: T) => void;
-  readonly failed: (error: Error) => void;
-}
-
 export class Engine {
   readonly #options: EngineOptions;
-  readonly updates: Updates;
-  readonly #waiters = new Map<CallerId, Asker<never>>();
+  readonly #driver: Driver;
   readonly #collector: NodeJS.Timeout;
-  #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | null = null;
-  #callers = 0;
-  /** The storage operation whose success is being handled. */
-  #durable: OperationId | null = null;
-  #halted: Halted | null = null;
-  readonly #drained: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined = undefined;
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
   #sampleTaker: SampleTaker | null = null;
   /** Null: nobody would see them. */
   readonly #times: RequestTimes | null;
 
   constructor(options: EngineOptions) {
+    const { core, epoch, now, executor, log, collectIntervalMs } = options;
     this.#options = options;
-    this.#times = options.log.writes("debug") ? new RequestTimes() : null;
-    this.updates = new Updates((isSent, units) => options.metrics.updated(isSent, units));
-    this.#collector = setInterval(() => this.#step({ kind: "collect" }), options.collectIntervalMs);
+    this.#times = log.writes("debug") ? new RequestTimes() : null;
+    this.#driver = new Driver({
+      core,
+      epoch,
+      ports: {
+        now,
+        wakeAt: (atMs) => this.#wakeAt(atMs),
+        act: (act) => act(),
+        storage: this.#storage(),
+        execute: (task, location, ended) => void executor.execute(task, location).then(ended),
+        observer: this.#observer(),
+        halted: (halt) => this.#halted(halt),
+      },
+    });
+    const collect = (): void => this.#driver.tell({ kind: "collect" });
+    this.#collector = setInterval(collect, collectIntervalMs);
     this.#collector.unref();
     // Not only after the interval: a server may be started again more often than that.
-    setImmediate(() => this.#step({ kind: "collect" }));
-    this.#wake();
+    setImmediate(collect);
   }
 
-  /** Of a location: the primary has not seen it. */
-  alarm({ execution, module, handler, location }: LocationAlarm): void {
-    const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
-    this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
+  get updates(): Updates {
+    return this.#driver.updates;
   }
 
   get load(): Load {
@@ -130,17 +120,39 @@ export class Engine {
   }
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
-    if (this.#halted !== null) return asker.failed(this.#halted.later);
-    const caller = this.#wait(this.#times === null ? asker : this.#timed(this.#times, request, asker));
-    if (request.units !== null) this.updates.read(request.location, request.units);
-    this.#step({ kind: "lvi-request", caller, request });
+    this.#driver.request(request, this.#times === null ? asker : this.#timed(this.#times, request, asker));
   }
 
   followup(followup: Followup, asker: Asker<FollowupResult>): void {
-    if (this.#halted !== null) return asker.failed(this.#halted.later);
-    const caller = this.#wait(asker);
-    this.#step({ kind: "followup", caller, followup });
+    this.#driver.followup(followup, asker);
   }
+
+  /** Of a location: the primary has not seen it. */
+  alarm({ execution, module, handler, location }: LocationAlarm): void {
+    const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
+    this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
+  }
+
+  /** Refuses new executions; resolves when all callers have their answers, or after the time. */
+  async drain(limitMs: number): Promise<void> {
+    this.#driver.tell({ kind: "drain" });
+    this.#driver.updates.close();
+    await new Promise<void>((resolve) => {
+      const timeout = setTimeout(resolve, limitMs);
+      this.#driver.whenAnswered(() => {
+        clearTimeout(timeout);
+        resolve();
+      });
+    });
+  }
+
+  /** Callers that still wait are told to ask the next server. */
+  close(): void {
+    this.#driver.close();
+    this.#stop();
+  }
+
+  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   hasModule(hash: ModuleHash): boolean {
     return this.#options.core.hasModule(hash);
@@ -148,7 +160,7 @@ export class Engine {
 
   async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
-    this.#step({ kind: "module-registered", module: module.hash, plans: module.plans });
+    this.#driver.tell({ kind: "module-registered", module: module.hash, plans: module.plans });
   }
 
   /** One change of a module at a time: it stands in several items. */
@@ -189,28 +201,26 @@ export class Engine {
 
   /** Storage that is closed, or another server's, is no fault of this one. */
   async #asking<T>(ask: () => Promise<T>): Promise<T> {
-    if (this.#halted !== null) throw this.#halted.later;
+    const { ended } = this.#driver;
+    if (ended !== null) throw ended.later;
     try {
       return await ask();
     } catch (error) {
-      throw this.#isHalted()?.underWay ?? error;
+      throw this.#driver.ended?.underWay ?? error;
     }
   }
 
-  /** As a call: it may have happened since it was last looked at. */
-  #isHalted(): Halted | null {
-    return this.#halted;
-  }
+  // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Samples executions from now on, in place of whom samples were taken by before. Returns how to stop. */
   sample(sampling: Sampling, taker: SampleTaker): () => void {
     this.#endSampling("another sampling has begun");
     this.#sampleTaker = taker;
-    this.#step({ kind: "sampling", sampling });
+    this.#driver.tell({ kind: "sampling", sampling });
     return () => {
       if (this.#sampleTaker !== taker) return;
       this.#sampleTaker = null;
-      this.#step({ kind: "sampling", sampling: null });
+      this.#driver.tell({ kind: "sampling", sampling: null });
     };
   }
 
@@ -220,122 +230,42 @@ export class Engine {
     taker?.end(reason);
   }
 
-  async #collect({ doneBeforeMs, toldBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): Promise<void> {
-    const { storage, epoch, log } = this.#options;
-    for (const { module, usedAtMs } of used) await storage.useModule(module, usedAtMs);
-    for (const { module, usedAtMs } of unused) {
-      if (await this.#changeModule(module, () => storage.removeModule(epoch, module, usedAtMs)))
-        log.info("module_removed", { module, usedAtMs });
-    }
-    const { intents, outcomes } = await storage.collect({ doneBeforeMs, toldBeforeMs, limit });
-    log.debug("intents_collected", { count: intents, outcomes });
-    if (intents >= limit || outcomes >= limit) this.#step({ kind: "collect" });
+  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #storage(): StoragePort {
+    const { storage } = this.#options;
+    const times = this.#times;
+    return {
+      lookUp: (epoch, id, answer) => settle(storage.lookUp(epoch, id), answer),
+      load: (units, mostBytes, answer) => settle(storage.load(units, mostBytes), answer),
+      storeIntent: (epoch, intent, answer) => {
+        const stored = storage.storeIntent(epoch, intent);
+        settle(times?.during(intent.executionId, "intentMs", stored) ?? stored, answer);
+      },
+      commit: (epoch, commit, answer) => settle(storage.commit(epoch, commit), answer),
+      renewLeadership: (epoch, termMs, answer) => settle(storage.renewLeadership(epoch, termMs), answer),
+      useModule: (hash, usedAtMs, answer) => settle(storage.useModule(hash, usedAtMs), answer),
+      removeModule: (epoch, hash, usedAtMs, answer) =>
+        settle(
+          this.#changeModule(hash, () => storage.removeModule(epoch, hash, usedAtMs)),
+          answer,
+        ),
+      collect: (due, answer) => settle(storage.collect(due), answer),
+    };
   }
 
-  /** Refuses new executions; resolves when all callers have their answers, or after the time. */
-  async drain(limitMs: number): Promise<void> {
-    this.#step({ kind: "drain" });
-    this.updates.close();
-    if (this.#waiters.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timeout = setTimeout(resolve, limitMs);
-      this.#drained.push(() => {
-        clearTimeout(timeout);
-        resolve();
-      });
-    });
-  }
-
-  /** Who still waits is told to ask the next server. */
-  close(): void {
-    this.#halt(endedBecause(STOPPED));
-  }
-
-  #wait(asker: Asker<never>): CallerId {
-    const caller = ++this.#callers;
-    this.#waiters.set(caller, asker);
-    return caller;
-  }
-
-  #step(event: Event): void {
-    if (this.#halted !== null) return;
-    this.#durable = "operation" in event && event.kind !== "storage-failed" ? event.operation : null;
-    try {
-      for (const effect of this.#options.core.step(this.#options.now(), event)) this.#perform(effect);
-      this.#wake();
-    } catch (error) {
-      // A broken invariant: what is durable is right, what is in memory may not be.
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#options.log.error("invariant_broken", { reason });
-      const broken = new Error(reason);
-      this.#giveUp({ underWay: broken, later: broken }, reason, "broken");
-    }
-  }
-
-  #perform(effect: Effect): void {
-    const { storage, executor, epoch, log } = this.#options;
-    switch (effect.kind) {
-      case "reply":
-        this.#options.metrics.replied(effect.reply);
-        if (effect.reply.kind === "executed") this.updates.repaired(effect.location, effect.reply.repairs);
-        return this.#answer(effect.caller, effect.reply, effect.after);
-      case "followup-reply":
-        this.#options.metrics.followed(effect.result);
-        return this.#answer(effect.caller, effect.result, effect.after);
-      case "look-up":
-        return this.#operate(effect.operation, storage.lookUp(epoch, effect.executionId), (record) => ({
-          kind: "looked-up",
-          operation: effect.operation,
-          record,
-        }));
-      case "load":
-        return this.#operate(effect.operation, storage.load(effect.units, effect.mostBytes), (items) =>
-          items === null
-            ? { kind: "too-much-to-load", operation: effect.operation }
-            : { kind: "loaded", operation: effect.operation, items },
-        );
-      case "store-intent":
-        return this.#operate(effect.operation, this.#storeIntent(effect.intent), (result) => ({
-          kind: "intent-stored",
-          operation: effect.operation,
-          result,
-        }));
-      case "complete":
-        return this.#operate(
-          effect.operation,
-          storage.commit(epoch, commitOf(effect.expects, effect.completion)),
-          (result) => {
-            const { commitId, writes } = effect.completion;
-            if (result.kind === "applied") this.updates.applied(commitId, writes, effect.blind);
-            return { kind: "completed", operation: effect.operation, result };
-          },
-        );
-      case "renew-leadership":
-        return this.#operate(effect.operation, storage.renewLease(epoch, effect.termMs), (isHeld) => ({
-          kind: "leadership-renewed",
-          operation: effect.operation,
-          isHeld,
-        }));
-      case "collect":
-        void this.#collect(effect).catch((error: unknown) => log.warn("collect_failed", { reason: String(error) }));
-        return;
-      case "execute":
-        void executor
-          .execute(effect.task, effect.location)
-          .then(({ result, tookMs }) => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
-        return;
-      case "note":
-        return this.#note(effect.note);
-      case "sampled":
-        return this.#sampleTaker?.take(effect.sample);
-      case "sample-left-out":
-        return this.#sampleTaker?.take(null);
-      case "resume":
-        for (const event of effect.events) this.#step(event);
-        return;
-      case "halt":
-        return this.#giveUp(endedBecause(effect.reason), effect.reason, "taken-over");
-    }
+  #observer(): Observer {
+    const { log, metrics } = this.#options;
+    return {
+      replied: (reply) => metrics.replied(reply),
+      followed: (result) => metrics.followed(result),
+      noted: (note) => this.#note(note),
+      updated: (isSent, units) => metrics.updated(isSent, units),
+      sampled: (sample) => this.#sampleTaker?.take(sample),
+      collected: ({ intents, outcomes }) => log.debug("intents_collected", { count: intents, outcomes }),
+      moduleRemoved: (module, usedAtMs) => log.info("module_removed", { module, usedAtMs }),
+      collectFailed: (reason) => log.warn("collect_failed", { reason }),
+    };
   }
 
   /** The same asker, with a line of log for the answer. */
@@ -348,32 +278,6 @@ export class Engine {
         answered(reply);
       },
     };
-  }
-
-  #storeIntent(intent: Intent): Promise<StoreResult> {
-    const { storage, epoch } = this.#options;
-    const stored = storage.storeIntent(epoch, intent);
-    return this.#times?.during(intent.executionId, "intentMs", stored) ?? stored;
-  }
-
-  #operate<T>(operation: OperationId, answer: Promise<T>, event: (value: T) => Event): void {
-    void answer.then(
-      (value) => this.#step(event(value)),
-      (error: unknown) => {
-        const effect = error instanceof StorageError ? error.effect : "unknown";
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#step({ kind: "storage-failed", operation, effect, reason });
-      },
-    );
-  }
-
-  #answer(caller: CallerId, answer: unknown, after: OperationId | null): void {
-    if (after !== null && after !== this.#durable) throw new Error(`reply before operation ${after} is durable`);
-    const waiter = this.#waiters.get(caller);
-    if (waiter === undefined) throw new Error(`caller ${caller} was answered twice`);
-    this.#waiters.delete(caller);
-    waiter.answered(answer as never);
-    if (this.#waiters.size === 0) for (const drained of this.#drained.splice(0)) drained();
   }
 
   #note(note: Note): void {
@@ -390,46 +294,34 @@ export class Engine {
     log[level](name, { execution: executionId, module, handler, detail, cause, units: named, waitedMs, followupMs });
   }
 
-  /** One timer for all that the core waits for. */
-  #wake(): void {
-    const atMs = this.#options.core.wakeAtMs;
-    if (atMs === null || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
-    if (this.#timer !== null) clearTimeout(this.#timer.timeout);
-    const timeout = setTimeout(
-      () => {
-        this.#timer = null;
-        this.#step({ kind: "clock" });
-        this.#wake();
-      },
-      Math.max(0, Math.min(Math.ceil(atMs - this.#options.now().monotonicMs), 2 ** 31 - 1)),
-    );
-    this.#timer = { atMs, timeout };
+  #wakeAt(atMs: number): void {
+    clearTimeout(this.#timer);
+    const ms = Math.max(0, Math.min(Math.ceil(atMs - this.#options.now().monotonicMs), MAX_TIMER_MS));
+    this.#timer = setTimeout(() => this.#driver.wake(), ms);
   }
 
-  #giveUp(halted: Halted, reason: string, cause: "taken-over" | "broken"): void {
-    this.#halt(halted);
-    this.#options.onHalt(reason, cause);
+  #halted(halt: Halt): void {
+    const { log, onHalt } = this.#options;
+    const reason = halt.kind === "taken-over" ? halt.reason : wordsOf(halt.error);
+    if (halt.kind === "broken") log.error("invariant_broken", { reason });
+    this.#stop();
+    onHalt(reason, halt.kind);
   }
 
-  #halt(halted: Halted): void {
-    if (this.#halted !== null) return;
-    this.#halted = halted;
+  #stop(): void {
     clearInterval(this.#collector);
-    if (this.#timer !== null) clearTimeout(this.#timer.timeout);
-    this.#endSampling(halted.later.message);
-    this.updates.close();
-    for (const { failed } of this.#waiters.values()) failed(halted.underWay);
-    this.#waiters.clear();
-    for (const drained of this.#drained.splice(0)) drained();
+    clearTimeout(this.#timer);
+    this.#endSampling(this.#driver.ended?.later.message ?? "");
   }
 }
 
-const STOPPED = "this server has stopped";
-const NEXT = "Ask the next server, or this one later, under the same execution id.";
+function settle<T>(operation: Promise<T>, { succeeded, failed }: Answer<T>): void {
+  void operation.then(succeeded, (error: unknown) => {
+    const effect = error instanceof StorageError ? error.effect : "unknown";
+    failed(effect, error instanceof Error ? error.message : String(error));
+  });
+}
 
-function endedBecause(reason: string): Halted {
-  return {
-    underWay: new RadicalError("primary_unreachable", reason, NEXT),
-    later: new RadicalError("not_serving", reason, NEXT),
-  };
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

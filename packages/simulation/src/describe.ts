@@ -1,5 +1,5 @@
 /** Events and effects of the cores as lines of a trace. */
-import type { Effect, Event } from "@radical/lvi-server/core";
+import type { Effect, Event, Fact } from "@radical/lvi-server/core";
 import type { AccessedUnit, CommitId, ExecutionId } from "@radical/protocol";
 import type { Effect as LocationEffect } from "@radical/runtime/core";
 
@@ -31,6 +31,7 @@ export function describeEvent(event: Event): string {
     case "module-registered":
     case "sampling":
     case "collect":
+    case "collected":
     case "drain":
       return `gets ${event.kind}`;
   }
@@ -41,7 +42,7 @@ export function describeEffect(effect: Effect): string {
     case "reply": {
       const { reply } = effect;
       const what = `answers request ${effect.caller}: ${reply.kind}`;
-      const after = effect.after === null ? "" : `, operation ${effect.after} being durable`;
+      const after = effect.after.map((fact) => `, ${describeFact(fact)}`).join("");
       switch (reply.kind) {
         case "valid":
           return `${what}${reply.commitId === null ? "" : `, commit id ${shortCommit(reply.commitId)}`}${after}`;
@@ -54,7 +55,7 @@ export function describeEffect(effect: Effect): string {
       }
     }
     case "followup-reply":
-      return `answers followup ${effect.caller}: ${effect.result}`;
+      return `answers followup ${effect.caller}: ${effect.result}${effect.after.map((fact) => `, ${describeFact(fact)}`).join("")}`;
     case "look-up":
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
@@ -84,6 +85,17 @@ export function describeEffect(effect: Effect): string {
     case "sampled":
     case "sample-left-out":
       return effect.kind;
+  }
+}
+
+function describeFact(fact: Fact): string {
+  switch (fact.kind) {
+    case "operation":
+      return `operation ${fact.operation} being durable`;
+    case "heard":
+      return `session ${fact.session} having heard ${fact.n}`;
+    case "passed":
+      return `${fact.atMs} having passed`;
   }
 }
 

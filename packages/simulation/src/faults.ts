@@ -68,7 +68,13 @@ export const FAULTS = [
   "clock of a server runs at another rate",
   "done intents collected",
   "outcomes collected",
+  "collection failed",
   "module without use removed",
+  "sample of valid",
+  "sample of followup",
+  "sample of re-execution",
+  "sample of near-storage",
+  "sample left out",
   // Locations.
   "location killed",
   "clock of a location set",

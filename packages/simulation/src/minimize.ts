@@ -48,6 +48,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "followups outside their intents": (weather) => ({ ...weather, spoil: 0 }),
   "a deployment": (weather) => ({ ...weather, deploys: false }),
   collection: (weather) => ({ ...weather, collectMs: null }),
+  samples: (weather) => ({ ...weather, samplesMs: null }),
   disconnects: (weather) => ({ ...weather, disconnect: 0 }),
   updates: (weather) => ({ ...weather, updates: false }),
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),

@@ -42,6 +42,9 @@ const COUNTED = `(() => {
   return commitId(1, count + 1);
 })()`;
 
+/** A run that has not ended may still write. */
+const HAS_WRITTEN = `phase.question.run.writes?.length !== 0`;
+
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "the reply `valid` leaves before the intent is durable",
@@ -51,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
         "intent-stored-first",
         `const early = declared.speculator;
         execution.callers = execution.callers.filter((caller) => caller !== early);
-        this.#replyValid(early, intent.commitId, null);`,
+        this.#replyValid(early, intent.commitId, []);`,
       ),
       remove("valid-after-intent"),
     ],
@@ -91,8 +94,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a location answers from a guess without its confirmation",
     within: 100,
     edits: [
-      condition("answer-confirmed", `$ && (this.#guessed.size === 0 || this.#request === null)`),
-      replace("confirmed-commit", `const commitId = this.#confirmation?.commitId ?? null;`),
+      condition("answer-confirmed", `$ && (phase.question.guessed.size === 0 || ${HAS_WRITTEN})`),
+      replace("confirmed-commit", `const { question, commitId = null } = phase;`),
     ],
   },
   {
@@ -137,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "joined-while-stored",
-        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, operation);`,
+        `for (const caller of execution.callers.splice(0)) this.#replyValid(caller, intent.commitId, [{ kind: "operation", operation }]);`,
       ),
     ],
   },
@@ -379,14 +382,14 @@ export const MUTANTS: readonly Mutant[] = [
         "completion-stored-first",
         `for (const caller of execution.callers.splice(0)) {
           const times = this.#times(caller.receivedAtMs);
-          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, null);
+          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
         }`,
       ),
     ],
   },
   {
     name: "a re-execution runs the newest module",
-    within: 25,
+    within: 100,
     edits: [expression("handler-run", `invocation`, `{ ...$, module: this.#modules.uses.at(-1)!.module }`)],
   },
   {
@@ -405,6 +408,23 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     edits: [
       expression("handler-run", `invocation`, `{ ...$, environment: { ...invocation.environment, caller: null } }`),
+    ],
+  },
+  {
+    name: "a sample is told before its writes are durable",
+    within: 100,
+    edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],
+  },
+  {
+    name: "a sample has the primary's version of an own write that is not applied yet",
+    within: 2_500,
+    weather: "own writes",
+    edits: [
+      expression(
+        "sample-made",
+        `versionsOf(ground)`,
+        `new Map(Array.from($.keys(), (unit) => [unit, this.#memory.get(unit)?.version ?? $.get(unit)]))`,
+      ),
     ],
   },
   {
@@ -455,14 +475,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
-    edits: [condition("reply-awaited", `this.#sendings.has(sending)`)],
+    edits: [
+      after("reply-awaited", `running.hears = this.#sendings.get(sending);`),
+      replace(
+        "reply-heard",
+        `const { hears } = [...this.#running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
+        (this.#sendings.get(message.sending) ?? hears)?.(message.reply);`,
+      ),
+    ],
   },
   {
     name: "a location answers reads from speculation",
     within: 25,
     edits: [
-      remove("answer-confirmed"),
-      replace("confirmed-commit", `const commitId = this.#confirmation?.commitId ?? null;`),
+      condition("answer-confirmed", `$ && ${HAS_WRITTEN}`),
+      replace("confirmed-commit", `const { question, commitId = null } = phase;`),
     ],
   },
   {
@@ -471,8 +498,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "primary-unanswered",
-        `if (this.#speculation.kind === "completed")
-          return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", reason: "valid" })];`,
+        `if (question.run?.kind === "completed")
+          return [this.#answer({ kind: "outcome", outcome: question.run.outcome, path: "speculative", reason: "valid" })];`,
       ),
     ],
   },

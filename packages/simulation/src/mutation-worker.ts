@@ -30,9 +30,10 @@ async function firstCaught(
   return null;
 }
 
-const { thread, threads, from, most } = workerData as MutationTask;
-for (let index = thread; index < MUTANTS.length; index += threads) {
-  const mutant = MUTANTS[index]!;
+const { thread, threads, from, most, names } = workerData as MutationTask;
+const wanted = MUTANTS.filter(({ name }) => names.includes(name));
+for (let index = thread; index < wanted.length; index += threads) {
+  const mutant = wanted[index]!;
   // oxlint-disable-next-line no-await-in-loop -- one after the other
   const caught = await firstCaught(mutant, from, most ?? mutant.within);
   const histories = caught === null ? null : caught.seed - from + 1;

@@ -2,6 +2,7 @@
 import { Worker } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
 import { Anchors } from "@radical/variants";
+import { MUTANTS } from "./mutants.ts";
 
 export interface MutationTask {
   readonly thread: number;
@@ -10,6 +11,8 @@ export interface MutationTask {
   readonly from: number;
   /** How many histories each mutant gets; null: as many as it says. */
   readonly most: number | null;
+  /** The mutants to check; the others are left out. */
+  readonly names: readonly string[];
 }
 
 export interface Verdict {
@@ -25,9 +28,14 @@ export function readAnchors(): Anchors {
   return Anchors.in(packages.map((name) => fileURLToPath(new URL(`../../${name}/src`, import.meta.url))));
 }
 
-export async function checkMutants(threads: number, from: number, most: number | null): Promise<readonly Verdict[]> {
+export async function checkMutants(
+  threads: number,
+  from: number,
+  most: number | null,
+  names: readonly string[] = MUTANTS.map(({ name }) => name),
+): Promise<readonly Verdict[]> {
   const parts = await Promise.all(
-    Array.from({ length: threads }, (_, thread) => verdictsOf({ thread, threads, from, most })),
+    Array.from({ length: threads }, (_, thread) => verdictsOf({ thread, threads, from, most, names })),
   );
   return parts.flat();
 }

@@ -1,5 +1,5 @@
 /** The primary in the simulation: the storage, and the servers that know it. */
-import type { NoteName } from "@radical/lvi-server/core";
+import type { NoteName, Sampling } from "@radical/lvi-server/core";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";
@@ -93,6 +93,11 @@ export class Primary {
     if (this.storage.modules.has(MODULES[1])) return;
     this.storage.modules.set(MODULES[1], this.#options.clock.nowMs);
     for (const server of this.#servers) server.register(MODULES[1]);
+  }
+
+  /** An operator asks a server for samples. */
+  sample(sampling: Sampling): void {
+    this.#options.clock.random.pick(this.#servers).sample(sampling);
   }
 
   /** Asks the servers to collect old done intents. */

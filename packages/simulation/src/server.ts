@@ -1,36 +1,34 @@
 /**
- * An LVI server in the simulation: the driver of the real protocol core, with virtual time, over a modelled storage that
- * is slow, fails, loses answers, and survives the crashes of the server. It decides nothing but when it dies.
+ * An LVI server in the simulation: the real core in the driver that ships, over virtual ports. Its clock is virtual, its storage is a
+ * model that is slow, fails, loses answers, and survives the crashes of the server. It decides nothing but when it dies.
  */
 import {
+  type Answer,
   type CallHasher,
   Candidate,
   type CandidateEffect,
   type CandidateEvent,
-  commitOf,
   type CoreOptions,
   DEFAULT_CORE_OPTIONS,
+  Driver,
   type Effect,
   type Event,
   executeTask,
-  type ExecutionResult,
   type ExecutionTask,
+  type Halt,
   type HeldLeadership,
   LviCore,
   type NoteName,
   type Now,
+  type Observer,
   readsOf,
   type Recovered,
-  Updates,
+  type Run,
+  type Sample,
+  type Sampling,
+  type StoragePort,
 } from "@radical/lvi-server/core";
-import {
-  contentHash,
-  type ExecutionId,
-  type FollowupResult,
-  type LviReply,
-  type ModuleHash,
-  type UnitId,
-} from "@radical/protocol";
+import { contentHash, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -85,26 +83,24 @@ export interface ServerOptions {
   readonly tell: ((to: number, line: string) => void) | null;
   readonly locations: number;
   readonly note: (name: NoteName) => void;
-}
-
-interface Caller {
-  readonly executionId: ExecutionId;
-  readonly answer: (reply: LviReply | FollowupResult) => void;
+  /** An operator's: a sample that has come, in the instant in which it was taken. */
+  readonly sampled: (sample: Sample) => void;
 }
 
 type StoredItems = ReturnType<ModelStorage["load"]>;
 
 /** One life of a server process. */
 interface Life {
-  core: LviCore | null;
-  epoch: number;
-  readonly callers: Map<number, Caller>;
+  /** Null: it does not serve yet. */
+  serving: { readonly core: LviCore; readonly driver: Driver; readonly epoch: number } | null;
+  /** Executions that somebody waits for the answer of, by the number of the request. */
+  readonly awaited: Map<number, ExecutionId>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
-  readonly updates: Updates;
   /** The operation that has last tried to renew the leadership. */
   renewal: number | null;
-  wakeAtMs: number | null;
+  /** When the driver is to be woken. */
+  wakeAtMs: number;
 }
 
 const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
@@ -113,8 +109,6 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
 const LISTENS_WITHIN_MS = 500;
-/** Followups hold no locks: their callers are of no execution. */
-const NO_EXECUTION = "" as ExecutionId;
 
 export class Server {
   readonly index: number;
@@ -123,7 +117,7 @@ export class Server {
   readonly #rate: number;
   /** Null between a crash and the restart. */
   #life: Life | null = null;
-  #callers = 0;
+  #requests = 0;
   /** What is to be done when the process goes on; null: it runs. */
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
@@ -145,11 +139,11 @@ export class Server {
   }
 
   get isServing(): boolean {
-    return (this.#life?.core ?? null) !== null;
+    return (this.#life?.serving ?? null) !== null;
   }
 
   get isIdle(): boolean {
-    return this.#life?.core?.isIdle === true;
+    return this.#life?.serving?.core.isIdle === true;
   }
 
   get #now(): Now {
@@ -162,16 +156,8 @@ export class Server {
   start(): void {
     const { isAlone, termMs, storage } = this.#options;
     this.#write(() => "starts");
-    this.#life = {
-      core: null,
-      epoch: 0,
-      callers: new Map(),
-      completing: new Map(),
-      updates: new Updates(() => {}),
-      renewal: null,
-      wakeAtMs: null,
-    };
-    if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
+    this.#life = { serving: null, awaited: new Map(), completing: new Map(), renewal: null, wakeAtMs: Infinity };
+    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
     const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
@@ -184,13 +170,13 @@ export class Server {
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          () => storage.lease,
+          () => storage.leadership,
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLease(effect.seen, effect.termMs),
+          () => storage.acquireLeadership(effect.seen, effect.termMs),
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
@@ -218,19 +204,37 @@ export class Server {
       const { pending } = found;
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
-      life.epoch = epoch;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
-      life.core = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
-      this.#beHeard(life.updates);
-      this.#wake();
+      const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      const driver = new Driver({
+        core: {
+          step: (now, event) => this.#observed(life, served, now, event),
+          get wakeAtMs() {
+            return served.wakeAtMs;
+          },
+        },
+        epoch,
+        ports: {
+          now: () => this.#now,
+          wakeAt: (atMs) => this.#wakeAt(life, atMs),
+          // The process may be stopped, or end, before each of them.
+          act: (act) => this.#inThisLife(act)(),
+          storage: this.#storage(),
+          execute: (task, _location, ended) => this.#run(task, ended),
+          observer: this.#observer(),
+          halted: (halt) => this.#halted(halt),
+        },
+      });
+      life.serving = { core: served, driver, epoch };
+      this.#beHeard(driver);
     };
     if (leadership === null) return begin(recover());
     this.#ask(recover, begin, () => this.#end());
   }
 
   /** Each location finds out some time later that this server leads, and listens. */
-  #beHeard(updates: Updates): void {
+  #beHeard({ updates }: Driver): void {
     const { clock, tell, locations } = this.#options;
     if (tell === null) return;
     for (let to = 0; to < locations; to++) {
@@ -253,8 +257,10 @@ export class Server {
   /** Memory is lost; what was sent to storage may still arrive there. */
   kill(downMs: number): void {
     this.#write(() => "ends");
+    const driver = this.#life?.serving?.driver;
     this.#life = null;
     this.#stopped = null;
+    driver?.close();
     this.#options.clock.after(downMs, () => this.start());
   }
 
@@ -268,7 +274,7 @@ export class Server {
       this.#write(() => "goes on");
       this.#stopped = null;
       const { storage, counts } = this.#options;
-      if (this.isServing && storage.lease.epoch !== this.#life?.epoch)
+      if (this.isServing && storage.leadership.epoch !== this.#life?.serving?.epoch)
         counts.add("server goes on beside its successor");
       // Timers and answers that have come meanwhile are met in any order.
       for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
@@ -293,202 +299,164 @@ export class Server {
   // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   receive(from: number, message: ToPrimary): void {
-    this.#inThisLife(() => {
-      const { callers, updates } = this.#life!;
-      const caller = ++this.#callers;
-      if (message.kind === "followup") {
-        const { followup, sending } = message;
-        const { executionId } = followup;
-        const answer: Caller["answer"] = (reply) => this.#options.send({ to: from, executionId, sending, reply });
-        callers.set(caller, { executionId: NO_EXECUTION, answer });
-        return this.#step({ kind: "followup", caller, followup });
-      }
-      const { request, sending, signedAtMs } = message;
+    this.#whileServing(({ driver }, { awaited }) => {
       const { coreOptions, storage, counts, send } = this.#options;
+      const failed = (): void => {};
+      const { sending } = message;
+      if (message.kind === "followup") {
+        const { followup } = message;
+        const { executionId } = followup;
+        const answered = (reply: ToLocation["reply"]): void => send({ to: from, executionId, sending, reply });
+        return driver.followup(followup, { answered, failed });
+      }
+      const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
       if (Math.abs(signedAtMs - this.#now.wallMs) > windowMs) return;
       if (request.module === MODULES[0] && storage.modules.has(MODULES[1])) counts.add("module older than the newest");
       const { executionId } = request;
-      callers.set(caller, { executionId, answer: (reply) => send({ to: from, executionId, sending, reply }) });
-      if (request.units !== null) updates.read(request.location, request.units);
-      this.#step({ kind: "lvi-request", caller, request });
-    })();
+      const number = ++this.#requests;
+      awaited.set(number, executionId);
+      driver.request(request, {
+        failed,
+        answered: (reply) => {
+          awaited.delete(number);
+          if (reply.kind === "refused" && reply.code === "unknown_module")
+            counts.add("module not known to the primary");
+          send({ to: from, executionId, sending, reply });
+        },
+      });
+    });
   }
 
   register(module: ModuleHash): void {
-    if (!this.isServing) return;
-    this.#inThisLife(() => this.#step({ kind: "module-registered", module, plans: PLANS }))();
+    this.#whileServing(({ driver }) => driver.tell({ kind: "module-registered", module, plans: PLANS }));
   }
 
   collect(): void {
-    if (this.isServing) this.#inThisLife(() => this.#step({ kind: "collect" }))();
+    this.#whileServing(({ driver }) => driver.tell({ kind: "collect" }));
   }
 
-  #step(event: Event): void {
-    const { trace, clock, faults, counts } = this.#options;
+  /** An operator asks for samples, for as long as this server lives. */
+  sample(sampling: Sampling): void {
+    this.#whileServing(({ driver }) => driver.tell({ kind: "sampling", sampling }));
+  }
+
+  #whileServing(act: (serving: NonNullable<Life["serving"]>, life: Life) => void): void {
     const life = this.#life;
-    const core = life?.core ?? null;
-    if (life === null || core === null) throw new Error("an event for a server that does not serve");
+    const serving = life?.serving ?? null;
+    if (life !== null && serving !== null) this.#inThisLife(() => act(serving, life))();
+  }
+
+  /** A step of the core, as it is seen from outside: the process may end before each effect, or be stopped after it. */
+  *#observed(life: Life, core: LviCore, now: Now, event: Event): Generator<Effect> {
+    const { trace, clock, faults, counts, storage, termMs } = this.#options;
     trace.mix(event.kind.length * 31 + this.index);
     this.#write(() => describeEvent(event));
-    // As the real driver: a reply that must wait for an operation leaves in the step that hears of its success.
-    const durable = event.kind === "intent-stored" || event.kind === "completed" ? event.operation : null;
-    for (const effect of core.step(this.#now, event)) {
+    for (const effect of core.step(now, event)) {
       trace.mix(effect.kind.length);
-      if (faults.end > 0 && clock.random.chance(faults.end)) {
-        const ending = ENDINGS.get(effect.kind);
-        if (ending !== undefined) {
-          counts.add(ending);
-          return this.kill(clock.random.between(1, 300));
-        }
+      const ending = ENDINGS.get(effect.kind);
+      if (ending !== undefined && faults.end > 0 && clock.random.chance(faults.end)) {
+        counts.add(ending);
+        return this.kill(clock.random.between(1, 300));
       }
       if (trace.lines !== null) trace.write(`    ${describeEffect(effect)}`);
-      if ("after" in effect && effect.after !== null && effect.after !== durable)
-        throw new Error(`a reply before operation ${effect.after} is durable`);
-      this.#perform(life, effect);
+      if (effect.kind === "complete") {
+        life.completing.set(effect.operation, effect.completion.executionId);
+        storage.expect(effect.completion);
+      }
+      if (effect.kind === "renew-leadership") life.renewal = effect.operation;
+      if (effect.kind === "resume") counts.add("leadership ran out and was regained");
+      yield effect;
       // It may have halted.
       if (this.#life !== life) return;
       const isWrite = effect.kind === "store-intent" || effect.kind === "complete";
       if (faults.freeze > 0 && isWrite && this.#stopped === null && clock.random.chance(faults.freeze)) {
         counts.add("server stopped and continued");
-        this.stop(clock.random.between(1, 2 * this.#options.termMs));
+        this.stop(clock.random.between(1, 2 * termMs));
       }
     }
     // What it hears without leadership it does not act upon.
-    if (core.isLeading) {
-      if (event.kind === "completed") life.completing.delete(event.operation);
-      // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
-      const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
-      if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
-    }
-    this.#wake();
+    if (!core.isLeading) return;
+    if (event.kind === "completed") life.completing.delete(event.operation);
+    // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
+    const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
+    if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
   }
 
   /** Whoever holds locks has somebody who waits for its answer, or an intent that is not known to be done. */
-  #checkLocks({ callers, completing }: Life, core: LviCore): void {
+  #checkLocks({ awaited, completing }: Life, core: LviCore): void {
     const { storage } = this.#options;
     for (const id of core.lockHolders) {
       if (storage.intents.get(id)?.state === "pending") continue;
       let isJustified = false;
-      for (const caller of callers.values()) isJustified ||= caller.executionId === id;
+      for (const executionId of awaited.values()) isJustified ||= executionId === id;
       for (const executionId of completing.values()) isJustified ||= executionId === id;
       if (!isJustified) this.problems.push(`${shortId(id)} holds locks that nobody needs`);
     }
   }
 
-  #wake(): void {
-    const life = this.#life;
-    const atMs = life?.core?.wakeAtMs ?? null;
-    if (life === null || atMs === null || (life.wakeAtMs !== null && life.wakeAtMs <= atMs)) return;
+  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #wakeAt(life: Life, atMs: number): void {
     life.wakeAtMs = atMs;
     this.#after(Math.max(0, atMs - this.#now.monotonicMs), () => {
       if (life.wakeAtMs !== atMs) return;
-      life.wakeAtMs = null;
-      this.#step({ kind: "clock" });
+      life.wakeAtMs = Infinity;
+      life.serving?.driver.wake();
     });
   }
 
-  // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #perform(life: Life, effect: Effect): void {
-    const { epoch, callers, completing, updates } = life;
-    const { trace, storage, counts, isAlone } = this.#options;
-    switch (effect.kind) {
-      case "reply":
-      case "followup-reply": {
-        const caller = callers.get(effect.caller);
-        if (caller === undefined) throw new Error(`caller ${effect.caller} was answered twice`);
-        callers.delete(effect.caller);
-        if (effect.kind !== "reply") return caller.answer(effect.result);
-        const { reply, location } = effect;
-        if (reply.kind === "executed") updates.repaired(location, reply.repairs);
-        if (reply.kind === "refused" && reply.code === "unknown_module") counts.add("module not known to the primary");
-        return caller.answer(reply);
-      }
-      case "look-up": {
-        const { operation, executionId } = effect;
-        return this.#operate(
-          operation,
-          () => storage.lookUp(executionId),
-          (record) => ({ kind: "looked-up", operation, record }),
-        );
-      }
-      case "load": {
-        const { operation, units } = effect;
+  #storage(): StoragePort {
+    const { storage, counts } = this.#options;
+    const ask = <T>(carryOut: () => T, { succeeded, failed }: Answer<T>): void =>
+      this.#ask(carryOut, succeeded, (effect) => failed(effect, "simulated"));
+    return {
+      lookUp: (_epoch, id, answer) => ask(() => storage.lookUp(id), answer),
+      load: (units, _mostBytes, answer) => {
         const early = storage.load(units);
-        return this.#operate(
-          operation,
-          () => this.#torn(units, early, storage.load(units)),
-          (items) => ({ kind: "loaded", operation, items }),
-        );
-      }
-      case "store-intent": {
-        const { operation, intent } = effect;
-        return this.#operate(
-          operation,
-          () => {
-            const before = storage.ghosts;
-            const result = storage.storeIntent(epoch, intent);
-            if (storage.ghosts > before) counts.add("intent arrived after a takeover");
-            return result;
-          },
-          (result) => ({ kind: "intent-stored", operation, result }),
-        );
-      }
-      case "complete": {
-        const { operation, expects, completion, blind } = effect;
-        completing.set(operation, completion.executionId);
-        storage.expect(completion);
-        return this.#operate(
-          operation,
-          () => storage.commit(epoch, commitOf(expects, completion)),
-          (result) => {
-            if (result.kind === "applied") updates.applied(completion.commitId, completion.writes, blind);
-            return { kind: "completed", operation, result };
-          },
-        );
-      }
-      case "renew-leadership": {
-        const { operation, termMs } = effect;
-        life.renewal = operation;
-        return this.#operate(
-          operation,
-          () => storage.renewLease(epoch, termMs),
-          (isHeld) => ({ kind: "leadership-renewed", operation, isHeld }),
-        );
-      }
-      case "execute": {
-        // A module that an execution under way names must be there.
-        if (!storage.modules.has(effect.task.invocation.module)) this.problems.push("a module that is named is gone");
-        const { result, tookMs } = this.#run(effect.task);
-        if (trace.lines !== null) trace.write(`    run ${effect.run}: ${result.kind}`);
-        this.#after(tookMs, () => this.#step({ kind: "executed", run: effect.run, result, tookMs }));
-        return;
-      }
-      case "collect": {
-        for (const { module, usedAtMs } of effect.used) storage.useModule(module, usedAtMs);
-        for (const { module, usedAtMs } of effect.unused)
-          if (storage.removeModule(epoch, module, usedAtMs)) counts.add("module without use removed");
-        const { intents, outcomes } = storage.collect(effect);
+        ask(() => this.#torn(units, early, storage.load(units)), answer);
+      },
+      storeIntent: (epoch, intent, answer) =>
+        ask(() => {
+          const before = storage.ghosts;
+          const result = storage.storeIntent(epoch, intent);
+          if (storage.ghosts > before) counts.add("intent arrived after a takeover");
+          return result;
+        }, answer),
+      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
+      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
+      useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
+      removeModule: (epoch, module, usedAtMs, answer) =>
+        ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
+      collect: (due, answer) => ask(() => storage.collect(due), answer),
+    };
+  }
+
+  #observer(): Observer {
+    const { counts, note, sampled } = this.#options;
+    return {
+      replied: () => {},
+      followed: () => {},
+      noted: ({ name }) => note(name),
+      updated: () => {},
+      sampled: (sample) => {
+        if (sample === null) return counts.add("sample left out");
+        counts.add(`sample of ${sample.path}`);
+        sampled(sample);
+      },
+      collected: ({ intents, outcomes }) => {
         if (intents > 0) counts.add("done intents collected");
         if (outcomes > 0) counts.add("outcomes collected");
-        if (intents >= effect.limit || outcomes >= effect.limit) this.#step({ kind: "collect" });
-        return;
-      }
-      case "sampled":
-      case "sample-left-out":
-        throw new Error("nobody takes samples");
-      case "note":
-        return this.#options.note(effect.note.name);
-      case "resume":
-        counts.add("leadership ran out and was regained");
-        // The process may end, or be stopped, in the middle of them.
-        for (const act of effect.events.map((event) => this.#inThisLife(() => this.#step(event)))) act();
-        return;
-      case "halt":
-        if (isAlone === true) throw new Error(`the only server halted: ${effect.reason}`);
-        return this.#end();
-    }
+      },
+      moduleRemoved: () => counts.add("module without use removed"),
+      collectFailed: () => counts.add("collection failed"),
+    };
+  }
+
+  #halted(halt: Halt): void {
+    if (halt.kind === "broken") throw halt.error;
+    if (this.#options.isAlone === true) throw new Error(`the only server halted: ${halt.reason}`);
+    this.#end();
   }
 
   /** Each unit is read at a time of its own, so a load may show a part of what was written meanwhile. */
@@ -505,7 +473,15 @@ export class Server {
     return found;
   }
 
-  #run(task: ExecutionTask): { readonly result: ExecutionResult; readonly tookMs: number } {
+  #run(task: ExecutionTask, ended: (run: Run) => void): void {
+    // A module that an execution under way names must be there.
+    if (!this.#options.storage.modules.has(task.invocation.module))
+      this.problems.push("a module that is named is gone");
+    const run = this.#resultOf(task);
+    this.#after(run.tookMs, () => ended(run));
+  }
+
+  #resultOf(task: ExecutionTask): Run {
     const result = this.#disturbedRun() ?? executeTask(primaryHost, task);
     const shortMs = this.#options.clock.random.between(0, 20);
     const { invocation, access, kills } = task;
@@ -519,20 +495,12 @@ export class Server {
     return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 
-  #disturbedRun(): ExecutionResult | null {
+  #disturbedRun(): Run["result"] | null {
     const { clock, faults, counts } = this.#options;
     if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
     const isCrowdedOut = clock.random.chance(0.3);
     counts.add(isCrowdedOut ? "handler crowded out near storage" : "handler killed near storage");
     return isCrowdedOut ? { kind: "crowded-out" } : { kind: "killed", reason: "simulated" };
-  }
-
-  #operate<T>(operation: number, carryOut: () => T, event: (value: T) => Event): void {
-    this.#ask(
-      carryOut,
-      (value) => this.#step(event(value)),
-      (effect) => this.#step({ kind: "storage-failed", operation, effect, reason: "simulated" }),
-    );
   }
 
   /** A storage operation takes effect some time after it was sent, if it does, and is answered some time later. */

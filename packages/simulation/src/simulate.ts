@@ -1,6 +1,7 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
 import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
+import { checkSamples, type TakenSample } from "./checkers/samples.ts";
 import { checkStorage } from "./checkers/storage.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
@@ -53,19 +54,22 @@ const QUIET_MS = 600_000;
 interface Ended {
   readonly workload: Workload;
   readonly primary: Primary;
+  readonly samples: readonly TakenSample[];
   readonly trace: Trace;
   readonly weather: Weather;
   readonly counts: FaultCounts;
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, primary, trace, weather, counts } = run(options);
+  const { workload, primary, samples, trace, weather, counts } = run(options);
   const { storage, notes } = primary;
   const { history } = workload;
+  const sampled = checkSamples(history, storage.applied, samples);
   const problems = [
     ...primary.problems,
+    ...sampled.problems,
     ...checkStorage(history, storage),
-    ...checkVersions(history, storage.applied),
+    ...checkVersions([...history, ...sampled.readers], storage.applied),
     ...checkVisible(history),
   ];
   if (!workload.isOver) problems.push("a client was never answered");
@@ -111,6 +115,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     kill: weather.kill,
   };
   const locationFaults = { end: weather.locationEnd };
+  const samples: TakenSample[] = [];
   const primary = new Primary({
     coreOptions: weather.core,
     clock,
@@ -131,6 +136,10 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
           })
       : null,
     locations: LOCATIONS,
+    sampled: (sample) => {
+      const isApplied = primary.storage.applied.some(({ executionId }) => executionId === sample.executionId);
+      samples.push({ sample, at: workload.mark(), isApplied });
+    },
   });
   const isApplied = (id: string): boolean => primary.storage.applied.some(({ commitId }) => commitId === id);
   const pendingWrites = (isOf: (location: string) => boolean): PendingWrite[] =>
@@ -207,6 +216,9 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     random.pick(locations).crash();
   });
   trouble(weather.collectMs, () => primary.collect());
+  trouble(weather.samplesMs, () =>
+    primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5) }),
+  );
   if (weather.deploys) {
     // Mostly first to the primary.
     clock.after(weather.aloneMs + random.between(0, 3_000), () => primary.deploy());
@@ -237,5 +249,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, primary, trace, weather, counts };
+  return { workload, primary, samples, trace, weather, counts };
 }

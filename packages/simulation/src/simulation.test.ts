@@ -1,3 +1,4 @@
+import { drawn, drawnSeed } from "@radical/command-line";
 import { describe, expect, test } from "vitest";
 import { CI_HISTORIES, runBatch } from "./batch.ts";
 import { FAULTS } from "./faults.ts";
@@ -35,11 +36,16 @@ const PATHS = [
 ] as const;
 
 describe("the protocol under faults", { timeout: 1_200_000 }, () => {
-  test(`${CI_HISTORIES} histories, each twice with the same trace; every fault has fired and every path was taken`, async () => {
-    const { histories, found, counts, notes, answered } = await runBatch(1, CI_HISTORIES, THREADS);
+  const from = drawnSeed("the simulation");
+  const wanted = from === null ? CI_HISTORIES : CI_HISTORIES / 4;
+
+  test(`${wanted} histories, each twice with the same trace; every fault has fired and every path was taken`, async () => {
+    const { histories, found, counts, notes, answered } = await runBatch(from ?? 1, wanted, THREADS);
     expect(found).toEqual([]);
-    expect(histories).toBe(CI_HISTORIES);
-    expect(answered).toBeGreaterThan(10 * CI_HISTORIES);
+    expect(histories).toBe(wanted);
+    expect(answered).toBeGreaterThan(10 * wanted);
+    // Some are so rare that a draw may miss them.
+    if (from !== null) return;
     expect(FAULTS.filter((name) => !counts.has(name))).toEqual([]);
     expect(PATHS.filter((name) => !notes.has(name))).toEqual([]);
   });
@@ -55,8 +61,13 @@ describe("the protocol under faults", { timeout: 1_200_000 }, () => {
 
 describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
   test("each is caught by one of as many histories as it says", async () => {
-    const verdicts = await checkMutants(THREADS, 1, null);
-    expect(verdicts.map(({ name }) => name).toSorted()).toEqual(MUTANTS.map(({ name }) => name).toSorted());
+    const names = drawn(
+      "the simulation",
+      MUTANTS.map(({ name }) => name),
+      10,
+    );
+    const verdicts = await checkMutants(THREADS, 1, null, names);
+    expect(verdicts.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     expect(verdicts.filter(({ histories }) => histories === null)).toEqual([]);
   });
 });

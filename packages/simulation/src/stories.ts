@@ -71,6 +71,7 @@ class Stage {
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
       tell: null,
       locations: 2,
+      sampled: () => {},
     });
     this.#locations = [0, 1].map(
       (index) =>

@@ -54,6 +54,8 @@ export interface Weather {
   readonly core: Partial<CoreOptions>;
   /** How often done intents are collected; null: never. */
   readonly collectMs: number | null;
+  /** How often an operator asks a server for samples; null: never. */
+  readonly samplesMs: number | null;
   /** Whether a newer module is deployed while the history runs. */
   readonly deploys: boolean;
   /** What clients do, how long they pause at most, and how often they touch what their location likes best. */
@@ -122,6 +124,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         : {}),
     },
     collectMs: null,
+    samplesMs: random.pick([null, null, 1_000]),
     deploys: random.chance(0.3),
     groups: groupsOf(random),
     pauseMs: random.pick([100, 1_500]),

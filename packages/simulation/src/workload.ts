@@ -39,6 +39,11 @@ export class Workload {
     return this.#busyClients === 0 && this.#asking === 0;
   }
 
+  /** A position of its own for what happens now. */
+  mark(): number {
+    return ++this.#position;
+  }
+
   start(clients: number): void {
     const { clock, locations } = this.#options;
     this.#busyClients = clients;

@@ -1,4 +1,5 @@
 /** Without any one of its rules, the analyzer is wrong, and the fixtures show it. */
+import { drawn } from "@radical/command-line";
 import { expect, test } from "vitest";
 import { knownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";
@@ -12,7 +13,9 @@ test("every mutant fits its source, and every anchor is used", () => {
 test("every mutant is caught by the case that is known for it", async () => {
   const cases = knownCases();
   expect([...cases.keys()].toSorted()).toEqual(MUTANTS.map(({ rule }) => rule).toSorted());
-  const verdicts = await verdictsOn(MUTANTS, 2, cases);
+  const rules = drawn("rules of the analyzer", [...cases.keys()], 12);
+  const mutants = MUTANTS.filter(({ rule }) => rules.includes(rule));
+  const verdicts = await verdictsOn(mutants, 2, cases);
   expect(verdicts.filter(({ caughtBy }) => caughtBy === null).map(({ rule }) => rule)).toEqual([]);
-  expect(verdicts).toHaveLength(MUTANTS.length);
+  expect(verdicts).toHaveLength(rules.length);
 });

@@ -1,6 +1,7 @@
 /**
  * Every failpoint of server and location, reached under load and killed there with `kill -9`: nothing is lost, nothing
  * doubled, no lock held. On SQLite all that it has, on DynamoDB those inside of it and a few more; `pnpm crash --storage dynamodb` has all.
+ * The short tier draws a few failpoints of one storage, and one kind of tampering.
  */
 import { DatabaseSync } from "node:sqlite";
 import {
@@ -9,6 +10,7 @@ import {
   hasDynamoDbLocal,
   startDynamoDbLocal,
 } from "@radical/lvi-server/e2e/dynamodb-local";
+import { drawn } from "@radical/command-line";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALL_FAILPOINTS, type Crash, crashAt, type CrashOptions, failpointsOf } from "./crash-run.ts";
 import { type Application, buildApplication, type StorageChoice } from "./deployment.ts";
@@ -20,6 +22,12 @@ const ON_DYNAMODB: readonly string[] = failpointsOf("dynamodb").filter((name) =>
   /^(?:dynamo\.|start\.recovered|storage\.intent-stored|run\.re-executed|http\.replied)/.test(name),
 );
 
+const hasDynamoDb = hasDynamoDbLocal();
+const STORAGES = drawn("failpoints", hasDynamoDb ? ["sqlite", "dynamodb"] : ["sqlite"], 1);
+const KILLED_ON_SQLITE = STORAGES.includes("sqlite") ? drawn("failpoints", failpointsOf("sqlite"), 4) : [];
+const KILLED_ON_DYNAMODB = STORAGES.includes("dynamodb") ? drawn("failpoints", ON_DYNAMODB, 3) : [];
+const TAMPERINGS = drawn("failpoints", ["a write is lost", "an execution is forgotten"], 1);
+
 const TIMEOUT_MS = 900_000;
 /** Four deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
 const FREE_WITHIN_MS = 15_000;
@@ -28,7 +36,6 @@ const FREE_WITHIN_MS = 15_000;
 const TOO_SOON_MS = -1;
 
 const seed = Math.trunc(Math.random() * 2 ** 31);
-const hasDynamoDb = hasDynamoDbLocal();
 
 /** All that is killed, and what came of it. */
 interface Found {
@@ -45,17 +52,18 @@ let found: Found;
 
 beforeAll(async () => {
   application = await buildApplication();
-  if (hasDynamoDb) {
+  if (KILLED_ON_DYNAMODB.length > 0) {
     Object.assign(process.env, CREDENTIALS);
     local = await startDynamoDbLocal();
   }
   const endpoint = local?.endpoint;
   const [sqlite, dynamodb, lostWrite, forgottenExecution] = await Promise.all([
-    crashes(failpointsOf("sqlite"), SQLITE),
-    endpoint === undefined ? new Map() : crashes(ON_DYNAMODB, dynamoDb(endpoint)),
-    problemsAfter("sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'", TOO_SOON_MS),
+    crashes(KILLED_ON_SQLITE, SQLITE),
+    endpoint === undefined ? new Map() : crashes(KILLED_ON_DYNAMODB, dynamoDb(endpoint)),
+    problemsAfter("a write is lost", "sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'", TOO_SOON_MS),
     // Some executions leave nothing that shows twice: then the next round.
     problemsAfter(
+      "an execution is forgotten",
       "storage.execution-stored",
       16,
       "DELETE FROM done_intents; DELETE FROM outcomes; DELETE FROM brief_outcomes",
@@ -71,17 +79,20 @@ afterAll(async () => {
 
 /** Crashes by failpoint, of one deployment. It goes on beside the others, since each waits for timers. */
 async function crashes(names: readonly string[], storage: StorageChoice): Promise<ReadonlyMap<string, Crash>> {
+  if (names.length === 0) return new Map();
   const all = await crashAt(application, storage, names, new Random(seed), { freeWithinMs: FREE_WITHIN_MS });
   return new Map(all.map((crash) => [crash.failpoint.name, crash]));
 }
 
 /** What is found in the first round in which anything is, if the storage is tampered with between the kill and the next start. */
 async function problemsAfter(
+  tampering: string,
   name: string,
   rounds: number,
   sql: string,
   freeWithinMs = FREE_WITHIN_MS,
 ): Promise<string> {
+  if (!TAMPERINGS.includes(tampering)) return "";
   const onKilled: CrashOptions["onKilled"] = ({ file }) => {
     const database = new DatabaseSync(file);
     database.exec(sql);
@@ -101,24 +112,26 @@ test("each failpoint is killed on one of the storages", () => {
   expect([...killed].toSorted()).toEqual(ALL_FAILPOINTS.toSorted());
 });
 
-describe("on SQLite", () => {
-  test.each(failpointsOf("sqlite"))("%s", (name) => expectSurvived(found.sqlite.get(name)));
+describe.skipIf(KILLED_ON_SQLITE.length === 0)("on SQLite", () => {
+  test.each(KILLED_ON_SQLITE)("%s", (name) => expectSurvived(found.sqlite.get(name)));
 });
 
-describe.skipIf(!hasDynamoDb)("on DynamoDB", () => {
-  test.each(ON_DYNAMODB)("%s", (name) => expectSurvived(found.dynamodb.get(name)));
+describe.skipIf(KILLED_ON_DYNAMODB.length === 0)("on DynamoDB", () => {
+  test.each(KILLED_ON_DYNAMODB)("%s", (name) => expectSurvived(found.dynamodb.get(name)));
 });
 
 describe("a storage that is tampered with between the kill and the next start is found out", () => {
-  test("a write that was told is lost", () => {
+  const of = (tampering: string): { readonly skip: boolean } => ({ skip: !TAMPERINGS.includes(tampering) });
+
+  test("a write that was told is lost", of("a write is lost"), () => {
     expect(found.lostWrite).toMatch(/counters: .* were told/);
   });
 
-  test("so are locks that are held for longer than they may be", () => {
+  test("so are locks that are held for longer than they may be", of("a write is lost"), () => {
     expect(found.lostWrite).toMatch(/free only after \d+ ms, not within -1/);
   });
 
-  test("an execution that nobody was told of is forgotten, and done again", () => {
+  test("an execution that nobody was told of is forgotten, and done again", of("an execution is forgotten"), () => {
     expect(found.forgottenExecution).toMatch(/were told/);
   });
 });

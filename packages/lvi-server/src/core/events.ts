@@ -2,8 +2,8 @@
  * What the protocol core is told and what it answers with: `step(event) → effects`. A driver carries them out and
  * decides nothing.
  *
- * Order is data. A reply names the storage operation that must have succeeded before it leaves; the driver refuses to
- * send it otherwise.
+ * Order is data. An effect that leaves the server names the facts that it has waited for. The core holds it back until they are
+ * true. The driver checks each of them for itself, and sends nothing before.
  */
 import type {
   ExecutedCause,
@@ -28,6 +28,20 @@ export type CallerId = number;
 export type OperationId = number;
 /** Names a run of a handler. */
 export type RunId = number;
+/** Names what a location has heard of this server, one message after the other. */
+export type SessionId = string;
+
+/** Something that an effect has waited for. */
+export type Fact =
+  /** A storage operation has succeeded. */
+  | { readonly kind: "operation"; readonly operation: OperationId }
+  /** A session has heard its messages up to this one. */
+  | { readonly kind: "heard"; readonly session: SessionId; readonly n: number }
+  /** The monotonic clock shows this time, or a later one. */
+  | { readonly kind: "passed"; readonly atMs: number };
+
+/** An effect that has waited for nothing. */
+export const NO_FACTS: readonly Fact[] = [];
 
 export type Event =
   | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
@@ -58,8 +72,10 @@ export type Event =
   | { readonly kind: "clock" }
   /** What is to be sampled from now on; null: nothing. */
   | { readonly kind: "sampling"; readonly sampling: Sampling | null }
-  /** Time to collect what was kept long enough: now and then, and again when a whole batch was collected. */
+  /** Time to collect what was kept long enough. */
   | { readonly kind: "collect" }
+  /** A batch was collected: so many of each kind. */
+  | { readonly kind: "collected"; readonly intents: number; readonly outcomes: number }
   /** The server is about to stop: new executions are refused, known ones end. */
   | { readonly kind: "drain" };
 
@@ -83,13 +99,13 @@ export type Effect =
       /** Where the caller is. */
       readonly location: string;
       readonly reply: LviReply;
-      readonly after: OperationId | null;
+      readonly after: readonly Fact[];
     }
   | {
       readonly kind: "followup-reply";
       readonly caller: CallerId;
       readonly result: FollowupResult;
-      readonly after: OperationId | null;
+      readonly after: readonly Fact[];
     }
   /** Read the intent of an execution, strongly consistent. */
   | { readonly kind: "look-up"; readonly operation: OperationId; readonly executionId: ExecutionId }

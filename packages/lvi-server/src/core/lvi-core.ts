@@ -47,19 +47,21 @@ import { Budgets } from "./budgets.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
-import type {
-  CallerId,
-  CompleteResult,
-  Effect,
-  Event,
-  Load,
-  ModuleLoad,
-  Note,
-  NoteName,
-  OperationId,
-  ReExecutionCause,
-  RunId,
-  StoreResult,
+import {
+  type CallerId,
+  type CompleteResult,
+  type Effect,
+  type Event,
+  type Fact,
+  type Load,
+  type ModuleLoad,
+  NO_FACTS,
+  type Note,
+  type NoteName,
+  type OperationId,
+  type ReExecutionCause,
+  type RunId,
+  type StoreResult,
 } from "./events.ts";
 import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
 import {
@@ -336,6 +338,12 @@ export class LviCore {
         return this.#clock();
       case "collect":
         return this.#collect();
+      case "collected": {
+        const { collectBatch } = this.#options;
+        // A whole batch: there may be more.
+        if (event.intents >= collectBatch || event.outcomes >= collectBatch) this.#collect();
+        return;
+      }
       case "sampling":
         this.#sampler.begin(event.sampling);
         return;
@@ -370,7 +378,7 @@ export class LviCore {
     const caller: Caller = { id, request, receivedAtMs: this.#wallMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
       this.#remember(request);
-      this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);
+      this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, NO_FACTS);
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
@@ -381,7 +389,7 @@ export class LviCore {
       return this.#join(known, caller);
     }
     const done = this.#finished.get(executionId);
-    if (done !== undefined) return this.#replyStored(caller, done, null);
+    if (done !== undefined) return this.#replyStored(caller, done, NO_FACTS);
     const seen = this.#answered.look(request, this.#latest, this.#wallMs);
     if (seen !== "new") return refuse("in_doubt", seen === "answered" ? ANSWERED : IN_DOUBT, 0);
 
@@ -419,7 +427,7 @@ export class LviCore {
       this.#remember(request);
       if (this.#sampler.isOn && units !== null)
         this.#sampleValid({ id: executionId, location, invocation: request }, units);
-      return this.#replyValid(caller, null, null);
+      return this.#replyValid(caller, null, NO_FACTS);
     }
 
     const execution = requested(caller, usage, ++this.#tickets);
@@ -525,7 +533,7 @@ export class LviCore {
     if (this.#sampler.isOn) this.#sampleValid(execution, all);
     const others = execution.callers.filter((caller) => caller !== speculator);
     this.#endWithoutTrace(execution, [speculator]);
-    this.#replyValid(speculator, null, null);
+    this.#replyValid(speculator, null, NO_FACTS);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
   }
@@ -669,7 +677,7 @@ export class LviCore {
     this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     // variant: valid-after-intent
-    this.#replyValid(speculator, intent.commitId, operation);
+    this.#replyValid(speculator, intent.commitId, [{ kind: "operation", operation }]);
     // variant: joined-while-stored
     if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
@@ -681,7 +689,7 @@ export class LviCore {
     this.#end(execution, null);
     if (record?.state === "done") {
       this.#finished.add(record.done);
-      for (const caller of callers) this.#replyStored(caller, record.done, null);
+      for (const caller of callers) this.#replyStored(caller, record.done, NO_FACTS);
       return;
     }
     this.#note("intent_alarm", execution, {
@@ -692,7 +700,7 @@ export class LviCore {
 
   #followup(caller: CallerId, followup: Followup): void {
     const answer = (result: FollowupResult, note: NoteName): void => {
-      this.#effects.push({ kind: "followup-reply", caller, result, after: null });
+      this.#effects.push({ kind: "followup-reply", caller, result, after: NO_FACTS });
       this.#note(note, { id: followup.executionId });
     };
     if (this.#halted) return answer("unknown_intent", "followup_unknown");
@@ -1086,7 +1094,7 @@ export class LviCore {
     callers.forEach((caller, index) => {
       const cause = causeFor(of, execution, caller, index);
       const times = this.#times(caller.receivedAtMs);
-      this.#reply(caller, { kind: "executed", cause, outcome, repairs, times }, null);
+      this.#reply(caller, { kind: "executed", cause, outcome, repairs, times }, NO_FACTS);
     });
   }
 
@@ -1166,6 +1174,7 @@ export class LviCore {
       keeps: outcomeKept(execution, path),
     };
     // Under its locks its reads are still what it ran on.
+    // variant: sample-taken
     const sampled =
       path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes });
     const expects = intentOf(execution) === null ? "new" : "pending";
@@ -1197,14 +1206,15 @@ export class LviCore {
     this.#finished.add(doneIntentOf(completion));
     const repairs = this.#repairs(execution, of, completion.writes);
     const { callers } = execution;
+    const after: readonly Fact[] = [{ kind: "operation", operation }];
     this.#end(execution, hash);
     callers.forEach((caller, index) => {
       const cause = causeFor(of, execution, caller, index);
       const times = this.#times(caller.receivedAtMs);
-      this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, operation);
+      this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, after);
     });
     for (const { caller, result: answer } of followups) {
-      this.#effects.push({ kind: "followup-reply", caller, result: answer, after: operation });
+      this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
   }
 
@@ -1404,7 +1414,7 @@ export class LviCore {
     const { callers } = execution;
     // variant: refusal-ends
     this.#endWithoutTrace(execution, callers);
-    for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, null);
+    for (const caller of callers) this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, NO_FACTS);
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
@@ -1494,13 +1504,13 @@ export class LviCore {
           this.#replyPending(caller);
         } else {
           this.#remember(request);
-          this.#reply(caller, { kind: "refused", code: "draining", message: RUN_OUT, retryAfterMs: 1_000 }, null);
+          this.#reply(caller, { kind: "refused", code: "draining", message: RUN_OUT, retryAfterMs: 1_000 }, NO_FACTS);
         }
         return true;
       }
       case "followup":
         this.#note("followup_unknown", { id: event.followup.executionId });
-        this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: null });
+        this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
         return true;
       case "clock":
         return true;
@@ -1557,7 +1567,7 @@ export class LviCore {
     return operation as Operation & { kind: Kind };
   }
 
-  #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: OperationId | null): void {
+  #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: readonly Fact[]): void {
     if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     const reply = { ...answer, asOf: this.#latest };
     this.#effects.push({ kind: "reply", caller: id, location: request.location, reply, after });
@@ -1566,14 +1576,14 @@ export class LviCore {
   /** Not a refusal of the execution: it goes on. */
   #replyPending(caller: Pick<Caller, "id" | "request">): void {
     const message = "the execution is pending";
-    this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, null);
+    this.#reply(caller, { kind: "refused", code: "pending", message, retryAfterMs: RETRY_AFTER_MS }, NO_FACTS);
   }
 
-  #replyValid(caller: Caller, commit: CommitId | null, after: OperationId | null): void {
+  #replyValid(caller: Caller, commit: CommitId | null, after: readonly Fact[]): void {
     this.#reply(caller, { kind: "valid", commitId: commit, times: this.#times(caller.receivedAtMs) }, after);
   }
 
-  #replyStored(caller: Caller, done: DoneIntent, after: OperationId | null): void {
+  #replyStored(caller: Caller, done: DoneIntent, after: readonly Fact[]): void {
     const refuse = (code: RefusalCode, message: string): void =>
       this.#reply(caller, { kind: "refused", code, message, retryAfterMs: null }, after);
     const isSame = isHashedCall(done.call, callOf(caller.request), this.#hasher);

@@ -90,6 +90,7 @@ export class Sampler {
     if (this.#sampling === null || !this.#takes(handler, this.#sampling)) return null;
     const values = this.#sampling.values ? this.#valuesOf(ground) : null;
     if (values === null && this.#sampling.values) return { kind: "sample-left-out" };
+    // variant: sample-made
     const sample: Sample = {
       executionId: id,
       path,

@@ -1,29 +1,36 @@
 /** How many tests passed, failed and were skipped, from vitest's JSON report and its exit code. */
 import { readFileSync } from "node:fs";
 
-/**
- * @typedef {object} Counts
- * @property {number} passed
- * @property {number} failed
- * @property {number} skipped including those marked `todo`
- *
- * @typedef {object} Report the part of vitest's JSON report that is read here
- * @property {{ name: string, status: string, assertionResults: { status: string }[] }[]} testResults one for each file
- */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  /** Including those marked `todo`. */
+  readonly skipped: number;
+}
 
-/** @type {Counts} */
-export const NO_TESTS = { passed: 0, failed: 0, skipped: 0 };
+/** The part of vitest's JSON report that is read here. */
+interface Report {
+  readonly testResults: readonly FileReport[];
+}
+
+interface FileReport {
+  /** The absolute path of the file. */
+  readonly name: string;
+  readonly status: string;
+  readonly assertionResults: readonly { readonly status: string }[];
+}
+
+export const NO_TESTS: Counts = { passed: 0, failed: 0, skipped: 0 };
 
 /**
  * A file that could not be loaded is one failure, although vitest counts no test in it. So is a run that ended badly
  * without a failed test (an unhandled rejection, a crash), and one that found no test at all.
- * @param {string} file the report; it may be missing or torn after a crash
- * @param {number} exitCode of vitest
- * @param {readonly string[]} [leftOut] names of files that are not counted
- * @returns {Counts}
+ * @param file the report; it may be missing or torn after a crash
+ * @param exitCode of vitest
+ * @param leftOut names of files that are not counted
  */
-export function countsOf(file, exitCode, leftOut = []) {
-  const counts = { ...NO_TESTS };
+export function countsOf(file: string, exitCode: number, leftOut: readonly string[] = []): Counts {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { name, status, assertionResults } of readReport(file).testResults) {
     if (leftOut.includes(name)) continue;
     const failedBefore = counts.failed;
@@ -39,31 +46,25 @@ export function countsOf(file, exitCode, leftOut = []) {
   return counts;
 }
 
-/**
- * The names of the files with failures.
- * @param {string} file the report
- */
-export function failedFiles(file) {
+/** The names of the files with failures. @param file the report */
+export function failedFiles(file: string): readonly string[] {
   return readReport(file)
     .testResults.filter(({ status }) => status === "failed")
     .map(({ name }) => name);
 }
 
-/** @param {string} file @returns {Report} */
-function readReport(file) {
+function readReport(file: string): Report {
   try {
-    return /** @type {Report} */ (JSON.parse(readFileSync(file, "utf8")));
+    return JSON.parse(readFileSync(file, "utf8")) as Report;
   } catch {
     return { testResults: [] };
   }
 }
 
-/** @param {Counts} a @param {Counts} b @returns {Counts} */
-export function add(a, b) {
+export function add(a: Counts, b: Counts): Counts {
   return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
 }
 
-/** @param {Counts} counts */
-export function summaryLine({ passed, failed, skipped }) {
+export function summaryLine({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

@@ -1,0 +1,360 @@
+/**
+ * The driver of the server's core: it carries effects out over its ports, and hands back what comes of them as events. It decides
+ * nothing. The server process and the simulation run this same driver, over ports of their own.
+ *
+ * Ports call back, perhaps before their call has returned. A promise would tell a turn later, and take as long as the whole step
+ * that answers a hot request.
+ */
+import { type Followup, type FollowupResult, type LviReply, type LviRequest, RadicalError } from "@radical/protocol";
+import type { CallerId, Effect, Event, Fact, Note, OperationId } from "./core/events.ts";
+import type { ExecutionTask } from "./core/execution-task.ts";
+import type { IntentRecord } from "./core/intent.ts";
+import type { Now } from "./core/lvi-core.ts";
+import type { Sample } from "./core/sampling.ts";
+import type { Run } from "./execution/worker-pool.ts";
+import { Facts } from "./facts.ts";
+import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
+import { Updates } from "./updates.ts";
+
+/** The core, as its driver sees it. */
+export interface Machine {
+  readonly step: (now: Now, event: Event) => Iterable<Effect>;
+  /** When the event `clock` is to come, by the monotonic clock; null: not until something else happens. */
+  readonly wakeAtMs: number | null;
+}
+
+/** How an operation of storage ended. One of these is called, once. */
+export interface Answer<T> {
+  readonly succeeded: (value: T) => void;
+  /** `none`: nothing was done and nothing will be. `unknown`: it may have been done. */
+  readonly failed: (effect: "none" | "unknown", reason: string) => void;
+}
+
+type Called<Method> = Method extends (...args: infer Args) => Promise<infer Value>
+  ? (...args: [...Args, answer: Answer<Value>]) => void
+  : never;
+
+type StorageOperation =
+  | "lookUp"
+  | "load"
+  | "storeIntent"
+  | "commit"
+  | "renewLeadership"
+  | "useModule"
+  | "removeModule"
+  | "collect";
+
+/** The operations of storage that effects ask for, by callbacks. */
+export type StoragePort = { readonly [Name in StorageOperation]: Called<Storage[Name]> };
+
+/** Those who only look on: logs, metrics, operators. */
+export interface Observer {
+  readonly replied: (reply: LviReply) => void;
+  readonly followed: (result: FollowupResult) => void;
+  readonly noted: (note: Note) => void;
+  /** So many units were sent to a listener, or left out. */
+  readonly updated: (isSent: boolean, units: number) => void;
+  /** Null: one that had to be left out. */
+  readonly sampled: (sample: Sample | null) => void;
+  readonly collected: (collected: Collected) => void;
+  readonly moduleRemoved: (module: string, usedAtMs: number) => void;
+  readonly collectFailed: (reason: string) => void;
+}
+
+/** Why this driver does nothing any more. Nothing that it holds in memory is to be trusted. */
+export type Halt =
+  | { readonly kind: "taken-over"; readonly reason: string }
+  /** An invariant is broken: what is durable is right, what is in memory may not be. */
+  | { readonly kind: "broken"; readonly error: unknown };
+
+export interface Ports {
+  readonly now: () => Now;
+  /** {@link Driver.wake} is to be called at that time of the monotonic clock, or soon after, in place of what was asked before. */
+  readonly wakeAt: (atMs: number) => void;
+  /** Does it at once. A virtual process may be stopped between two calls. */
+  readonly act: (act: () => void) => void;
+  readonly storage: StoragePort;
+  /** Runs of several locations take turns. */
+  readonly execute: (task: ExecutionTask, location: string, ended: (run: Run) => void) => void;
+  readonly observer: Observer;
+  readonly halted: (halt: Halt) => void;
+}
+
+/** Someone who asks, and is told once, perhaps before the call has returned. Neither function throws. */
+export interface Asker<T> {
+  readonly answered: (answer: T) => void;
+  readonly failed: (error: Error) => void;
+}
+
+interface Ended {
+  /** The answer to requests under way. Only storage knows whether they had an effect. */
+  readonly underWay: Error;
+  /** The answer to later requests: nobody looked at them. */
+  readonly later: Error;
+}
+
+export interface DriverOptions {
+  readonly core: Machine;
+  readonly epoch: number;
+  readonly ports: Ports;
+}
+
+export class Driver {
+  readonly updates: Updates;
+  readonly #core: Machine;
+  readonly #epoch: number;
+  readonly #ports: Ports;
+  readonly #facts = new Facts();
+  readonly #waiters = new Map<CallerId, Asker<never>>();
+  readonly #drained: (() => void)[] = [];
+  #callers = 0;
+  /** Of the step that is being carried out. */
+  #nowMs = -Infinity;
+  /** When the port is to call; Infinity: it was not asked to. */
+  #wakeAtMs = Infinity;
+  #ended: Ended | null = null;
+
+  constructor({ core, epoch, ports }: DriverOptions) {
+    this.#core = core;
+    this.#epoch = epoch;
+    this.#ports = ports;
+    this.updates = new Updates(ports.observer.updated);
+    this.#askToBeWoken();
+  }
+
+  // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  request(request: LviRequest, asker: Asker<LviReply>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    if (request.units !== null) this.updates.read(request.location, request.units);
+    this.#step({ kind: "lvi-request", caller, request });
+  }
+
+  followup(followup: Followup, asker: Asker<FollowupResult>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "followup", caller, followup });
+  }
+
+  /** An event whose sender waits for no answer. */
+  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
+    this.#step(event);
+  }
+
+  /** The time has come that the port was asked for. */
+  wake(): void {
+    this.#wakeAtMs = Infinity;
+    this.#step({ kind: "clock" });
+  }
+
+  /** Calls once nobody waits for an answer, at once if nobody does. */
+  whenAnswered(answered: () => void): void {
+    if (this.#waiters.size === 0) answered();
+    else this.#drained.push(answered);
+  }
+
+  /** Why it does nothing any more, in the words for those that were under way and for later ones; null: it goes on. */
+  get ended(): Ended | null {
+    return this.#ended;
+  }
+
+  /** Askers that still wait are told to ask the next server. */
+  close(): void {
+    this.#end(endedBecause(STOPPED));
+  }
+
+  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #wait(asker: Asker<never>): CallerId {
+    const caller = ++this.#callers;
+    this.#waiters.set(caller, asker);
+    return caller;
+  }
+
+  #step(event: Event): void {
+    if (this.#ended !== null) return;
+    const now = this.#ports.now();
+    this.#nowMs = now.monotonicMs;
+    try {
+      for (const effect of this.#core.step(now, event)) {
+        this.#perform(effect);
+        if (this.#isOver()) return;
+      }
+      if (this.#isOver()) return;
+      this.#facts.endStep();
+      this.#askToBeWoken();
+    } catch (error) {
+      // A step within this one has found it broken before.
+      if (this.#isOver()) throw error;
+      const broken = error instanceof Error ? error : new Error(String(error));
+      this.#halt({ underWay: broken, later: broken }, { kind: "broken", error });
+    }
+  }
+
+  /** As a call: an effect may have ended it. */
+  #isOver(): boolean {
+    return this.#ended !== null;
+  }
+
+  #askToBeWoken(): void {
+    const atMs = this.#core.wakeAtMs;
+    if (atMs === null || this.#wakeAtMs <= atMs) return;
+    this.#wakeAtMs = atMs;
+    this.#ports.wakeAt(atMs);
+  }
+
+  #perform(effect: Effect): void {
+    const { storage, observer, execute, act } = this.#ports;
+    const epoch = this.#epoch;
+    switch (effect.kind) {
+      case "reply":
+        observer.replied(effect.reply);
+        if (effect.reply.kind === "executed") this.updates.repaired(effect.location, effect.reply.repairs);
+        return this.#answer(effect.caller, effect.reply, effect.after);
+      case "followup-reply":
+        observer.followed(effect.result);
+        return this.#answer(effect.caller, effect.result, effect.after);
+      case "look-up": {
+        const { operation } = effect;
+        const lookedUp = (record: IntentRecord | null): Event => ({ kind: "looked-up", operation, record });
+        return storage.lookUp(epoch, effect.executionId, this.#operating(operation, lookedUp));
+      }
+      case "load": {
+        const { operation, units, mostBytes } = effect;
+        return storage.load(
+          units,
+          mostBytes,
+          this.#operating(operation, (items) =>
+            items === null ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items },
+          ),
+        );
+      }
+      case "store-intent": {
+        const { operation, intent } = effect;
+        return storage.storeIntent(
+          epoch,
+          intent,
+          this.#operating(operation, (result) => {
+            const isStored =
+              result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
+            if (isStored) this.#succeeded(operation);
+            return { kind: "intent-stored", operation, result };
+          }),
+        );
+      }
+      case "complete": {
+        const { operation, expects, completion, blind } = effect;
+        return storage.commit(
+          epoch,
+          commitOf(expects, completion),
+          this.#operating(operation, (result) => {
+            const { commitId, writes } = completion;
+            const isDone =
+              result.kind === "applied" ||
+              (result.kind === "exists" && result.record?.state === "done" && result.record.done.commitId === commitId);
+            if (isDone) this.#succeeded(operation);
+            if (result.kind === "applied") this.updates.applied(commitId, writes, blind);
+            return { kind: "completed", operation, result };
+          }),
+        );
+      }
+      case "renew-leadership": {
+        const { operation, termMs } = effect;
+        const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
+        return storage.renewLeadership(epoch, termMs, this.#operating(operation, renewed));
+      }
+      case "collect":
+        return this.#collect(effect);
+      case "execute": {
+        const { run, task, location } = effect;
+        return execute(task, location, ({ result, tookMs }) => this.#step({ kind: "executed", run, result, tookMs }));
+      }
+      case "note":
+        return observer.noted(effect.note);
+      case "sampled":
+        return observer.sampled(effect.sample);
+      case "sample-left-out":
+        return observer.sampled(null);
+      case "resume":
+        for (const event of effect.events) act(() => this.#step(event));
+        return;
+      case "halt": {
+        const { reason } = effect;
+        return this.#halt(endedBecause(reason), { kind: "taken-over", reason });
+      }
+    }
+  }
+
+  #operating<T>(operation: OperationId, event: (value: T) => Event): Answer<T> {
+    return {
+      succeeded: (value) => {
+        if (this.#ended === null) this.#step(event(value));
+      },
+      failed: (effect, reason) => this.#step({ kind: "storage-failed", operation, effect, reason }),
+    };
+  }
+
+  #succeeded(operation: OperationId): void {
+    this.#facts.succeeded(operation, this.#ports.now().monotonicMs);
+  }
+
+  /** None of it is waited for by another: a module whose use is stored too late is removed all the same. */
+  #collect({ doneBeforeMs, toldBeforeMs, limit, used, unused }: Effect & { kind: "collect" }): void {
+    const { storage, observer } = this.#ports;
+    const failed = (_effect: unknown, reason: string): void => observer.collectFailed(reason);
+    for (const { module, usedAtMs } of used)
+      storage.useModule(module, usedAtMs, { succeeded: () => undefined, failed });
+    for (const { module, usedAtMs } of unused) {
+      const succeeded = (isRemoved: boolean): void => {
+        if (isRemoved) observer.moduleRemoved(module, usedAtMs);
+      };
+      storage.removeModule(this.#epoch, module, usedAtMs, { succeeded, failed });
+    }
+    const succeeded = (collected: Collected): void => {
+      observer.collected(collected);
+      this.#step({ kind: "collected", ...collected });
+    };
+    storage.collect({ doneBeforeMs, toldBeforeMs, limit }, { succeeded, failed });
+  }
+
+  #answer(caller: CallerId, answer: unknown, after: readonly Fact[]): void {
+    this.#facts.require(after, this.#nowMs);
+    const waiter = this.#waiters.get(caller);
+    if (waiter === undefined) throw new Error(`Caller ${caller} is answered twice.`);
+    this.#waiters.delete(caller);
+    waiter.answered(answer as never);
+    if (this.#waiters.size === 0 && this.#drained.length > 0) for (const drained of this.#drained.splice(0)) drained();
+  }
+
+  // ── The end ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #halt(ended: Ended, halt: Halt): void {
+    if (this.#ended !== null) return;
+    this.#end(ended);
+    this.#ports.halted(halt);
+  }
+
+  #end(ended: Ended): void {
+    if (this.#ended !== null) return;
+    this.#ended = ended;
+    this.updates.close();
+    for (const { failed } of this.#waiters.values()) failed(ended.underWay);
+    this.#waiters.clear();
+    for (const drained of this.#drained.splice(0)) drained();
+  }
+}
+
+function commitIdIn(record: IntentRecord): string {
+  return record.state === "pending" ? record.intent.commitId : record.done.commitId;
+}
+
+const STOPPED = "this server has stopped";
+const NEXT = "Ask the next server, or this one later, under the same execution id.";
+
+function endedBecause(reason: string): Ended {
+  return {
+    underWay: new RadicalError("primary_unreachable", reason, NEXT),
+    later: new RadicalError("not_serving", reason, NEXT),
+  };
+}

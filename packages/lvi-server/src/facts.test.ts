@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Fact } from "./core/events.ts";
+import { Facts } from "./facts.ts";
+
+const SECOND = 1_000;
+const operation = (id: number): Fact => ({ kind: "operation", operation: id });
+const heard = (session: string, n: number): Fact => ({ kind: "heard", session, n });
+const passed = (atMs: number): Fact => ({ kind: "passed", atMs });
+
+let facts: Facts;
+
+beforeEach(() => {
+  facts = new Facts();
+});
+
+test("an effect that has waited for nothing may go", () => {
+  expect(() => facts.require([], 0)).not.toThrow();
+});
+
+describe("an operation", () => {
+  test("that has not succeeded holds its effect back, and so does another one's success", () => {
+    expect(() => facts.require([operation(1)], 0)).toThrow("An effect leaves before operation 1 has succeeded.");
+    facts.succeeded(2, 0);
+    expect(() => facts.require([operation(1)], 0)).toThrow("operation 1");
+  });
+
+  test("that has succeeded is known to all effects of the step that name it, and to none of a later step", () => {
+    facts.succeeded(1, 0);
+    facts.require([operation(1)], 0);
+    facts.require([operation(1)], 0);
+    facts.endStep();
+    expect(facts.size).toBe(0);
+    expect(() => facts.require([operation(1)], 0)).toThrow("operation 1");
+  });
+
+  test("that no effect names is remembered from step to step for half a minute, and for a minute at most", () => {
+    facts.succeeded(1, 0);
+    facts.endStep();
+    facts.require([operation(1)], 29 * SECOND);
+    facts = new Facts();
+    facts.succeeded(1, 0);
+    for (let second = 1; second < 30; second++) facts.succeeded(1 + second, second * SECOND);
+    facts.succeeded(31, 30 * SECOND);
+    facts.require([operation(1)], 59 * SECOND);
+    expect(() => facts.require([operation(1)], 60 * SECOND)).toThrow("operation 1");
+  });
+
+  test("is remembered in bounded memory, whatever the time between two successes", () => {
+    for (let second = 0; second < 1_000; second++) facts.succeeded(second, second * SECOND);
+    expect(facts.size).toBeLessThanOrEqual(60);
+    facts.succeeded(1_000, 5_000 * SECOND);
+    expect(facts.size).toBe(1);
+  });
+});
+
+describe("a message", () => {
+  test("that its session has not heard holds the effect back; a later one that it has heard lets it go", () => {
+    expect(() => facts.require([heard("one", 1)], 0)).toThrow("session one has heard message 1");
+    facts.heard("one", 3);
+    facts.require([heard("one", 3)], 0);
+    facts.require([heard("one", 2)], 0);
+    expect(() => facts.require([heard("one", 4)], 0)).toThrow("message 4");
+    expect(() => facts.require([heard("two", 1)], 0)).toThrow("session two");
+  });
+
+  test("stays heard when an earlier one is heard again, until its session has ended", () => {
+    facts.heard("one", 3);
+    facts.heard("one", 1);
+    facts.require([heard("one", 3)], 0);
+    facts.forget("one");
+    expect(() => facts.require([heard("one", 1)], 0)).toThrow("message 1");
+  });
+});
+
+test("a time that has not come holds its effect back", () => {
+  expect(() => facts.require([passed(10)], 9)).toThrow("the time 10 has passed");
+  facts.require([passed(10)], 10);
+});
+
+test("one fact that is not true holds an effect back among others that are", () => {
+  facts.succeeded(1, 0);
+  facts.heard("one", 1);
+  const all = [operation(1), heard("one", 1), passed(5)];
+  facts.require(all, 5);
+  expect(() => facts.require(all, 4)).toThrow("the time 5");
+  expect(() => facts.require([...all, operation(2)], 5)).toThrow("operation 2");
+});

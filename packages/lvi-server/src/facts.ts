@@ -1,0 +1,90 @@
+/**
+ * The facts that effects wait for, as their driver knows them. The core holds an effect back until its facts are true; the driver
+ * finds out for itself, and what leaves too early never leaves.
+ */
+import type { Fact, OperationId, SessionId } from "./core/events.ts";
+
+/** A success that no effect has named is remembered for at least one of these, and for less than two. */
+const GENERATION_MS = 30_000;
+
+export class Facts {
+  /** Operations that have succeeded, in two generations: the older one goes. */
+  #recent = new Set<OperationId>();
+  #older = new Set<OperationId>();
+  #turnsAtMs = -Infinity;
+  /** Those that effects of this step have named. */
+  readonly #named: OperationId[] = [];
+  /** The number of the last message that each session has heard. */
+  readonly #heard = new Map<SessionId, number>();
+
+  /** How many successes are remembered. */
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
+  succeeded(operation: OperationId, nowMs: number): void {
+    this.#age(nowMs);
+    this.#recent.add(operation);
+  }
+
+  #age(nowMs: number): void {
+    if (nowMs < this.#turnsAtMs) return;
+    this.#older = nowMs < this.#turnsAtMs + GENERATION_MS ? this.#recent : new Set();
+    this.#recent = new Set();
+    this.#turnsAtMs = nowMs + GENERATION_MS;
+  }
+
+  heard(session: SessionId, n: number): void {
+    this.#heard.set(session, Math.max(n, this.#heard.get(session) ?? 0));
+  }
+
+  /** The session has ended: nothing is known of it any more. */
+  forget(session: SessionId): void {
+    this.#heard.delete(session);
+  }
+
+  /** Throws unless all of them are true: the core has let an effect go too early. */
+  require(facts: readonly Fact[], nowMs: number): void {
+    for (const fact of facts) {
+      if (this.#isTrue(fact, nowMs)) continue;
+      throw new Error(`An effect leaves before ${wordsOf(fact)}.`);
+    }
+  }
+
+  #isTrue(fact: Fact, nowMs: number): boolean {
+    switch (fact.kind) {
+      case "operation": {
+        const { operation } = fact;
+        this.#age(nowMs);
+        if (!this.#recent.has(operation) && !this.#older.has(operation)) return false;
+        this.#named.push(operation);
+        return true;
+      }
+      case "heard":
+        return (this.#heard.get(fact.session) ?? 0) >= fact.n;
+      case "passed":
+        return nowMs >= fact.atMs;
+    }
+  }
+
+  /** The effects of a step were carried out: successes that they have named are not needed any more. */
+  endStep(): void {
+    if (this.#named.length === 0) return;
+    for (const operation of this.#named) {
+      this.#recent.delete(operation);
+      this.#older.delete(operation);
+    }
+    this.#named.length = 0;
+  }
+}
+
+function wordsOf(fact: Fact): string {
+  switch (fact.kind) {
+    case "operation":
+      return `operation ${fact.operation} has succeeded`;
+    case "heard":
+      return `session ${fact.session} has heard message ${fact.n}`;
+    case "passed":
+      return `the time ${fact.atMs} has passed`;
+  }
+}

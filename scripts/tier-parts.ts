@@ -1,0 +1,239 @@
+/**
+ * The parts of the test suite that the short tier leaves out or draws from. `npm test` draws by the hash of the commit.
+ * It has the whole part when something that the part depends on has changed.
+ *
+ * *Changed* means: other than the last commit that this clone shares with its upstream, in a commit since, in the
+ * working tree, or new. A clone without an upstream has no such commit, and everything runs. The full tier always has
+ * all there is, so a dependency that nobody noted here is missed for as long as CI takes.
+ */
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import path from "node:path";
+import { drawn, type ShortTier } from "../packages/command-line/src/short-tier.ts";
+
+export type Part =
+  /** Test files that run only when their inputs have changed. */
+  | {
+      readonly kind: "files";
+      readonly name: string;
+      readonly files: readonly string[];
+      readonly inputs: readonly string[];
+    }
+  /** Test files of which one is drawn. */
+  | {
+      readonly kind: "one-of";
+      readonly name: string;
+      readonly files: readonly string[];
+      readonly inputs: readonly string[];
+    }
+  /** Cases inside of a test file, which draws some of them by the name of the part. */
+  | { readonly kind: "cases"; readonly name: string; readonly file: string; readonly inputs: readonly string[] };
+
+const ANALYZER = ["packages/{analyzer,sdk,wasm-host,protocol,variants}/{src,assembly,e2e}/**"];
+const DEPLOYMENT = ["packages/cli/src/{deploy,commands,config,build}/**", "packages/cli/e2e/{cloudflare,primary}/**"];
+const STORAGE = [
+  "packages/lvi-server/src/{storage,core}/**",
+  "packages/lvi-server/src/*.ts",
+  "packages/lvi-server/e2e/**",
+];
+const CORES = [
+  "packages/*/src/core/**",
+  "packages/{simulation,history,variants,protocol}/src/**",
+  "packages/{lvi-server,runtime}/src/*.ts",
+];
+
+/** Paths are globs from the root of the repository. A part's own test files are inputs of it, and need no mention. */
+export const PARTS: readonly Part[] = [
+  {
+    kind: "files",
+    name: "deployment at Cloudflare",
+    files: ["packages/cli/e2e/deploy.e2e.test.ts"],
+    inputs: [...DEPLOYMENT, "packages/cli/src/operate/**", "packages/runtime/src/**"],
+  },
+  {
+    kind: "files",
+    name: "deployment at AWS",
+    files: ["packages/cli/e2e/deploy-aws.e2e.test.ts", "packages/cli/e2e/primary/*.e2e.test.ts"],
+    inputs: [
+      ...DEPLOYMENT,
+      "packages/cli/src/operate/**",
+      "packages/lvi-server/src/{storage/dynamo/**,options.ts,main.ts}",
+    ],
+  },
+  {
+    kind: "files",
+    name: "packed packages",
+    files: ["scripts/e2e/packed-app.e2e.test.ts"],
+    inputs: [
+      "packages/*/package.json",
+      "packages/*/scripts/**",
+      "packages/create-radical-app/**",
+      "packages/sdk/**",
+      "packages/cli/src/{commands,dev,local,terminal}/**",
+      "scripts/{pack,packed-app,registry,dev-process,copy-templates,copy-diagnostics}.ts",
+      "templates/**",
+      "docs/quickstart.md",
+    ],
+  },
+  {
+    kind: "files",
+    name: "the release before",
+    files: ["packages/cli/e2e/releases/*.e2e.test.ts"],
+    inputs: [
+      "packages/cli/e2e/releases/**",
+      "packages/{protocol,wasm-host}/src/**",
+      "packages/{lvi-server,runtime}/src/http/**",
+    ],
+  },
+  {
+    kind: "files",
+    name: "DynamoDB",
+    files: ["packages/lvi-server/e2e/dynamodb/{failures,ordered-scan,storage-calls}.e2e.test.ts"],
+    inputs: ["packages/lvi-server/src/{storage,core}/**", "packages/lvi-server/e2e/**"],
+  },
+  {
+    kind: "files",
+    name: "benchmarks",
+    files: ["packages/cli/e2e/bench.e2e.test.ts", "packages/lvi-server/e2e/bench/bench.e2e.test.ts"],
+    inputs: ["packages/cli/src/{bench,local}/**", "packages/cli/e2e/bench/**", "packages/lvi-server/e2e/bench/**"],
+  },
+  {
+    kind: "files",
+    name: "the analyzer at length",
+    files: [
+      "packages/analyzer/e2e/differential.e2e.test.ts",
+      "packages/analyzer/src/parse/syntax-trees.test.ts",
+      "packages/analyzer/src/slice/unions.test.ts",
+    ],
+    inputs: ANALYZER,
+  },
+  {
+    kind: "one-of",
+    name: "random programs",
+    files: ["packages/analyzer/src/testing/random-programs-*.test.ts"],
+    inputs: ANALYZER,
+  },
+  { kind: "one-of", name: "templates", files: ["templates/*/tests/*.test.ts"], inputs: ["templates/**"] },
+  {
+    kind: "cases",
+    name: "pages of the templates",
+    file: "scripts/e2e/pages.e2e.test.ts",
+    inputs: ["templates/**", "packages/cli/src/build/**"],
+  },
+  {
+    kind: "cases",
+    name: "rules of the analyzer",
+    file: "packages/analyzer/src/testing/mutation.test.ts",
+    inputs: ANALYZER,
+  },
+  {
+    kind: "cases",
+    name: "the simulation",
+    file: "packages/simulation/src/simulation.test.ts",
+    inputs: CORES,
+  },
+  {
+    kind: "cases",
+    name: "failpoints",
+    file: "packages/cli/e2e/crash/crash.e2e.test.ts",
+    inputs: ["packages/cli/e2e/crash/**"],
+  },
+  { kind: "cases", name: "server processes", file: "packages/lvi-server/e2e/process.e2e.test.ts", inputs: STORAGE },
+  {
+    kind: "cases",
+    name: "storages of a takeover",
+    file: "packages/lvi-server/e2e/takeover.e2e.test.ts",
+    inputs: STORAGE,
+  },
+  {
+    kind: "cases",
+    name: "radical dev",
+    file: "packages/cli/e2e/dev.e2e.test.ts",
+    inputs: ["packages/cli/src/{dev,local,build,config,commands,data}/**"],
+  },
+];
+
+/** Files that every part depends on. */
+const INPUTS_OF_ALL = [
+  "pnpm-lock.yaml",
+  "package.json",
+  "vitest.config.ts",
+  "scripts/{bootstrap,child}.mjs",
+  "scripts/{tier-parts,verify}.ts",
+  "packages/command-line/src/short-tier.ts",
+];
+
+/** How this clone differs from what its upstream has. */
+export type Changes =
+  | { readonly kind: "known"; readonly base: string; readonly files: readonly string[] }
+  | { readonly kind: "unknown"; readonly why: string };
+
+export interface Selection extends ShortTier {
+  /** A line for each part that does not run in full. */
+  readonly words: readonly string[];
+}
+
+/** Selects for the short tier. @param root the repository's @param draw the text that draws */
+export function selection(root: string, draw: string, changes: Changes, parts: readonly Part[] = PARTS): Selection {
+  const whole: string[] = [];
+  const leftOut: string[] = [];
+  const words: string[] = [];
+  for (const part of parts) {
+    const files = filesOf(root, part);
+    if (changes.kind === "unknown" || changes.files.some((file) => files.includes(file) || isInput(file, part))) {
+      whole.push(part.name);
+      continue;
+    }
+    switch (part.kind) {
+      case "files":
+        leftOut.push(...files);
+        words.push(`${part.name}: nothing that it depends on has changed (${files.join(", ")})`);
+        break;
+      case "one-of": {
+        const chosen = drawn(part.name, files, 1, { draw, whole, leftOut: [] });
+        leftOut.push(...files.filter((file) => !chosen.includes(file)));
+        words.push(`${part.name}: one of ${files.length} is drawn (${chosen.join(", ")})`);
+        break;
+      }
+      case "cases":
+        words.push(`${part.name}: some cases are drawn (${part.file})`);
+        break;
+    }
+  }
+  return { draw, whole, leftOut, words };
+}
+
+/** The test files of a part, from the root. */
+export function filesOf(root: string, part: Part): readonly string[] {
+  const patterns = part.kind === "cases" ? [part.file] : part.files;
+  return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**"] })
+    .map((file) => file.replaceAll(path.sep, "/"))
+    .toSorted();
+}
+
+function isInput(file: string, { inputs }: Part): boolean {
+  return [...inputs, ...INPUTS_OF_ALL].some((pattern) => path.matchesGlob(file, pattern));
+}
+
+/** The hash of the commit; null where there is none. */
+export function commitOf(root: string): string | null {
+  return git(root, "rev-parse", "--verify", "HEAD");
+}
+
+export function changesOf(root: string): Changes {
+  for (const upstream of ["origin/HEAD", "@{upstream}"]) {
+    const base = git(root, "merge-base", "HEAD", upstream);
+    if (base === null) continue;
+    const changed = git(root, "diff", "--name-only", "--no-renames", "-z", base);
+    const created = git(root, "ls-files", "--others", "--exclude-standard", "-z");
+    if (changed === null || created === null) continue;
+    return { kind: "known", base, files: [...changed.split("\0"), ...created.split("\0")].filter(Boolean) };
+  }
+  return { kind: "unknown", why: "git knows no upstream of this clone to compare with" };
+}
+
+/** The output of git; null if it fails. */
+function git(root: string, ...args: readonly string[]): string | null {
+  const { status, stdout } = spawnSync("git", ["-C", root, ...args], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : null;
+}

@@ -51,11 +51,11 @@ export const FAILPOINTS = {
   "sqlite.committed": "a transaction is on disk, and nobody was told",
 
   "dynamo.adopted": "a starting server owns one more open record; others may be left",
-  "dynamo.writes-stored": "a write set over one transaction is in parts, to which nothing refers",
-  "dynamo.decided": "a record is partly applied, and none of its writes is applied",
-  "dynamo.part-applied": "one transaction of a larger write set is applied",
-  "dynamo.all-applied": "all writes of a larger write set are applied, and its record is not done",
-  "dynamo.done": "the record of a larger write set is done, and its parts are left",
+  "dynamo.writes-stored": "a commit over one transaction is in parts, to which nothing refers",
+  "dynamo.decided": "a record is partly applied, and nothing else of its commit is applied",
+  "dynamo.part-applied": "one transaction of a larger commit is applied",
+  "dynamo.all-applied": "all of a larger commit is applied, and the record that decided it is not done",
+  "dynamo.done": "the record that decided a larger commit is done, and its parts are left",
 } as const;
 
 export type Failpoint = keyof typeof FAILPOINTS;

@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "after a crash an intent that others are behind counts as abandoned",
     within: 2_500,
-    edits: [expression("intents-overlap", `!firstOf.get(younger.intent)!.has(intent.commitId)`, `true`)],
+    edits: [expression("intents-overlap", `!younger.first.has(intent.commitId)`, `true`)],
   },
   {
     name: "the leadership is never checked",

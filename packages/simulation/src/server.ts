@@ -352,7 +352,9 @@ export class Server {
     const { trace, clock, faults, counts, storage, termMs } = this.#options;
     trace.mix(event.kind.length * 31 + this.index);
     this.#write(() => describeEvent(event));
-    for (const effect of core.step(now, event)) {
+    const effects = core.step(now, event);
+    core.assertWellFormed();
+    for (const effect of effects) {
       trace.mix(effect.kind.length);
       const ending = ENDINGS.get(effect.kind);
       if (ending !== undefined && faults.end > 0 && clock.random.chance(faults.end)) {

@@ -406,6 +406,12 @@ class Story {
       }
       case "renew-leadership":
         return "renew";
+      case "tell":
+        return `tell ${effect.listeners.join(" ")} ${effect.line.entries.map(({ unit: name }) => shown(name)).join(" ")}`;
+      case "end-listening":
+        return `end ${effect.listener}`;
+      case "hints-left-out":
+        return `left out ${effect.units}`;
       case "collect":
       case "halt":
       case "note":

@@ -31,7 +31,7 @@ const LAYERS = {
     tests: ["sdk", "command-line", "history", "variants"],
     libraries: ["assemblyscript"],
   },
-  runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk"], libraries: "any" },
+  runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
   "lvi-server": {
     workspace: ["protocol", "wasm-host"],
     tests: ["analyzer", "sdk", "command-line", "history"],

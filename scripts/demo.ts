@@ -8,7 +8,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { commandLine } from "../packages/command-line/src/index.ts";
 import { PAPER_LOCATIONS } from "../packages/cli/src/index.ts";
 import { type DelayProxy, startDelayProxy } from "../packages/cli/src/local/delay-proxy.ts";
 import { createTerminal } from "../packages/cli/src/terminal/terminal.ts";
@@ -17,32 +17,32 @@ import { type Site, runWorkload } from "./demo/workload.ts";
 import { startDevProcess } from "./dev-process.ts";
 import { packScaffolder, scaffoldApp } from "./packed-app.ts";
 
-const HELP = `Usage: npm run demo -- [options]
-
-  --once           end after the table
-  --port <number>  port of the application (default: 8787, or a free one if that is taken)
-  --people <n>     people in the social network (default: 20)
-  --rounds <n>     rounds of traffic at each location (default: 12)
-  --help           this text`;
-
 const PREFERRED_PORT = 8787;
 
-const { values } = parseArgs({
+const {
+  once,
+  port: given,
+  people,
+  rounds,
+} = commandLine({
+  name: "npm run demo --",
+  words: "Run the social template at five locations, drive traffic through it and print what came of it.",
   options: {
-    once: { type: "boolean" },
-    port: { type: "string" },
-    people: { type: "string", default: "20" },
-    rounds: { type: "string", default: "12" },
-    help: { type: "boolean" },
+    once: { kind: "flag", words: "end after the table" },
+    port: {
+      kind: "text",
+      placeholder: "number",
+      words: `port of the application (default: ${PREFERRED_PORT}, or a free one if that is taken)`,
+    },
+    people: { kind: "number", default: 20, least: 2 * PAPER_LOCATIONS.length, words: "people in the social network" },
+    rounds: { kind: "number", default: 12, least: 1, words: "rounds of traffic at each location" },
   },
+  exitCodes: ["it was stopped, or --once is done", "it failed", "wrong options"],
+  examples: [
+    ["npm run demo", "run until Ctrl-C"],
+    ["npm run demo -- --once --rounds 3", "a short run that ends by itself"],
+  ],
 });
-if (values.help === true) {
-  console.log(HELP);
-  process.exit(0);
-}
-
-const people = numberOf("--people", values.people, 2 * PAPER_LOCATIONS.length);
-const rounds = numberOf("--rounds", values.rounds, 1);
 const terminal = createTerminal({ stream: process.stdout });
 const stopping = new AbortController();
 const signalled = new Promise<void>((resolve) => {
@@ -67,13 +67,6 @@ try {
 }
 process.exit();
 
-function numberOf(option: string, text: string, least: number): number {
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least) return value;
-  console.error(`${option} must be a whole number from ${least} to 9999, not "${text}"`);
-  process.exit(2);
-}
-
 async function demonstrate(): Promise<void> {
   const { signal } = stopping;
   const folder = await mkdtemp(join(tmpdir(), "radical-demo-"));
@@ -84,7 +77,7 @@ async function demonstrate(): Promise<void> {
     "Scaffolding the social template and installing it with npm",
     scaffoldApp(scaffolder, folder, "social-demo", "social", { signal }),
   );
-  const port = values.port ?? String((await isFree(PREFERRED_PORT)) ? PREFERRED_PORT : 0);
+  const port = given ?? String((await isFree(PREFERRED_PORT)) ? PREFERRED_PORT : 0);
   const dev = await step(
     "Building it and starting the LVI server and five locations",
     startDevProcess(app, ["--port", port, "--central", "--no-watch"], { signal }),
@@ -123,7 +116,7 @@ ${renderTable(
 speculative: the location's own run was confirmed by the primary in one round trip, beside it.
 near: validation failed (the cache lacked something or was stale), so the primary ran the handler.
 `);
-  if (values.once === true) return;
+  if (once) return;
   console.log(`The application serves at ${terminal.style("cyan", dev.url)}; try:
   curl ${dev.url}/api/profile -d '{"name": "person-1"}' -H 'x-radical-location: JP' -i
 ${terminal.style("dim", "Ctrl-C stops everything and removes the temporary folder.")}`);

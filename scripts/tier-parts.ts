@@ -88,7 +88,7 @@ export const PARTS: readonly Part[] = [
   {
     kind: "files",
     name: "DynamoDB",
-    files: ["packages/lvi-server/e2e/dynamodb/{failures,storage-calls}.e2e.test.ts"],
+    files: ["packages/lvi-server/e2e/dynamodb/{failures,ordered-scan,storage-calls}.e2e.test.ts"],
     inputs: ["packages/lvi-server/src/{storage,core}/**", "packages/lvi-server/e2e/**"],
   },
   {

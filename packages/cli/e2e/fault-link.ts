@@ -4,7 +4,7 @@
  */
 import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
 import { UPDATES_PATH } from "@radical/protocol";
-import type { DevOptions } from "../src/dev/start-dev.ts";
+import type { DevOptions } from "../src/dev/dev-options.ts";
 
 export interface LinkRequest {
   readonly location: string;

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { Random } from "@radical/history";
 import type { Address } from "../src/local/delay-proxy.ts";
-import type { Link } from "../src/dev/start-dev.ts";
+import type { Link } from "../src/dev/dev-options.ts";
 
 export interface Faults {
   /** Probability that a message, or the reply to it, is lost. */

@@ -5,4 +5,5 @@ export { CommandError } from "./command-error.ts";
 export { defineConfig, PAPER_LOCATIONS, type Location, type RadicalConfig } from "./config/config.ts";
 export { loadProject, type Project } from "./config/load-config.ts";
 export type { DevEvent } from "./dev/dev-events.ts";
-export { CENTRAL, startDev, type DevOptions, type DevServer, type Link } from "./dev/start-dev.ts";
+export { CENTRAL, type DevOptions, type Link } from "./dev/dev-options.ts";
+export { type DevServer, startDev } from "./dev/start-dev.ts";

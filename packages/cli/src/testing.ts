@@ -9,7 +9,8 @@ import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./local/location-choice.ts";
-import { type DevOptions, type DevServer, startDev } from "./dev/start-dev.ts";
+import type { DevOptions } from "./dev/dev-options.ts";
+import { type DevServer, startDev } from "./dev/start-dev.ts";
 
 export interface TestAppOptions extends Pick<
   DevOptions,

@@ -28,15 +28,15 @@ test("options have their values, or else their defaults", () => {
 });
 
 test.each([
-  [["--to", "many"], "--to is a whole number from 1, not 'many'"],
-  [["--to", "0"], "--to is a whole number from 1, not '0'"],
-  [["--from", "1e3"], "--from is a whole number from 0, not '1e3'"],
-  [["--seed", "-1"], "Option '--seed' argument is ambiguous"],
-  [["--seed", "soon"], "--seed is a whole number from 0, not 'soon'"],
-  [["--in", "pairs"], "--in is one of tens, dozens, not 'pairs'"],
-  [["--too", "3"], "Unknown option '--too'"],
-  [["--json=yes"], "Option '--json' does not take an argument"],
-  [["3"], "Unexpected argument '3'"],
+  [["--to", "many"], "option '--to <number>' argument 'many' is invalid. It must be a whole number from 1."],
+  [["--to", "0"], "argument '0' is invalid. It must be a whole number from 1."],
+  [["--from", "1e3"], "argument '1e3' is invalid. It must be a whole number from 0."],
+  [["--seed", "-1"], "argument '-1' is invalid. It must be a whole number from 0."],
+  [["--seed", "soon"], "argument 'soon' is invalid. It must be a whole number from 0."],
+  [["--in", "pairs"], "option '--in <word>' argument 'pairs' is invalid. Allowed choices are tens, dozens."],
+  [["--too", "3"], "unknown option '--too'\n(Did you mean --to?)"],
+  [["--json=yes"], "unknown option '--json=yes'"],
+  [["3"], "too many arguments"],
 ])("%s is wrong", (args, message) => {
   expect(parseCommandLine(COMMAND, args)).toMatchObject({
     kind: "problem",
@@ -58,9 +58,12 @@ test("operands are some of those there are, in their order; all by default", () 
   };
   expect(partsOf()).toEqual(["a", "b", "c"]);
   expect(partsOf("c", "--json", "a")).toEqual(["a", "c"]);
-  expect(partsOf("d")).toEqual({ kind: "problem", message: "'d' is none of a, b, c" });
+  expect(partsOf("d")).toEqual({
+    kind: "problem",
+    message: "command-argument value 'd' is invalid for argument 'parts'. Allowed choices are a, b, c.",
+  });
   expect(partsOf("--help")).toMatchObject({
-    text: expect.stringContaining("  [parts …]   which: a, b, c (default: all)\n") as unknown,
+    text: expect.stringContaining('  parts       which (choices: "a", "b", "c", default: all)\n') as unknown,
   });
 });
 
@@ -95,7 +98,7 @@ Options:
   --from <number>  the first (default: 0)
   --to <number>    the last (default: 10)
   --only <text>    which
-  --in <word>      in what: tens, dozens (default: tens)
+  --in <word>      in what (choices: "tens", "dozens", default: "tens")
   --seed <number>  of the order (default: any)
   --json           as JSON
   -h, --help       show help

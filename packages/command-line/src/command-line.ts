@@ -2,7 +2,7 @@
  * The options of the commands that developers of the framework run. `--help` explains them, and what is wrong is said
  * with the option at fault.
  */
-import { parseArgs } from "node:util";
+import { Argument, Command as Parser, CommanderError, InvalidArgumentError, Option as ParserOption } from "commander";
 
 export type Option =
   | {
@@ -48,66 +48,98 @@ export type CommandLine<Options extends Readonly<Record<string, Option>>> =
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "problem"; readonly message: string };
 
-const HELP = { type: "boolean", short: "h" } as const;
+/** Lines are not broken: words of options are short. */
+const HELP_WIDTH = 1_000;
 
-/** What a command is told. */
+type Value = number | boolean | string | readonly string[] | null;
+
+/** Reads the arguments of a command. */
 export function parseCommandLine<const Options extends Readonly<Record<string, Option>>>(
   command: Command<Options>,
   args: readonly string[],
 ): CommandLine<Options> {
-  const all = Object.entries(command.options);
-  const definitions = Object.fromEntries(
-    all
-      .filter(([, { kind }]) => kind !== "operands")
-      .map(([name, { kind }]) => [name, { type: kind === "flag" ? ("boolean" as const) : ("string" as const) }]),
-  );
-  const allowPositionals = all.some(([, { kind }]) => kind === "operands");
-  let given: Readonly<Record<string, unknown>>;
-  let operands: readonly string[];
+  const { parser, valueOf } = parserOf(command);
   try {
     // pnpm hands on the `--` before options.
-    const own = args[0] === "--" ? args.slice(1) : [...args];
-    const parsed = parseArgs({ args: own, options: { ...definitions, help: HELP }, strict: true, allowPositionals });
-    [given, operands] = [parsed.values, parsed.positionals];
+    parser.parse(args[0] === "--" ? args.slice(1) : args, { from: "user" });
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return { kind: "problem", message: error.message };
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.helpDisplayed") return { kind: "help", text: helpOf(command, parser) };
+    return { kind: "problem", message: error.message.replace(/^error: /, "") };
   }
-  if (given["help"] === true) return { kind: "help", text: helpOf(command) };
-  const values: Record<string, number | boolean | string | readonly string[] | null> = {};
-  for (const [name, option] of all) {
-    const value = given[name];
-    const text = typeof value === "string" ? value : null;
-    switch (option.kind) {
-      case "flag":
-        values[name] = value === true;
-        break;
-      case "text":
-        values[name] = text;
-        break;
-      case "operands": {
-        const unknown = operands.find((operand) => !option.of.includes(operand));
-        if (unknown !== undefined)
-          return { kind: "problem", message: `'${unknown}' is none of ${option.of.join(", ")}` };
-        values[name] = option.of.filter((one) => operands.length === 0 || operands.includes(one));
-        break;
-      }
-      case "choice":
-        values[name] = text ?? option.of[0]!;
-        if (text !== null && !option.of.includes(text))
-          return { kind: "problem", message: `--${name} is one of ${option.of.join(", ")}, not '${text}'` };
-        break;
-      case "number":
-      case "seed": {
-        const least = option.kind === "seed" ? 0 : option.least;
-        const number = text === null ? fallbackOf(option, given["quick"] === true) : wholeNumber(text);
-        if (number < least || Number.isNaN(number))
-          return { kind: "problem", message: `--${name} is a whole number from ${least}, not '${text}'` };
-        values[name] = number;
-      }
-    }
-  }
+  const values = Object.fromEntries(
+    Object.entries(command.options).map(([name, option]) => [name, valueOf(name, option)]),
+  );
   return { kind: "values", values: values as Values<Options> };
+}
+
+interface Reader {
+  readonly parser: Parser;
+  /** The value of an option, once the parser has read the arguments. */
+  readonly valueOf: (name: string, option: Option) => Value;
+}
+
+function parserOf({ name, words, options }: Command<Readonly<Record<string, Option>>>): Reader {
+  const parser = new Parser(name)
+    .description(words)
+    .helpOption("-h, --help", "show help")
+    .configureHelp({ helpWidth: HELP_WIDTH })
+    .configureOutput({ writeOut: () => {}, writeErr: () => {} })
+    .allowExcessArguments(false)
+    .exitOverride();
+  const given = new Map<string, ParserOption>();
+  for (const [option, definition] of Object.entries(options)) {
+    if (definition.kind === "operands") {
+      parser.addArgument(
+        new Argument(`[${option}...]`, definition.words).choices(definition.of).default(definition.of, "all"),
+      );
+      continue;
+    }
+    const made = parserOptionOf(option, definition);
+    given.set(option, made);
+    parser.addOption(made);
+  }
+  const textOf = (option: string): unknown => parser.getOptionValue(given.get(option)!.attributeName());
+  return {
+    parser,
+    valueOf: (option, definition) => {
+      switch (definition.kind) {
+        case "operands": {
+          const named = parser.args;
+          return definition.of.filter((one) => named.length === 0 || named.includes(one));
+        }
+        case "flag":
+          return textOf(option) === true;
+        case "text":
+        case "choice":
+          return (textOf(option) as string | undefined) ?? null;
+        case "number":
+        case "seed":
+          return (textOf(option) as number | null) ?? fallbackOf(definition, parser.getOptionValue("quick") === true);
+      }
+    },
+  };
+}
+
+function parserOptionOf(name: string, option: Exclude<Option, { readonly kind: "operands" }>): ParserOption {
+  switch (option.kind) {
+    case "number": {
+      const quick = option.quick === undefined ? "" : `, with --quick ${option.quick}`;
+      return new ParserOption(`--${name} <number>`, option.words)
+        .argParser((text) => wholeNumber(text, option.least))
+        .default(null, `${option.default}${quick}`);
+    }
+    case "seed":
+      return new ParserOption(`--${name} <number>`, option.words)
+        .argParser((text) => wholeNumber(text, 0))
+        .default(null, "any");
+    case "text":
+      return new ParserOption(`--${name} <${option.placeholder}>`, option.words);
+    case "choice":
+      return new ParserOption(`--${name} <word>`, option.words).choices(option.of).default(option.of[0]);
+    case "flag":
+      return new ParserOption(`--${name}`, option.words);
+  }
 }
 
 function fallbackOf(option: Extract<Option, { readonly kind: "number" | "seed" }>, isQuick: boolean): number {
@@ -115,12 +147,14 @@ function fallbackOf(option: Extract<Option, { readonly kind: "number" | "seed" }
   return isQuick ? (option.quick ?? option.default) : option.default;
 }
 
-function wholeNumber(text: string): number {
+function wholeNumber(text: string, least: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(number) ? number : Number.NaN;
+  if (!Number.isSafeInteger(number) || number < least)
+    throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+  return number;
 }
 
-/** The same for the process: it ends with what there is to say. Exit code 2 for wrong options. */
+/** Reads the arguments of this process. With wrong options it ends with exit code 2, with --help it ends with 0. */
 export function commandLine<const Options extends Readonly<Record<string, Option>>>(
   command: Command<Options>,
 ): Values<Options> {
@@ -143,37 +177,9 @@ export function wrongOption({ name }: Pick<Command<Readonly<Record<string, Optio
   process.exit(2);
 }
 
-function helpOf({ name, words, options, examples, exitCodes }: Command<Readonly<Record<string, Option>>>): string {
-  const rows = Object.entries(options).map(([option, { ...definition }]): [string, string] => {
-    switch (definition.kind) {
-      case "number": {
-        const quick = definition.quick === undefined ? "" : `, with --quick ${definition.quick}`;
-        return [`--${option} <number>`, `${definition.words} (default: ${definition.default}${quick})`];
-      }
-      case "seed":
-        return [`--${option} <number>`, `${definition.words} (default: any)`];
-      case "text":
-        return [`--${option} <${definition.placeholder}>`, definition.words];
-      case "choice":
-        return [
-          `--${option} <word>`,
-          `${definition.words}: ${definition.of.join(", ")} (default: ${definition.of[0] ?? ""})`,
-        ];
-      case "flag":
-        return [`--${option}`, definition.words];
-      case "operands":
-        return [`[${option} …]`, `${definition.words}: ${definition.of.join(", ")} (default: all)`];
-    }
-  });
-  rows.push(["-h, --help", "show help"]);
+function helpOf({ examples, exitCodes }: Command<Readonly<Record<string, Option>>>, parser: Parser): string {
   return [
-    `Usage: ${name} [options]`,
-    "",
-    words,
-    "",
-    "Options:",
-    table(rows),
-    "",
+    parser.helpInformation(),
     "Exit codes:",
     table(exitCodes.map((meaning, code) => [String(code), meaning])),
     "",

@@ -76,7 +76,7 @@ async function main(args: readonly string[]): Promise<void> {
   await run(positionals[0], values);
 }
 
-/** Throws a ScaffoldError for wrong usage. */
+/** Throws a ScaffoldError for wrong usage. Node reads the options: commander needs a later one than this command runs on. */
 function parse(args: readonly string[]) {
   try {
     return parseArgs({

@@ -49,7 +49,7 @@ type StorageOperation =
   | "load"
   | "storeIntent"
   | "commit"
-  | "renewLease"
+  | "renewLeadership"
   | "useModule"
   | "removeModule"
   | "collect";
@@ -288,7 +288,7 @@ export class Driver {
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
-        return storage.renewLease(epoch, termMs, this.#operating(operation, renewed));
+        return storage.renewLeadership(epoch, termMs, this.#operating(operation, renewed));
       }
       case "collect":
         return this.#collect(effect);

@@ -256,7 +256,7 @@ export class Engine {
         settle(times?.during(intent.executionId, "intentMs", stored) ?? stored, answer);
       },
       commit: (epoch, commit, answer) => settle(storage.commit(epoch, commit), answer),
-      renewLease: (epoch, termMs, answer) => settle(storage.renewLease(epoch, termMs), answer),
+      renewLeadership: (epoch, termMs, answer) => settle(storage.renewLeadership(epoch, termMs), answer),
       useModule: (hash, usedAtMs, answer) => settle(storage.useModule(hash, usedAtMs), answer),
       removeModule: (epoch, hash, usedAtMs, answer) =>
         settle(

@@ -8,13 +8,15 @@ export function storageWithFailpoints(storage: Storage): Storage {
   if (armed === null) return storage;
   return {
     isExclusive: storage.isExclusive,
-    readLease: () => storage.readLease(),
-    acquireLease: (seen, termMs, leader) => storage.acquireLease(seen, termMs, leader),
+    readLeadership: () => storage.readLeadership(),
+    acquireLeadership: (seen, termMs, leader) => storage.acquireLeadership(seen, termMs, leader),
     // A term of 0 gives the lease up.
-    renewLease: (epoch, termMs) =>
+    renewLeadership: (epoch, termMs) =>
       termMs === 0
-        ? storage.renewLease(epoch, termMs)
-        : between("storage.lease-renewal-unsent", "storage.lease-renewed", () => storage.renewLease(epoch, termMs)),
+        ? storage.renewLeadership(epoch, termMs)
+        : between("storage.lease-renewal-unsent", "storage.lease-renewed", () =>
+            storage.renewLeadership(epoch, termMs),
+          ),
     recover: (epoch) => storage.recover(epoch),
     lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
     load: (units, mostBytes) => between(null, "storage.loaded", () => storage.load(units, mostBytes)),

@@ -37,7 +37,7 @@ export async function acquireLeadership(options: LeadershipOptions): Promise<Hel
   const { storage, termMs, log, clock, onStandby } = options;
   const leader = options.leader ?? undefined;
   const candidate = new Candidate(termMs);
-  let effect = candidate.step(clock.now(), { kind: "read", leadership: await storage.readLease() });
+  let effect = candidate.step(clock.now(), { kind: "read", leadership: await storage.readLeadership() });
   let waitedFor = 0;
   const tell = (): void => {
     const { waitsFor } = candidate;
@@ -53,10 +53,10 @@ export async function acquireLeadership(options: LeadershipOptions): Promise<Hel
     try {
       switch (effect.kind) {
         case "read":
-          event = { kind: "read", leadership: await storage.readLease() };
+          event = { kind: "read", leadership: await storage.readLeadership() };
           break;
         case "acquire":
-          event = { kind: "acquired", leadership: await storage.acquireLease(effect.seen, effect.termMs, leader) };
+          event = { kind: "acquired", leadership: await storage.acquireLeadership(effect.seen, effect.termMs, leader) };
           break;
         case "wait":
           await clock.sleep(effect.ms);
@@ -91,7 +91,7 @@ export async function holding<T>(
     if (isDone) return { result: await working, leadership: held };
     const sentAtMs = clock.now();
     try {
-      if (await storage.renewLease(leadership.epoch, leadership.termMs))
+      if (await storage.renewLeadership(leadership.epoch, leadership.termMs))
         held = { ...held, untilMs: heldUntilMs(sentAtMs, leadership.termMs) };
     } catch (error) {
       log.warn("leadership_not_renewed", { reason: String(error) });

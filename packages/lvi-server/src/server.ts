@@ -128,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // A successor need not wait it out.
     if (epoch > 0)
       await storage
-        .renewLease(epoch, 0)
+        .renewLeadership(epoch, 0)
         .catch((error: unknown) => log.warn("leadership_not_released", { reason: String(error) }));
     await storage.close();
   };

@@ -2,7 +2,7 @@
  * `pnpm bench:cache [--json]`: what one batch of 20 units costs in each cache, inside one workerd. KV and the object's
  * disk are local here, so that the figures compare the work, not the distances of a deployment.
  */
-import { parseArgs } from "node:util";
+import { commandLine } from "@radical/command-line";
 import { Location } from "./location.ts";
 
 const UNITS = 20;
@@ -68,7 +68,13 @@ type Kind = keyof typeof ROUNDS;
 type What = "get" | "put" | "get behind a put";
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
+  const { json } = commandLine({
+    name: "pnpm bench:cache",
+    words: "Measure what a batch of units costs in each cache of a location.",
+    options: { json: { kind: "flag", words: "as JSON instead of a table" } },
+    exitCodes: ["it is measured", "it could not be", "wrong options"],
+    examples: [["pnpm bench:cache", "a table of all three caches"]],
+  });
   const location = await Location.start({ primaryUrl: "http://127.0.0.1:9", entry: ENTRY });
   try {
     const measure = async (kind: Kind, what: What): Promise<number> => {
@@ -94,7 +100,7 @@ async function main(): Promise<void> {
       const object = results.find(({ cache, what }) => cache === "object" && what === result.what);
       return { ...result, toObject: Number((result.us / object!.us).toPrecision(2)) };
     });
-    if (values.json) console.log(JSON.stringify({ units: UNITS, valueBytes: VALUE_BYTES, results: figures }));
+    if (json) console.log(JSON.stringify({ units: UNITS, valueBytes: VALUE_BYTES, results: figures }));
     else console.table(figures);
   } finally {
     await location.stop();

@@ -10,8 +10,14 @@ import {
   type ModuleHash,
   NO_COMMIT,
 } from "@radical/protocol";
-import { type Answered, type Effect, LocationCore } from "@radical/runtime/core";
-import { ExecutionDriver, type ExecutionPorts, type ListeningPorts, tellLine } from "@radical/runtime/driver";
+import { type Answered, assertWellFormed, type Effect, LocationCore } from "@radical/runtime/core";
+import {
+  ExecutionDriver,
+  type ExecutionMachine,
+  type ExecutionPorts,
+  type ListeningPorts,
+  tellLine,
+} from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
 import { type Answer, type Invocation, type Location, type LocationOptions, nameOf } from "./location.ts";
@@ -94,7 +100,17 @@ export class EdgeLocation implements Location {
       undeclaredTables: [],
     });
     const running: Running = { invocation, environment, module, answer, guesses: false, lives: true };
-    const driver = new ExecutionDriver(execution, this.#ports(running));
+    const machine: ExecutionMachine = {
+      step: (event) => {
+        const effects = execution.step(event);
+        assertWellFormed(execution);
+        return effects;
+      },
+      get answered() {
+        return execution.answered;
+      },
+    };
+    const driver = new ExecutionDriver(machine, this.#ports(running));
     this.#running.set(running, driver);
     driver.start();
   }
@@ -201,18 +217,18 @@ export class EdgeLocation implements Location {
     send: (sending: number) => void,
   ): void {
     const sending = ++this.#sent;
-    this.#sendings.set(sending, (reply) => done(answeredIn(reply)));
+    const hear = (answered: Answered<T>): void => {
+      if (this.#sendings.delete(sending)) done(answered);
+    };
+    // variant: reply-awaited
+    this.#sendings.set(sending, (reply) => hear(answeredIn(reply)));
     send(sending);
-    this.#after(timeoutMs, running, () => {
-      // variant: reply-awaited
-      if (this.#sendings.delete(sending)) done({ kind: "unanswered", reason: "too late" });
-    });
+    this.#after(timeoutMs, running, () => hear({ kind: "unanswered", reason: "too late" }));
   }
 
-  receive({ sending, reply }: ToLocation): void {
-    const hear = this.#sendings.get(sending);
-    this.#sendings.delete(sending);
-    hear?.(reply);
+  receive(message: ToLocation): void {
+    // variant: reply-heard
+    this.#sendings.get(message.sending)?.(message.reply);
   }
 
   refresh(line: string): void {

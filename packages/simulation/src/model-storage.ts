@@ -31,7 +31,7 @@ interface StoredItem {
 }
 
 export class ModelStorage {
-  lease: Leadership = { epoch: 0, beat: 0, termMs: 0 };
+  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0 };
   /** The epoch that has read the pending intents. */
   #recovered = 0;
   readonly items = new Map<UnitId, StoredItem>();
@@ -40,7 +40,7 @@ export class ModelStorage {
   readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
   readonly #expected = new Map<CommitId, Completion>();
-  /** Whether an intent that an earlier server sent is refused as soon as the lease is another's, or only not found later. */
+  /** Whether an intent that an earlier server sent is refused as soon as another server leads, or only not found later. */
   readonly #fencesIntents: boolean;
   /** Intents that arrived after a successor had looked: they count as not there. */
   ghosts = 0;
@@ -49,23 +49,23 @@ export class ModelStorage {
     this.#fencesIntents = fencesIntents;
   }
 
-  acquireLease(seen: Leadership, termMs: number): Leadership | null {
-    const { epoch, beat } = this.lease;
+  acquireLeadership(seen: Leadership, termMs: number): Leadership | null {
+    const { epoch, beat } = this.leadership;
     // variant: lease-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
-    return (this.lease = { epoch: epoch + 1, beat: 0, termMs });
+    return (this.leadership = { epoch: epoch + 1, beat: 0, termMs });
   }
 
-  renewLease(epoch: number, termMs: number): boolean {
+  renewLeadership(epoch: number, termMs: number): boolean {
     // variant: renewal-fenced
-    if (epoch !== this.lease.epoch) return false;
+    if (epoch !== this.leadership.epoch) return false;
     // variant: renewal-stored
-    this.lease = { epoch, beat: this.lease.beat + 1, termMs };
+    this.leadership = { epoch, beat: this.leadership.beat + 1, termMs };
     return true;
   }
 
   recover(epoch: number): readonly Intent[] | null {
-    if (epoch !== this.lease.epoch) return null;
+    if (epoch !== this.leadership.epoch) return null;
     this.#recovered = epoch;
     const pending: Intent[] = [];
     for (const record of this.intents.values()) if (record.state === "pending") pending.push(record.intent);
@@ -86,7 +86,7 @@ export class ModelStorage {
   }
 
   storeIntent(epoch: number, intent: Intent): StoreResult {
-    if (this.#fencesIntents && epoch !== this.lease.epoch) return { kind: "fenced" };
+    if (this.#fencesIntents && epoch !== this.leadership.epoch) return { kind: "fenced" };
     // variant: intent-late
     if (epoch < this.#recovered) {
       this.ghosts++;
@@ -105,7 +105,7 @@ export class ModelStorage {
 
   commit(epoch: number, { records, items }: Commit): CommitResult {
     // variant: completion-fenced
-    if (epoch !== this.lease.epoch) return { kind: "fenced" };
+    if (epoch !== this.leadership.epoch) return { kind: "fenced" };
     for (const { id, expects } of records) {
       const record = this.intents.get(id);
       // variant: completion-expected
@@ -153,7 +153,7 @@ export class ModelStorage {
 
   removeModule(epoch: number, module: ModuleHash, usedAtMs: number): boolean {
     const storedAtMs = this.modules.get(module);
-    if (epoch !== this.lease.epoch || storedAtMs === undefined || storedAtMs > usedAtMs) return false;
+    if (epoch !== this.leadership.epoch || storedAtMs === undefined || storedAtMs > usedAtMs) return false;
     return this.modules.delete(module);
   }
 }

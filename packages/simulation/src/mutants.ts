@@ -42,6 +42,9 @@ const COUNTED = `(() => {
   return commitId(1, count + 1);
 })()`;
 
+/** A run that has not ended may still write. */
+const HAS_WRITTEN = `phase.question.run.writes?.length !== 0`;
+
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "the reply `valid` leaves before the intent is durable",
@@ -91,8 +94,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a location answers from a guess without its confirmation",
     within: 100,
     edits: [
-      condition("answer-confirmed", `$ && (this.#guessed.size === 0 || this.#request === null)`),
-      replace("confirmed-commit", `const commitId = this.#confirmation?.commitId ?? null;`),
+      condition("answer-confirmed", `$ && (phase.question.guessed.size === 0 || ${HAS_WRITTEN})`),
+      replace("confirmed-commit", `const { question, commitId = null } = phase;`),
     ],
   },
   {
@@ -187,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "after a crash an intent that others are behind counts as abandoned",
     within: 2_500,
-    edits: [expression("intents-overlap", `!firstOf.get(younger.intent)!.has(intent.commitId)`, `true`)],
+    edits: [expression("intents-overlap", `!younger.first.has(intent.commitId)`, `true`)],
   },
   {
     name: "the leadership is never checked",
@@ -488,14 +491,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
-    edits: [condition("reply-awaited", `this.#sendings.has(sending)`)],
+    edits: [
+      after("reply-awaited", `running.hears = this.#sendings.get(sending);`),
+      replace(
+        "reply-heard",
+        `const { hears } = [...this.#running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
+        (this.#sendings.get(message.sending) ?? hears)?.(message.reply);`,
+      ),
+    ],
   },
   {
     name: "a location answers reads from speculation",
     within: 25,
     edits: [
-      remove("answer-confirmed"),
-      replace("confirmed-commit", `const commitId = this.#confirmation?.commitId ?? null;`),
+      condition("answer-confirmed", `$ && ${HAS_WRITTEN}`),
+      replace("confirmed-commit", `const { question, commitId = null } = phase;`),
     ],
   },
   {
@@ -504,8 +514,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       before(
         "primary-unanswered",
-        `if (this.#speculation.kind === "completed")
-          return [this.#answer({ kind: "outcome", outcome: this.#speculation.outcome, path: "speculative", reason: "valid" })];`,
+        `if (question.run?.kind === "completed")
+          return [this.#answer({ kind: "outcome", outcome: question.run.outcome, path: "speculative", reason: "valid" })];`,
       ),
     ],
   },

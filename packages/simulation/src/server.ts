@@ -157,7 +157,7 @@ export class Server {
     const { isAlone, termMs, storage } = this.#options;
     this.#write(() => "starts");
     this.#life = { serving: null, awaited: new Map(), completing: new Map(), renewal: null, wakeAtMs: Infinity };
-    if (isAlone === true) return this.#serve(storage.acquireLease(storage.lease, 0)!.epoch, null);
+    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
     const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
@@ -170,13 +170,13 @@ export class Server {
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          () => storage.lease,
+          () => storage.leadership,
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLease(effect.seen, effect.termMs),
+          () => storage.acquireLeadership(effect.seen, effect.termMs),
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
@@ -289,7 +289,7 @@ export class Server {
       this.#write(() => "goes on");
       this.#stopped = null;
       const { storage, counts } = this.#options;
-      if (this.isServing && storage.lease.epoch !== this.#life?.serving?.epoch)
+      if (this.isServing && storage.leadership.epoch !== this.#life?.serving?.epoch)
         counts.add("server goes on beside its successor");
       // Timers and answers that have come meanwhile are met in any order.
       for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
@@ -367,7 +367,9 @@ export class Server {
     const { trace, clock, faults, counts, storage, termMs } = this.#options;
     trace.mix(event.kind.length * 31 + this.index);
     this.#write(() => describeEvent(event));
-    for (const effect of core.step(now, event)) {
+    const effects = core.step(now, event);
+    core.assertWellFormed();
+    for (const effect of effects) {
       trace.mix(effect.kind.length);
       const ending = ENDINGS.get(effect.kind);
       if (ending !== undefined && faults.end > 0 && clock.random.chance(faults.end)) {
@@ -439,7 +441,7 @@ export class Server {
           return result;
         }, answer),
       commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
-      renewLease: (epoch, termMs, answer) => ask(() => storage.renewLease(epoch, termMs), answer),
+      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
       removeModule: (epoch, module, usedAtMs, answer) =>
         ask(() => storage.removeModule(epoch, module, usedAtMs), answer),

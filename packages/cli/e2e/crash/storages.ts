@@ -31,7 +31,7 @@ export function dynamoDb(endpoint: string): StorageChoice {
         { retentionMs: 0, hasher: new KeyRing(new Map([["crash", randomBytes(32)]])).callHashes },
       );
       try {
-        await storage.renewLease((await storage.readLease()).epoch, 0);
+        await storage.renewLeadership((await storage.readLeadership()).epoch, 0);
       } finally {
         await storage.close();
       }

@@ -367,7 +367,7 @@ async function lead(node: "a" | "b"): Promise<void> {
     new PutItemCommand({
       TableName: `${primaryNames(SETTINGS).tablePrefix}-meta`,
       Item: {
-        kind: { S: "lease" },
+        kind: { S: "leadership" },
         name: { S: "current" },
         epoch: { N: "1" },
         beat: { N: "0" },

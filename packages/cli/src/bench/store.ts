@@ -45,7 +45,7 @@ export class Store {
 
   static async open(address: StorageAddress): Promise<Store> {
     const storage = await openStorage(address, { retentionMs: RETENTION_MS, hasher: HASHES });
-    const lease = await storage.acquireLease(await storage.readLease(), TERM_MS);
+    const lease = await storage.acquireLeadership(await storage.readLeadership(), TERM_MS);
     if (lease === null) throw new Error("somebody else has the storage of the benchmark");
     return new Store(storage, lease.epoch);
   }
@@ -76,7 +76,7 @@ export class Store {
   }
 
   async close(): Promise<void> {
-    await this.#storage.renewLease(this.#epoch, 0);
+    await this.#storage.renewLeadership(this.#epoch, 0);
     await this.#storage.close();
   }
 

@@ -122,13 +122,13 @@ async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> 
 
 /** Whether a server that lives has the lease. */
 async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boolean> {
-  const seen = await storage.readLease();
+  const seen = await storage.readLeadership();
   if (seen.termMs === 0) return false;
   // The holder would have the lock of the file.
   if (kind === "sqlite") return true;
   // It renews several times a term. One that does not is waited out by the server that is then started.
   await sleep(seen.termMs / 2);
-  const now = await storage.readLease();
+  const now = await storage.readLeadership();
   return now.termMs > 0 && (now.epoch !== seen.epoch || now.beat !== seen.beat);
 }
 

@@ -19,7 +19,7 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const byCommit = new Map(pending.map((intent) => [intent.commitId, intent]));
   const oldestFirst = pending.toSorted((a, b) => compareCommits(a.commitId, b.commitId));
   const firstOf = new Map<Intent, ReadonlySet<CommitId>>();
-  for (const intent of oldestFirst) {
+  const ordered = oldestFirst.map((intent) => {
     const first = new Set<CommitId>();
     for (const { version } of intent.units) {
       const read = version === null ? undefined : byCommit.get(version.commitId);
@@ -28,19 +28,17 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
       for (const before of firstOf.get(read) ?? []) first.add(before);
     }
     firstOf.set(intent, first);
-  }
+    return { intent, first };
+  });
 
-  const holders = new Map<UnitId, { readonly intent: Intent; readonly mode: IntentUnit["mode"] }[]>();
+  const holders = new Map<UnitId, { readonly first: ReadonlySet<CommitId>; readonly mode: IntentUnit["mode"] }[]>();
   const abandoned = new Set<Intent>();
-  for (const intent of oldestFirst.toReversed()) {
+  for (const { intent, first } of ordered.toReversed()) {
     // variant: intents-overlap
     const overlaps = intent.units.some(({ unit, mode }) =>
       holders
         .get(unit)
-        ?.some(
-          (younger) =>
-            (mode !== "read" || younger.mode !== "read") && !firstOf.get(younger.intent)!.has(intent.commitId),
-        ),
+        ?.some((younger) => (mode !== "read" || younger.mode !== "read") && !younger.first.has(intent.commitId)),
     );
     if (overlaps) {
       abandoned.add(intent);
@@ -48,9 +46,9 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
     }
     for (const { unit, mode } of intent.units) {
       const list = holders.get(unit);
-      if (list === undefined) holders.set(unit, [{ intent, mode }]);
-      else list.push({ intent, mode });
+      if (list === undefined) holders.set(unit, [{ first, mode }]);
+      else list.push({ first, mode });
     }
   }
-  return oldestFirst.map((intent) => ({ intent, first: abandoned.has(intent) ? null : firstOf.get(intent)! }));
+  return ordered.map(({ intent, first }) => ({ intent, first: abandoned.has(intent) ? null : first }));
 }

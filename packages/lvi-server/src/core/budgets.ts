@@ -6,6 +6,7 @@
  * Run time is a bucket: what a location's runs took is put in, and leaks out at the rate of its share. It is known only
  * when a run has ended, so a location is refused for what it has used, not for what it asks.
  */
+import { present } from "@radical/protocol";
 
 export interface Budget {
   readonly executions: number;
@@ -38,6 +39,7 @@ interface Account {
   asOfMs: number;
 }
 
+const ACCOUNT = "a location has an account while it has executions";
 const NOTHING = { executions: 0, units: 0, bytes: 0 };
 
 /** For what ends when others end. */
@@ -57,6 +59,17 @@ export class Budgets {
   /** Locations that something is known of. */
   get size(): number {
     return this.#accounts.size;
+  }
+
+  /** The sum over all locations. */
+  get used(): Usage & { readonly executions: number } {
+    const used = { ...NOTHING };
+    for (const { executions, units, bytes } of this.#accounts.values()) {
+      used.executions += executions;
+      used.units += units;
+      used.bytes += bytes;
+    }
+    return used;
   }
 
   /** What an execution more would be over; null: nothing. */
@@ -98,11 +111,11 @@ export class Budgets {
   }
 
   grow(location: string, units: number): void {
-    this.#accounts.get(location)!.units += units;
+    present(this.#accounts.get(location), ACCOUNT).units += units;
   }
 
   end(location: string, usage: Usage, nowMs: number): void {
-    const account = this.#accounts.get(location)!;
+    const account = present(this.#accounts.get(location), ACCOUNT);
     account.executions--;
     account.units -= usage.units;
     account.bytes -= usage.bytes;

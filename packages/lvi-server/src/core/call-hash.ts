@@ -57,6 +57,7 @@ export function isSameCall(known: Call, asked: Call): boolean {
 
 /** Whether a request asks for what is finished; null: nobody can tell, since the secret of the hash is gone, or there is none. */
 export function isHashedCall(known: CallHash | null, asked: Call, hasher: CallHasher): boolean | null {
-  const again = known === null ? null : hasher.hashWith(known.key, bytesOfCall(asked));
-  return again === null ? null : again.hash === known!.hash;
+  if (known === null) return null;
+  const again = hasher.hashWith(known.key, bytesOfCall(asked));
+  return again === null ? null : again.hash === known.hash;
 }

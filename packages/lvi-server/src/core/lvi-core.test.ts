@@ -362,7 +362,9 @@ class Story {
   }
 
   #tell(event: Event): void {
-    for (const effect of this.#core.step(this.#now, event)) {
+    const effects = this.#core.step(this.#now, event);
+    this.#core.assertWellFormed();
+    for (const effect of effects) {
       if (effect.kind === "note") {
         this.#notes.push(effect.note.name);
         this.observed.push(effect.note);

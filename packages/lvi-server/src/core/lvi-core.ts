@@ -109,6 +109,7 @@ import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
+import { assertWellFormed } from "./well-formed.ts";
 
 /** What a starting server found in storage. */
 export interface Recovered {
@@ -289,6 +290,22 @@ export class LviCore {
   /** False: another server may lead, and this one does nothing. */
   get isLeading(): boolean {
     return this.#leader.isLeading;
+  }
+
+  /** Throws if the state breaks an invariant, between two steps. */
+  assertWellFormed(): void {
+    // A server that was replaced acts on nothing any more, and stops in the middle of a step.
+    if (this.#halted) return;
+    assert(this.#ready.length + this.#due.length === 0, "a step does everything that can be done");
+    assertWellFormed({
+      executions: this.#executions,
+      locks: this.#locks,
+      operations: this.#operations.values(),
+      runs: this.#runs.values(),
+      lost: this.#lost,
+      replaced: this.#replaced,
+      used: this.#budgets.used,
+    });
   }
 
   step({ monotonicMs, wallMs }: Now, event: Event): readonly Effect[] {
@@ -867,6 +884,7 @@ export class LviCore {
    */
   #abandon(execution: Execution, { intent, pauses }: Pending, hasLeftSet: boolean): void {
     this.#note("abandoned_intent", execution);
+    this.#lost.delete(execution);
     this.#replaced.delete(execution);
     const abandoned = abandonedOf(intent, pauses, hasLeftSet);
     execution.phase = abandoned;

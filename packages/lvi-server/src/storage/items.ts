@@ -1,6 +1,6 @@
 /**
  * What is stored, to be looked at and taken out: apart from the port of the server, which never goes through all items, and
- * beside whatever server has the lease. Nothing is written.
+ * beside whatever server has the leadership. Nothing is written.
  *
  * What is shown has been applied. What an intent has promised is not among it; nor is a part of an execution, in SQLite.
  */

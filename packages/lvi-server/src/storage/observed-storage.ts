@@ -6,9 +6,9 @@ export type StorageObserver = (operation: string, tookMs: number, failure: "none
 
 /** The names of the operations as metrics and logs have them. */
 const OPERATIONS = {
-  readLease: "read_lease",
-  acquireLease: "acquire_lease",
-  renewLease: "renew_lease",
+  readLeadership: "read_leadership",
+  acquireLeadership: "acquire_leadership",
+  renewLeadership: "renew_leadership",
   recover: "recover",
   lookUp: "look_up",
   load: "load",

@@ -51,28 +51,32 @@ describe("in a file", () => {
     };
   });
 
-  test("of two servers the second sees the first one's lease, and at once when that one is gone", () =>
+  test("of two servers the second sees the first one's leadership, and at once when that one is gone", () =>
     inFolder(async (file) => {
       const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
-      expect(await first.acquireLease(await first.readLease(), 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
-      expect(await second.readLease()).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
-      // It dies without giving the lease up.
+      expect(await first.acquireLeadership(await first.readLeadership(), 1_000)).toEqual({
+        epoch: 1,
+        beat: 0,
+        termMs: 1_000,
+      });
+      expect(await second.readLeadership()).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+      // It dies without giving the leadership up.
       await first.close();
-      const seen = await second.readLease();
+      const seen = await second.readLeadership();
       expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 0 });
-      expect(await second.acquireLease(seen, 1_000)).toMatchObject({ epoch: 2 });
+      expect(await second.acquireLeadership(seen, 1_000)).toMatchObject({ epoch: 2 });
       await second.close();
     }));
 
   test("a server that took over from a stopped one is not taken for dead when that one ends", () =>
     inFolder(async (file) => {
       const [first, second, third] = [new SqliteStorage(file), new SqliteStorage(file), new SqliteStorage(file)];
-      await first.acquireLease(await first.readLease(), 1_000);
-      // It has waited the lease out.
-      await second.acquireLease(await second.readLease(), 1_000);
-      expect(await first.renewLease(1, 1_000)).toBe(false);
+      await first.acquireLeadership(await first.readLeadership(), 1_000);
+      // It has waited the leadership out.
+      await second.acquireLeadership(await second.readLeadership(), 1_000);
+      expect(await first.renewLeadership(1, 1_000)).toBe(false);
       await first.close();
-      expect(await third.readLease()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+      expect(await third.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
       await third.close();
       await second.close();
     }));
@@ -82,7 +86,7 @@ describe("in a file", () => {
       // Every connection is set up by it.
       const exec = vi.spyOn(DatabaseSync.prototype, "exec");
       const storage = new SqliteStorage(file);
-      await storage.acquireLease(await storage.readLease(), 1_000);
+      await storage.acquireLeadership(await storage.readLeadership(), 1_000);
       const [data, guard, ...others] = new Set(exec.mock.contexts as DatabaseSync[]);
       exec.mockRestore();
       expect([data?.location(), guard?.location(), others]).toEqual([file, `${file}.lock`, []]);
@@ -97,7 +101,7 @@ describe("in a file", () => {
   test("other tools can read it while the server runs", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.acquireLease(await storage.readLease(), 1_000);
+      await storage.acquireLeadership(await storage.readLeadership(), 1_000);
       const reader = new DatabaseSync(file, { readOnly: true });
       expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
       reader.close();
@@ -142,7 +146,7 @@ describe("in a file", () => {
       expect(await first.modules()).toEqual([
         { hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: null, registeredAtMs: null },
       ]);
-      expect((await second.readLease()).epoch).toBe(3);
+      expect((await second.readLeadership()).epoch).toBe(3);
       await Promise.all([first.close(), second.close()]);
     }));
 
@@ -181,7 +185,7 @@ describe("in a file", () => {
         },
       ]);
       expect((await storage.modules()).length).toBe(1);
-      expect((await storage.readLease()).epoch).toBe(3);
+      expect((await storage.readLeadership()).epoch).toBe(3);
       // Also while the server runs, and in the pages that are free.
       expect(timesFound(file, "Sup3rSecret")).toBe(0);
       await storage.collect({ doneBeforeMs: 9, toldBeforeMs: 0, limit: 10 });
@@ -239,7 +243,7 @@ describe("in a file", () => {
   test("arguments and outcomes whose time is over are in none of the files, however they came and went", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      const { epoch } = (await storage.acquireLease(await storage.readLease(), 1_000))!;
+      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
       // Of sizes from few bytes to several pages; the same in each run.
       let state = 1;
       const below = (bound: number): number => (state = (state * 48_271) % 2_147_483_647) % bound;
@@ -292,7 +296,7 @@ describe("in a file", () => {
       const umask = process.umask(0o022);
       try {
         const storage = new SqliteStorage(file);
-        await storage.acquireLease(await storage.readLease(), 1_000);
+        await storage.acquireLeadership(await storage.readLeadership(), 1_000);
         expect(modes()).toEqual([0o600, 0o600, 0o600]);
         for (const end of ["", "-wal", "-shm"]) await chmod(`${file}${end}`, 0o644);
         const other = new SqliteStorage(file);

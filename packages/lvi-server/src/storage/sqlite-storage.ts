@@ -173,11 +173,11 @@ export class SqliteStorage implements Storage {
   readonly #database: DatabaseSync;
   readonly #file: string;
   /**
-   * Holds an operating-system lock as long as its process lives: who gets it knows that the holder of the lease is dead,
-   * if that one had it, and need not wait its lease out.
+   * Holds an operating-system lock as long as its process lives: who gets it knows that the holder of the leadership is dead,
+   * if that one had it, and need not wait its leadership out.
    */
   #guard: DatabaseSync | null = null;
-  /** Acquired here; null: no lease yet. */
+  /** Acquired here; null: no leadership yet. */
   #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
@@ -293,18 +293,18 @@ export class SqliteStorage implements Storage {
     return this.#notice;
   }
 
-  readLease(): Promise<Leadership> {
+  readLeadership(): Promise<Leadership> {
     return this.#enqueue(() => {
       this.#guard ??= this.isExclusive ? null : lockFile(`${this.#file}.lock`);
-      const lease = this.#lease();
-      const isGone = this.#guard !== null && this.#number("guarded_epoch") === lease.epoch;
-      return isGone && lease.epoch !== this.#epoch ? { ...lease, termMs: 0 } : lease;
+      const leadership = this.#leadership();
+      const isGone = this.#guard !== null && this.#number("guarded_epoch") === leadership.epoch;
+      return isGone && leadership.epoch !== this.#epoch ? { ...leadership, termMs: 0 } : leadership;
     });
   }
 
-  acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
+  acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     return this.#enqueue(() => {
-      const { epoch, beat } = this.#lease();
+      const { epoch, beat } = this.#leadership();
       if (epoch !== seen.epoch || beat !== seen.beat) return null;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
       this.#set("beat", 0);
@@ -313,11 +313,11 @@ export class SqliteStorage implements Storage {
       if (leader !== undefined) this.#run("INSERT INTO leader VALUES (?)", leader);
       if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
       this.#epoch = epoch + 1;
-      return this.#lease();
+      return this.#leadership();
     });
   }
 
-  renewLease(epoch: number, termMs: number): Promise<boolean> {
+  renewLeadership(epoch: number, termMs: number): Promise<boolean> {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) return false;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'beat'");
@@ -548,10 +548,10 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  #lease(): Leadership {
-    const lease = { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
+  #leadership(): Leadership {
+    const leadership = { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
     const leader = this.#get<{ url: string }>("SELECT url FROM leader")?.url;
-    return leader === undefined ? lease : { ...lease, leader };
+    return leader === undefined ? leadership : { ...leadership, leader };
   }
 
   #record(id: ExecutionId): IntentRecord | null {

@@ -191,47 +191,47 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     });
   /** A server that starts; the one before it is given up. */
   const takeOver = async (storage: Storage): Promise<{ epoch: number; pending: readonly Intent[] }> => {
-    const lease = await storage.acquireLease(await storage.readLease(), 1_000);
-    if (lease === null) throw new Error("the lease was not acquired");
-    return { epoch: lease.epoch, pending: await storage.recover(lease.epoch) };
+    const leadership = await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+    if (leadership === null) throw new Error("the leadership was not acquired");
+    return { epoch: leadership.epoch, pending: await storage.recover(leadership.epoch) };
   };
   const loadOne = async (storage: Storage, unit: UnitId): Promise<unknown> =>
     (await loadAll(storage, [unit])).get(unit);
 
-  test("the lease is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
-    const none = await storage.readLease();
+  test("the leadership is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
+    const none = await storage.readLeadership();
     expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0 });
-    expect(await storage.acquireLease(none, 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
-    expect(await storage.acquireLease(none, 1_000)).toEqual(null);
+    expect(await storage.acquireLeadership(none, 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+    expect(await storage.acquireLeadership(none, 1_000)).toEqual(null);
 
-    const seen = await storage.readLease();
+    const seen = await storage.readLeadership();
     expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
-    expect(await storage.renewLease(1, 2_000)).toEqual(true);
-    expect(await storage.readLease()).toEqual({ epoch: 1, beat: 1, termMs: 2_000 });
+    expect(await storage.renewLeadership(1, 2_000)).toEqual(true);
+    expect(await storage.readLeadership()).toEqual({ epoch: 1, beat: 1, termMs: 2_000 });
     // It lives: what was seen of it is not true any more.
-    expect(await storage.acquireLease(seen, 1_000)).toEqual(null);
+    expect(await storage.acquireLeadership(seen, 1_000)).toEqual(null);
 
-    expect(await storage.renewLease(1, 0)).toEqual(true);
-    const released = await storage.readLease();
+    expect(await storage.renewLeadership(1, 0)).toEqual(true);
+    const released = await storage.readLeadership();
     expect(released).toMatchObject({ epoch: 1, termMs: 0 });
-    expect(await storage.acquireLease(released, 1_000)).toMatchObject({ epoch: 2 });
-    expect(await storage.renewLease(1, 1_000)).toEqual(false);
+    expect(await storage.acquireLeadership(released, 1_000)).toMatchObject({ epoch: 2 });
+    expect(await storage.renewLeadership(1, 1_000)).toEqual(false);
   });
 
-  test("the lease says where its holder can be asked, if it has said so", async (storage) => {
+  test("the leadership says where its holder can be asked, if it has said so", async (storage) => {
     const leader = "https://primary-1.example";
-    expect(await storage.acquireLease(await storage.readLease(), 1_000, leader)).toMatchObject({ leader });
-    await storage.renewLease(1, 1_000);
-    const seen = await storage.readLease();
+    expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000, leader)).toMatchObject({ leader });
+    await storage.renewLeadership(1, 1_000);
+    const seen = await storage.readLeadership();
     expect(seen).toMatchObject({ epoch: 1, beat: 1, leader });
-    expect(await storage.acquireLease(seen, 1_000)).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
-    expect(await storage.readLease()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+    expect(await storage.acquireLeadership(seen, 1_000)).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+    expect(await storage.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
   });
 
-  test("of two servers that see the same lease one gets it", async (storage) => {
-    const seen = await storage.readLease();
-    const leases = await Promise.all([1, 2, 3].map(() => storage.acquireLease(seen, 1_000)));
-    expect(leases.filter((lease) => lease !== null)).toEqual([{ epoch: 1, beat: 0, termMs: 1_000 }]);
+  test("of two servers that see the same leadership one gets it", async (storage) => {
+    const seen = await storage.readLeadership();
+    const leaderships = await Promise.all([1, 2, 3].map(() => storage.acquireLeadership(seen, 1_000)));
+    expect(leaderships.filter((leadership) => leadership !== null)).toEqual([{ epoch: 1, beat: 0, termMs: 1_000 }]);
   });
 
   test("absent items are not in the answer", async (storage) => {
@@ -354,7 +354,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("an intent that an earlier server stores too late counts as not there", async (storage) => {
     const { epoch: first } = await takeOver(storage);
     const { epoch: second } = await takeOver(storage);
-    // Whatever it is told, it must not act on it: it has the lease no more.
+    // Whatever it is told, it must not act on it: it has the leadership no more.
     for (const number of [1, 2, 3]) await storage.storeIntent(first, intentOf(number));
     expect(await storage.lookUp(second, executionId(1))).toEqual(null);
     const fresh = { ...intentOf(1), commitId: commitId(second, 1) };
@@ -375,8 +375,8 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("an intent of a server that was cut off while the next one recovered is adopted by the one after", async (storage) => {
     const { epoch } = await takeOver(storage);
-    // The next server gets the lease and dies before it has recovered.
-    await storage.acquireLease(await storage.readLease(), 1_000);
+    // The next server gets the leadership and dies before it has recovered.
+    await storage.acquireLeadership(await storage.readLeadership(), 1_000);
     await storage.storeIntent(epoch, intentOf(1));
     const { pending } = await takeOver(storage);
     const record = await storage.lookUp(epoch + 2, executionId(1));
@@ -384,9 +384,9 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(pending.length).toEqual(record === null ? 0 : 1);
   });
 
-  test("a server that has lost the lease recovers nothing", async (storage) => {
+  test("a server that has lost the leadership recovers nothing", async (storage) => {
     const { epoch } = await takeOver(storage);
-    await storage.acquireLease(await storage.readLease(), 1_000);
+    await storage.acquireLeadership(await storage.readLeadership(), 1_000);
     const failure: unknown = await storage.recover(epoch).catch((error: unknown) => error);
     expect(failure instanceof StorageError && failure.effect).toEqual("none");
   });

@@ -1,14 +1,14 @@
 /**
- * The port to primary storage: items, write intents, modules and the lease of the server that serves. Implementations
+ * The port to primary storage: items, write intents, modules and the leadership of the server that serves. Implementations
  * pass the suite in `storage-conformance.ts`.
  *
  * Every method takes effect at once or not at all for whoever asks this storage, and resolves when it is durable; it
  * rejects with a `StorageError`, which says whether it may have taken effect. Operations of one server may overlap and
  * take effect in any order between call and answer.
  *
- * Several servers may know one storage; one serves. Who acquires the lease gets the next *epoch*, and from then on no
+ * Several servers may know one storage; one serves. Who acquires the leadership gets the next *epoch*, and from then on no
  * earlier server completes anything. An intent that an earlier one had on its way may still arrive: it counts as not
- * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its lease.
+ * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
 import type { StoreResult } from "../core/events.ts";
@@ -17,18 +17,18 @@ import type { Leadership } from "../core/leadership.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
-  /** Nobody else knows this storage, so that the lease needs no renewal. */
+  /** Nobody else knows this storage, so that the leadership needs no renewal. */
   readonly isExclusive: boolean;
 
-  /** The lease as it is; epoch 0 before the first server. */
-  readLease(): Promise<Leadership>;
+  /** The leadership as it is; epoch 0 before the first server. */
+  readLeadership(): Promise<Leadership>;
   /**
-   * Makes the epoch one more if the lease is still as it was seen; null if it is not. Whoever calls has waited it out.
+   * Makes the epoch one more if the leadership is still as it was seen; null if it is not. Whoever calls has waited it out.
    * `leader`: where others are to ask from then on.
    */
-  acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null>;
-  /** For another term from when this was sent; 0 gives it up. False: another server has the lease. */
-  renewLease(epoch: number, termMs: number): Promise<boolean>;
+  acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null>;
+  /** For another term from when this was sent; 0 gives it up. False: another server has the leadership. */
+  renewLeadership(epoch: number, termMs: number): Promise<boolean>;
   /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */
   recover(epoch: number): Promise<readonly Intent[]>;
 

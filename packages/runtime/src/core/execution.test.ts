@@ -21,6 +21,7 @@ import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } fro
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { PrimaryLink } from "./primary-link.ts";
+import { assertWellFormed } from "./well-formed.ts";
 
 const ann = unitId("users", "ann");
 const bob = unitId("users", "bob");
@@ -647,10 +648,10 @@ describe("the speculation is not confirmed", () => {
 
   test("a handler that uses up its fuel time after time is not run here for some time", () => {
     const experience = new Experience();
-    for (let runs = 0; runs < 3; runs++) {
-      const execution = new Execution(INPUT, DEFAULT_BOUNDS, experience);
-      play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }), exhausted);
-    }
+    const executions = [0, 1, 2].map(() => new Execution(INPUT, DEFAULT_BOUNDS, experience));
+    for (const execution of executions)
+      play(execution, started(), derived(set([ann], [feed])), fetched({ [ann]: item(5, "Ann") }));
+    for (const execution of executions) execution.step(exhausted);
     const asked = new Execution(INPUT, DEFAULT_BOUNDS, experience).step(started());
     expect(only(asked, "send").request.units).toBeNull();
     expect(kinds(new Execution(INPUT, DEFAULT_BOUNDS, experience).step(started(120_000)))).toEqual(["derive"]);
@@ -909,6 +910,18 @@ describe("a primary that is wrong", () => {
   });
 });
 
+describe("an event that nobody asked for is an invariant that is broken", () => {
+  test.each([
+    ["started", [started(), started()]],
+    ["derived", [derived(set([], []))]],
+    ["fetched", [started(), fetched()]],
+    ["replied", [started(), replied({ kind: "valid", commitId: null, times })]],
+    ["waited", [started(), waited("followup")]],
+  ])("%s", (kind, events) => {
+    expect(() => play(new Execution(INPUT), ...events)).toThrow(`hears "${kind}", which it did not ask for`);
+  });
+});
+
 describe("the followup", () => {
   const answered = (): Execution => {
     const execution = speculating();
@@ -1143,7 +1156,9 @@ test("property: whatever happens, one answer, and nothing speculative before its
       while (open.length > 0) {
         expect(++steps).toBeLessThan(servers * 200);
         const [produce] = open.splice(next(order, steps) % open.length, 1);
-        for (const effect of execution.step(produce!())) perform(effect);
+        const effects = execution.step(produce!());
+        assertWellFormed(execution);
+        for (const effect of effects) perform(effect);
       }
 
       expect(answers).toHaveLength(1);
@@ -1178,6 +1193,15 @@ describe("a GET never writes", () => {
     expect(answer).toMatchObject({ code: "wrote_on_get", message: expect.stringContaining('"follow"') as unknown });
     expect(JSON.stringify(answer)).not.toContain(feed);
   };
+
+  test("a run that has written ends it also during the wait before another sending: nothing is sent any more", () => {
+    const execution = new Execution({ ...INPUT, ...GET });
+    const effects = play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }));
+    expect(kinds(effects)).toEqual(["send", "speculate"]);
+    expect(kinds(execution.step(unanswered()))).toEqual(["warn", "wait"]);
+    expectRefused(execution.step(completed(result("done"), { [feed]: bytes("post") })));
+    expect(execution.step(waited("lvi"))).toEqual([]);
+  });
 
   test("a set with a unit to write ends it before anything is sent", () => {
     const execution = new Execution({ ...INPUT, ...GET });

@@ -20,7 +20,6 @@ import type {
   ExecutedCause,
   ExecutionId,
   Followup,
-  FollowupResult,
   HandlerPlan,
   LocationAlarm,
   LviReply,
@@ -96,12 +95,67 @@ export const DEFAULT_BOUNDS: ExecutionBounds = {
 
 type Found = Extract<Derivation, { kind: "derived" }>;
 
-type SpeculationState =
+/** The search for the read/write set and its values. */
+interface Sight {
+  readonly endsAtMs: number;
+  readonly snapshot: Map<UnitId, Entry>;
+  /** Asked of the cache, found or not: never asked for again. */
+  readonly fetched: Set<UnitId>;
+  fetchRounds: number;
+  recordRuns: number;
+}
+
+/** A run of f beside the question that names its set. */
+type Run =
+  /** A unit goes without a version: validation fails, so f is not run. */
   | { readonly kind: "none" }
   /** For the confirmation. */
-  | { readonly kind: "waiting"; readonly snapshot: CapturedSnapshot; readonly set: AccessSet }
+  | { readonly kind: "waiting" }
   | { readonly kind: "running" }
   | Speculation;
+
+/** The primary is to validate the set. */
+export interface SetQuestion {
+  readonly kind: "set";
+  readonly endsAtMs: number;
+  readonly search: LeaderSearch;
+  readonly set: AccessSet;
+  /** Each unit of the set once, in order. */
+  readonly units: readonly AccessedUnit[];
+  /** The values of which the versions are sent, and on which f runs. */
+  readonly snapshot: CapturedSnapshot;
+  readonly guessed: ReadonlySet<UnitId>;
+  /** Why f waits for the confirmation, or has waited; null: it has not. */
+  readonly doubt: Doubt | null;
+  readonly run: Run;
+}
+
+/** The primary is to find the set itself. */
+export interface NearStorageQuestion {
+  readonly kind: "near-storage";
+  readonly endsAtMs: number;
+  readonly search: LeaderSearch;
+  readonly reason: PathReason;
+}
+
+export type Question = SetQuestion | NearStorageQuestion;
+
+export type Phase =
+  | { readonly kind: "new" }
+  /** f^rw, or f in record mode, runs. */
+  | { readonly kind: "deriving"; readonly sight: Sight }
+  /** The cache is read for what was found. */
+  | { readonly kind: "fetching"; readonly sight: Sight; readonly found: Found }
+  /** An LVI request is on its way. */
+  | { readonly kind: "asking"; readonly question: Question }
+  /** The wait before the next one. */
+  | { readonly kind: "backing-off"; readonly question: Question }
+  /** The primary has confirmed the set, and f has not ended. */
+  | { readonly kind: "confirmed"; readonly question: SetQuestion; readonly commitId: CommitId | null }
+  /** Answered; the followup is on its way, or waits before it is sent again. */
+  | { readonly kind: "following"; readonly followup: Followup; readonly search: LeaderSearch }
+  /** Answered, and nothing is left that this execution decides. */
+  | { readonly kind: "ended" };
 
 /**
  * What is guessed of a unit that the cache lacks: that it is absent. The commit id is that of no execution, so the
@@ -109,42 +163,17 @@ type SpeculationState =
  */
 const GUESS: Entry = entryOf(NO_COMMIT, null);
 
-interface Confirmation {
-  readonly commitId: CommitId | null;
-}
-
 export class Execution {
   readonly #input: ExecutionInput;
   readonly #bounds: ExecutionBounds;
   readonly #experience: Experience;
   readonly #plan: HandlerPlan;
-  readonly #snapshot = new Map<UnitId, Entry>();
-  /** Asked of the cache, found or not: never asked for again. */
-  readonly #fetched = new Set<UnitId>();
-  /** Of the snapshot. */
-  readonly #guessed = new Set<UnitId>();
-  #doubt: Doubt | null = null;
-  #fetchRounds = 0;
-  #recordRuns = 0;
-  #derivation: Found | null = null;
-
-  #startedAtMs = 0;
-  #request: Omit<LviRequest, "attempt" | "seen"> | null = null;
-  /** Why the request names no set. */
-  #nearStorageReason: PathReason | null = null;
   readonly #primary: PrimaryLink;
-  /** Of this question. */
-  readonly #search: LeaderSearch;
   /** How often anything was sent: the primary tells repeats from duplicates by it. */
   #sendings = 0;
   /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
-  #speculation: SpeculationState = { kind: "none" };
-  #confirmation: Confirmation | null = null;
-  #answered = false;
-
-  #followup: Followup | null = null;
-  readonly #followupSearch: LeaderSearch;
+  #phase: Phase = { kind: "new" };
 
   constructor(
     input: ExecutionInput,
@@ -159,161 +188,164 @@ export class Execution {
     this.#experience = experience;
     this.#plan = experience.planOf(input.module, input.handler, input.plan);
     this.#primary = primary;
-    this.#search = new LeaderSearch(primary.leader);
-    this.#followupSearch = new LeaderSearch(primary.leader);
+  }
+
+  get phase(): Phase {
+    return this.#phase;
   }
 
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
   get answered(): boolean {
-    return this.#answered;
+    return this.#phase.kind === "following" || this.#phase.kind === "ended";
   }
 
   step(event: ExecutionEvent): readonly Effect[] {
     switch (event.kind) {
       case "started":
-        this.#startedAtMs = event.atMs;
-        if (this.#plan === "near-storage") return this.#askNearStorage("plan", event.atMs);
-        if (this.#experience.isLong(this.#input.handler, event.atMs)) return this.#askNearStorage("long", event.atMs);
-        return [this.#find()];
+        return this.#onStarted(event);
       case "derived":
-        return this.#onDerived(event.derivation, event.atMs);
+        return this.#onDerived(event);
       case "fetched":
-        return this.#onFetched(event.entries, event.atMs);
+        return this.#onFetched(event);
       case "speculated":
         return this.#onSpeculated(event.speculation, event.atMs);
       case "replied":
         this.#primary.heard(event.reply.asOf);
         this.#seen = event.reply.asOf ?? this.#seen;
-        return this.#answered ? [] : this.#onReply(event.reply, event.atMs);
+        return this.#onEndOfSending(event, (question) => this.#onReply(question, event.reply, event.atMs));
       case "unanswered":
-        return this.#answered ? [] : this.#onUnanswered(event.reason, event.atMs);
+        return this.#onEndOfSending(event, (question) => this.#onUnanswered(question, event.reason, event.atMs));
       case "not-leading":
-        return this.#answered ? [] : this.#onNotLeading(event.reason, event.atMs);
+        return this.#onEndOfSending(event, (question) => this.#onNotLeading(question, event.reason, event.atMs));
       case "rejected":
-        return this.#answered ? [] : this.#onRejected(event.reason, event.atMs);
+        return this.#onEndOfSending(event, (question) => this.#onRejected(question, event.reason, event.atMs));
       case "too-large":
-        return this.#answered ? [] : [this.#fail("execution_failed", TOO_LARGE, TOO_LARGE_HINT)];
+        return this.#onEndOfSending(event, () => [this.#fail("execution_failed", TOO_LARGE, TOO_LARGE_HINT)]);
       case "followup-answered":
-        return this.#onFollowupAnswered(event.result);
+        return this.#onFollowupAnswered(event);
       case "followup-unanswered":
-        return this.#onFollowupUnanswered(event.reason);
+        return this.#onFollowupUnanswered(event);
       case "waited":
-        if (event.before === "followup") return this.#follow();
-        return this.#sendOrGiveUpSet(event.atMs);
+        return event.before === "followup" ? this.#onWaitedToFollow(event) : this.#onWaitedToAsk(event);
     }
+  }
+
+  /** An invariant: a driver tells of nothing that the execution has not asked for. */
+  #unexpected({ kind }: ExecutionEvent): Error {
+    return new Error(`An execution that is "${this.#phase.kind}" hears "${kind}", which it did not ask for.`);
   }
 
   // ── 1. The read/write set, captured in one snapshot ──────────────────────────────────────────────────────────────
 
-  #find(): Effect {
-    if (!this.#records) return { kind: "derive", snapshot: this.#captured() };
-    this.#recordRuns++;
-    return { kind: "record", snapshot: this.#captured() };
+  #onStarted(event: Of<"started">): readonly Effect[] {
+    if (this.#phase.kind !== "new") throw this.#unexpected(event);
+    const { atMs } = event;
+    const endsAtMs = atMs + this.#bounds.totalMs;
+    if (this.#plan === "near-storage") return this.#askNearStorage("plan", endsAtMs, atMs);
+    if (this.#experience.isLong(this.#input.handler, atMs)) return this.#askNearStorage("long", endsAtMs, atMs);
+    return [this.#find({ endsAtMs, snapshot: new Map(), fetched: new Set(), fetchRounds: 0, recordRuns: 0 })];
+  }
+
+  #find(sight: Sight): Effect {
+    this.#phase = { kind: "deriving", sight };
+    // A copy: an effect holds a snapshot that never changes under it.
+    const snapshot = new Map(sight.snapshot);
+    if (!this.#records) return { kind: "derive", snapshot };
+    sight.recordRuns++;
+    return { kind: "record", snapshot };
   }
 
   get #records(): boolean {
     return this.#plan === "recorded";
   }
 
-  /** A copy: what an effect holds never changes under it. */
-  #captured(): CapturedSnapshot {
-    return new Map(this.#snapshot);
-  }
-
-  #onDerived(derivation: Derivation, atMs: number): readonly Effect[] {
-    if (derivation.kind === "failed") return this.#notFound(derivation.reason, atMs);
-    this.#derivation = derivation;
-    for (const [unit, entry] of derivation.captured) this.#capture(unit, entry);
-    const { set } = derivation;
-    const isMissing = (unit: UnitId): boolean => !this.#snapshot.has(unit) && !this.#fetched.has(unit);
-    const units = [...set.reads].filter(isMissing).toSorted(compareKeys);
-    if (units.length === 0 || this.#fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, atMs);
-    this.#fetchRounds++;
-    for (const unit of units) this.#fetched.add(unit);
+  #onDerived(event: Of<"derived">): readonly Effect[] {
+    if (this.#phase.kind !== "deriving") throw this.#unexpected(event);
+    const { sight } = this.#phase;
+    const { derivation, atMs } = event;
+    if (derivation.kind === "failed") return this.#notFound(derivation.reason, sight, atMs);
+    for (const [unit, entry] of derivation.captured) capture(sight, unit, entry);
+    const isMissing = (unit: UnitId): boolean => !sight.snapshot.has(unit) && !sight.fetched.has(unit);
+    const units = [...derivation.set.reads].filter(isMissing).toSorted(compareKeys);
+    if (units.length === 0 || sight.fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, sight, atMs);
+    sight.fetchRounds++;
+    for (const unit of units) sight.fetched.add(unit);
+    this.#phase = { kind: "fetching", sight, found: derivation };
     return [{ kind: "fetch", units }];
   }
 
-  #onFetched(entries: ReadonlyMap<UnitId, Entry>, atMs: number): readonly Effect[] {
-    if (this.#derivation === null) throw new Error("fetched before anything was derived");
-    const { set, missing } = this.#derivation;
-    for (const unit of set.reads) {
+  #onFetched(event: Of<"fetched">): readonly Effect[] {
+    if (this.#phase.kind !== "fetching") throw this.#unexpected(event);
+    const { sight, found } = this.#phase;
+    const { entries, atMs } = event;
+    for (const unit of found.set.reads) {
       const entry = entries.get(unit);
-      if (entry !== undefined) this.#capture(unit, entry);
+      if (entry !== undefined) capture(sight, unit, entry);
     }
     // Another run sees more only if a value came that this one had missed.
-    if (!missing.some((unit) => this.#snapshot.has(unit))) return this.#ask(this.#derivation, atMs);
-    if (this.#recordRuns === this.#bounds.recordRuns)
-      return this.#notFound(`${this.#recordRuns} runs did not find all that it reads`, atMs);
-    return [this.#find()];
+    if (!found.missing.some((unit) => sight.snapshot.has(unit))) return this.#ask(found, sight, atMs);
+    if (sight.recordRuns === this.#bounds.recordRuns)
+      return this.#notFound(`${sight.recordRuns} runs did not find all that it reads`, sight, atMs);
+    return [this.#find(sight)];
   }
 
-  /** Once: a second look at the cache could show another version than the one executed on. */
-  #capture(unit: UnitId, entry: Entry): void {
-    if (!this.#snapshot.has(unit)) this.#snapshot.set(unit, entry);
-  }
-
-  #notFound(reason: string, atMs: number): readonly Effect[] {
+  #notFound(reason: string, { endsAtMs }: Sight, atMs: number): readonly Effect[] {
     const code = this.#records ? "record_mode_failed" : "derivation_failed";
-    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage("no-set", atMs)];
+    return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage("no-set", endsAtMs, atMs)];
   }
 
   // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
 
-  #ask(derived: Found, atMs: number): readonly Effect[] {
-    const { run, isExhausted } = derived;
+  #ask(found: Found, sight: Sight, atMs: number): readonly Effect[] {
+    const { run, isExhausted } = found;
+    const { snapshot, endsAtMs } = sight;
     if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
-    const [write] = derived.set.writes;
+    const [write] = found.set.writes;
     if (this.#input.mustNotWrite && write !== undefined)
       return this.#stoppedOnGet("its read/write set has a unit that it writes", write);
-    if (isExhausted) return this.#askNearStorage("long", atMs);
-    const set = this.#withoutUndeclared(derived.set);
-    const outside = run === null ? null : firstOutside(derived.set, set);
+    if (isExhausted) return this.#askNearStorage("long", endsAtMs, atMs);
+    const set = this.#withoutUndeclared(found.set);
+    const outside = run === null ? null : firstOutside(found.set, set);
     if (outside !== null) {
       const warning = this.#stopped(`access of ${outside}, which is not in the read/write set`);
-      return [warning, ...this.#askNearStorage("undeclared", atMs)];
+      return [warning, ...this.#askNearStorage("undeclared", endsAtMs, atMs)];
     }
     // A run in record mode that was ended early has guessed nothing to its end.
-    if (!this.#records || run !== null) this.#guess(set);
-    this.#request = this.#requestFor(accessedUnits(set, this.#snapshot));
-    const effects = this.#send(atMs);
-    // A unit that goes with version null makes validation fail, so f is not run.
-    if ([...set.reads].some((unit) => !this.#snapshot.has(unit))) return effects;
-    if (run !== null) {
-      this.#speculation = run;
-      return effects;
-    }
-    const snapshot = this.#captured();
-    this.#doubt = this.#doubtOf(set, atMs);
-    if (this.#doubt !== null) {
-      this.#speculation = { kind: "waiting", snapshot, set };
-      return effects;
-    }
-    this.#speculation = { kind: "running" };
-    return [...effects, { kind: "speculate", after: "send", snapshot, set }];
+    const guessed = !this.#records || run !== null ? this.#guess(set, sight) : new Set<UnitId>();
+    const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
+    const doubt = isWhole && run === null ? this.#doubtOf(set, guessed, atMs) : null;
+    const runs: Run = isWhole ? (run ?? { kind: doubt === null ? "running" : "waiting" }) : { kind: "none" };
+    const search = new LeaderSearch(this.#primary.leader);
+    const units = accessedUnits(set, snapshot);
+    const question: SetQuestion = { kind: "set", endsAtMs, search, set, units, snapshot, guessed, doubt, run: runs };
+    const sent = this.#send(question, atMs);
+    return runs.kind === "running" ? [...sent, { kind: "speculate", after: "send", snapshot, set }] : sent;
   }
 
   /**
    * Departure from the paper, where a unit that the cache lacks makes validation fail (section 3.2): absence is a value,
    * and a location that has no other guesses it. f^rw, and f in record mode, have run on the same guess.
    */
-  #guess(set: AccessSet): void {
+  #guess(set: AccessSet, { snapshot, fetched }: Sight): ReadonlySet<UnitId> {
+    const guessed = new Set<UnitId>();
     for (const unit of set.reads) {
-      // What the cache was not asked for is not said to be absent.
-      if (this.#snapshot.has(unit) || !this.#fetched.has(unit)) continue;
-      this.#guessed.add(unit);
+      // A unit that the cache was not asked for is not said to be absent.
+      if (snapshot.has(unit) || !fetched.has(unit)) continue;
+      guessed.add(unit);
       // variant: absence-guessed
-      this.#snapshot.set(unit, GUESS);
+      snapshot.set(unit, GUESS);
     }
+    return guessed;
   }
 
-  #doubtOf(set: AccessSet, atMs: number): Doubt | null {
-    const guessed: Read[] = [];
+  #doubtOf(set: AccessSet, guessed: ReadonlySet<UnitId>, atMs: number): Doubt | null {
+    const guesses: Read[] = [];
     const known: UnitId[] = [];
     for (const unit of set.reads) {
-      if (this.#guessed.has(unit)) guessed.push({ unit, written: set.writes.has(unit) });
+      if (guessed.has(unit)) guesses.push({ unit, written: set.writes.has(unit) });
       else known.push(unit);
     }
-    return this.#experience.doubt(this.#input.handler, guessed, known, atMs);
+    return this.#experience.doubt(this.#input.handler, guesses, known, atMs);
   }
 
   #stopped(reason: string): Effect {
@@ -321,37 +353,32 @@ export class Execution {
   }
 
   /** The primary finds the set itself. Also after a speculation that left its set, under the same execution id. */
-  #askNearStorage(reason: PathReason, atMs: number): readonly Effect[] {
-    this.#nearStorageReason = reason;
-    this.#request = this.#requestFor(null);
-    this.#speculation = { kind: "none" };
-    this.#confirmation = null;
-    this.#search.restart();
-    return this.#send(atMs);
+  #askNearStorage(reason: PathReason, endsAtMs: number, atMs: number): readonly Effect[] {
+    const search = new LeaderSearch(this.#primary.leader);
+    return this.#send({ kind: "near-storage", endsAtMs, search, reason }, atMs);
   }
 
-  #requestFor(units: readonly AccessedUnit[] | null): Omit<LviRequest, "attempt" | "seen"> {
+  #send(question: Question, atMs: number): readonly Effect[] {
     const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
-    return {
+    const { totalMs, attemptMs } = this.#bounds;
+    const server = question.search.next();
+    const request: LviRequest = {
       executionId,
       module,
       handler,
       args,
       environment,
       location,
-      units,
+      units: question.kind === "set" ? question.units : null,
       retained,
       mustNotWrite,
-      deadlineMs: this.#bounds.totalMs,
+      deadlineMs: totalMs,
+      attempt: ++this.#sendings,
+      seen: this.#seen,
     };
-  }
-
-  #send(atMs: number): readonly Effect[] {
-    if (this.#request === null) throw new Error("nothing to send");
-    const server = this.#search.next();
-    const leftMs = this.#startedAtMs + this.#bounds.totalMs - atMs;
-    const request = { ...this.#request, attempt: ++this.#sendings, seen: this.#seen };
-    return [{ kind: "send", server, request, timeoutMs: Math.max(1, Math.min(this.#bounds.attemptMs, leftMs)) }];
+    this.#phase = { kind: "asking", question };
+    const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
+    return [{ kind: "send", server, request, timeoutMs }];
   }
 
   #withoutUndeclared(set: AccessSet): AccessSet {
@@ -366,73 +393,85 @@ export class Execution {
 
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
+    const phase = this.#phase;
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
-    if (this.#answered || this.#speculation.kind !== "running") return warnings;
+    if (!("question" in phase) || phase.question.kind !== "set" || phase.question.run.kind !== "running")
+      return warnings;
     if (speculation.kind !== "stopped")
       this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
     if (this.#input.mustNotWrite && hasWritten(speculation))
       return [...warnings, ...this.#stoppedOnGet("its run has written")];
-    this.#speculation = speculation;
+    this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
     // variant: speculation-done
     return [...warnings, ...this.#join(atMs)];
   }
 
-  #onReply(reply: LviReply, atMs: number): readonly Effect[] {
-    if (reply.kind !== "refused" || reply.code !== "draining") this.#search.found();
+  /** A sending has its end. */
+  #onEndOfSending(event: ExecutionEvent, on: (question: Question) => readonly Effect[]): readonly Effect[] {
+    if (this.answered) return [];
+    if (this.#phase.kind !== "asking") throw this.#unexpected(event);
+    return on(this.#phase.question);
+  }
+
+  #onReply(question: Question, reply: LviReply, atMs: number): readonly Effect[] {
+    if (reply.kind !== "refused" || reply.code !== "draining") question.search.found();
     switch (reply.kind) {
       case "valid":
-        if (!this.#canBeValid()) return this.#onImpossible("it confirmed a request that named no versions", atMs);
-        this.#confirmation = reply;
-        this.#learn([], atMs);
+        if (!canBeValid(question))
+          return this.#onImpossible("it confirmed a request that named no versions", question, atMs);
+        this.#phase = { kind: "confirmed", question, commitId: reply.commitId };
+        this.#learn(question, [], atMs);
         return this.#join(atMs);
       case "executed":
-        if (reply.cause === "stale") this.#learn(reply.repairs, atMs);
+        if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
         return [
           this.#answer({
             kind: "outcome",
             outcome: reply.outcome,
             path: "near-storage",
-            reason: this.#reasonOf(reply.cause, reply.repairs),
+            reason: reasonOf(question, reply.cause, reply.repairs),
           }),
-          ...put(reply.repairs.map((repair) => this.#repair(repair))),
+          ...put(reply.repairs.map((repair) => putOf(repair, question))),
         ];
       case "refused":
-        return this.#onRefused(reply.code, reply.message, reply.retryAfterMs, atMs);
+        return this.#onRefused(question, reply.code, reply.message, reply.retryAfterMs, atMs);
     }
   }
 
   /** Answers when both are there: the primary's confirmation and the speculation that it confirms. */
   #join(atMs: number): readonly Effect[] {
+    const phase = this.#phase;
     // variant: answer-confirmed
-    if (this.#confirmation === null) return [];
+    if (phase.kind !== "confirmed") return [];
     // variant: confirmed-commit
-    const { commitId } = this.#confirmation;
-    switch (this.#speculation.kind) {
+    const { question, commitId } = phase;
+    const { endsAtMs, run, snapshot, set } = question;
+    switch (run.kind) {
       case "none":
+        throw new Error("The primary has confirmed a set without all of its versions.");
       case "running":
         return [];
-      case "waiting": {
-        const { snapshot, set } = this.#speculation;
-        this.#speculation = { kind: "running" };
+      case "waiting":
+        this.#phase = { ...phase, question: { ...question, run: { kind: "running" } } };
         return [{ kind: "speculate", after: "reply", snapshot, set }];
-      }
       case "stopped":
-        return [...this.#leftSet(this.#speculation), ...this.#askNearStorage("undeclared", atMs)];
+        return [...this.#leftSet(run), ...this.#askNearStorage("undeclared", endsAtMs, atMs)];
       case "exhausted":
         // variant: speculation-exhausted
-        return this.#askNearStorage("long", atMs);
+        return this.#askNearStorage("long", endsAtMs, atMs);
       case "completed": {
-        const { outcome, writes } = this.#speculation;
+        const { outcome, writes } = run;
         if (commitId === null && writes.length > 0)
-          return this.#onImpossible("it confirmed writes without an intent", atMs);
-        const reason = this.#doubt === null ? "valid" : "doubted";
+          return this.#onImpossible("it confirmed writes without an intent", question, atMs);
+        const reason = question.doubt === null ? "valid" : "doubted";
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
-        const absences = this.#confirmedAbsences(writes);
+        const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
         // Only now is there a commit id, so nothing speculative was ever in the cache.
         const entries = writes.map(({ unit, value }) => ({ unit, entry: entryOf(commitId, value) }));
-        this.#followup = { executionId: this.#input.executionId, commitId, outcome, writes };
-        return [answer, ...this.#follow(), ...put([...entries, ...absences])];
+        const followup: Followup = { executionId: this.#input.executionId, commitId, outcome, writes };
+        const search = new LeaderSearch(this.#primary.leader);
+        return [answer, ...this.#follow(followup, search), ...put([...entries, ...absences])];
       }
     }
   }
@@ -450,19 +489,14 @@ export class Execution {
     ];
   }
 
-  /** What was guessed and is not written is known from here on. */
-  #confirmedAbsences(writes: readonly Write[]): readonly CachePut[] {
-    const written = new Set(writes.map(({ unit }) => unit));
-    return [...this.#guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
-  }
-
   /**
-   * What a validation says of guesses and versions. Repairs show what was wrong, but for units that the handler may have
+   * A validation tells of guesses and versions. Repairs show what was wrong, but for units that the handler may have
    * written since: those are held wrong only if nothing else explains that validation failed.
    */
-  #learn(repairs: readonly Repair[], atMs: number): void {
-    const repaired = new Map(repairs.map(({ unit, entry }) => [unit, entry]));
-    const units = this.#request?.units ?? [];
+  #learn(question: Question, repairs: readonly Repair[], atMs: number): void {
+    if (question.kind === "near-storage") return;
+    const { units, guessed } = question;
+    const repaired = new Set(repairs.map(({ unit }) => unit));
     const explained = units.some(({ unit, mode }) => mode === "read" && repaired.has(unit));
     for (const accessed of units) {
       if (accessed.mode === "write" || accessed.version === null) continue;
@@ -470,58 +504,28 @@ export class Execution {
       const written = accessed.mode === "read-write";
       const wrong = repaired.has(unit);
       if (wrong && written && explained) continue;
-      if (this.#guessed.has(unit)) this.#experience.guessed(this.#input.handler, { unit, written }, !wrong);
+      if (guessed.has(unit)) this.#experience.guessed(this.#input.handler, { unit, written }, !wrong);
       else this.#experience.compared(unit, wrong, atMs);
     }
-  }
-
-  #reasonOf(cause: ExecutedCause, repairs: readonly Repair[]): PathReason {
-    switch (cause) {
-      case "stored":
-        return "stored";
-      case "requested":
-        return this.#nearStorageReason ?? "suspended";
-      case "stale": {
-        if (this.#doubt === "hot") return "hot";
-        const lacked = (unit: UnitId): boolean => this.#guessed.has(unit) || !this.#snapshot.has(unit);
-        return repairs.some(({ unit }) => this.#isRead(unit) && lacked(unit)) ? "missing" : "stale";
-      }
-    }
-  }
-
-  #isRead(unit: UnitId): boolean {
-    return this.#request?.units?.some((accessed) => accessed.unit === unit && accessed.mode !== "write") === true;
-  }
-
-  #canBeValid(): boolean {
-    const units = this.#request?.units ?? null;
-    return units !== null && units.every((accessed) => accessed.mode === "write" || accessed.version !== null);
-  }
-
-  #repair({ unit, entry }: Repair): CachePut {
-    const sent = this.#request?.units?.find((accessed) => accessed.unit === unit);
-    if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
-    const { version } = sent;
-    const disproved =
-      compareCommits(version.commitId, entry.version.commitId) >= 0 && !sameVersion(version, entry.version);
-    return disproved ? { unit, entry, disproved: version } : { unit, entry };
   }
 
   // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
 
   /** Whoever is asked next, also another server, is asked as one that may know of it: what was sent may have been done. */
-  #onUnanswered(reason: string, atMs: number): readonly Effect[] {
+  #onUnanswered(question: Question, reason: string, atMs: number): readonly Effect[] {
     // variant: primary-unanswered
-    const elsewhere = this.#elsewhere(atMs);
-    return [warn("primary_unanswered", reason), ...(elsewhere ?? this.#again(atMs, 0, this.#unknown(reason)))];
+    const elsewhere = this.#elsewhere(question, atMs);
+    const next = elsewhere ?? this.#again(question, atMs, 0, this.#unknown(reason));
+    return [warn("primary_unanswered", reason), ...next];
   }
 
   /**
    * By its signature or form: a key, a clock or a version is wrong, or the bytes were changed on their way. Another server may
    * take it. The same one is not asked again, so that a wrong key costs each request one answer. Clients are not told of signatures.
    */
-  #onRejected(reason: string, atMs: number): readonly Effect[] {
-    return [warn("primary_rejected", reason), ...(this.#elsewhere(atMs) ?? [this.#answer(this.#notTaken())])];
+  #onRejected(question: Question, reason: string, atMs: number): readonly Effect[] {
+    const next = this.#elsewhere(question, atMs) ?? [this.#answer(this.#notTaken())];
+    return [warn("primary_rejected", reason), ...next];
   }
 
   #notTaken(): Answer {
@@ -529,26 +533,25 @@ export class Execution {
   }
 
   /** A standby says so, which is nothing to warn of as long as another server can be asked. */
-  #onNotLeading(reason: string, atMs: number): readonly Effect[] {
-    return (
-      this.#elsewhere(atMs) ?? [warn("primary_unanswered", reason), ...this.#again(atMs, 0, this.#unknown(reason))]
-    );
+  #onNotLeading(question: Question, reason: string, atMs: number): readonly Effect[] {
+    const elsewhere = this.#elsewhere(question, atMs);
+    if (elsewhere !== null) return elsewhere;
+    return [warn("primary_unanswered", reason), ...this.#again(question, atMs, 0, this.#unknown(reason))];
   }
 
   /** The same at the next server of the round, at once; null: all were asked, or the time is used up. */
-  #elsewhere(atMs: number): readonly Effect[] | null {
-    if (!this.#search.missed() || atMs >= this.#startedAtMs + this.#bounds.totalMs) return null;
-    return this.#sendOrGiveUpSet(atMs);
+  #elsewhere(question: Question, atMs: number): readonly Effect[] | null {
+    if (!question.search.missed() || atMs >= question.endsAtMs) return null;
+    return this.#sendOrGiveUpSet(question, atMs);
   }
 
   /** A speculation that can't be used makes a request with its set pointless. */
-  get #givesUpSet(): boolean {
-    return this.#speculation.kind === "stopped" || this.#speculation.kind === "exhausted";
-  }
-
-  #sendOrGiveUpSet(atMs: number): readonly Effect[] {
-    if (!this.#givesUpSet) return this.#send(atMs);
-    return this.#askNearStorage(this.#speculation.kind === "exhausted" ? "long" : "undeclared", atMs);
+  #sendOrGiveUpSet(question: Question, atMs: number): readonly Effect[] {
+    const { endsAtMs } = question;
+    const run = question.kind === "set" ? question.run.kind : null;
+    if (run === "stopped") return this.#askNearStorage("undeclared", endsAtMs, atMs);
+    if (run === "exhausted") return this.#askNearStorage("long", endsAtMs, atMs);
+    return this.#send(question, atMs);
   }
 
   /** Nobody here can tell whether the execution has happened or will. */
@@ -560,26 +563,33 @@ export class Execution {
     });
   }
 
-  #onRefused(code: RefusalCode, message: string, retryAfterMs: number | null, atMs: number): readonly Effect[] {
+  #onRefused(
+    question: Question,
+    code: RefusalCode,
+    message: string,
+    retryAfterMs: number | null,
+    atMs: number,
+  ): readonly Effect[] {
     switch (code) {
       case "busy":
       case "over_budget":
       case "draining": {
-        const elsewhere = code === "draining" ? this.#elsewhere(atMs) : null;
+        const elsewhere = code === "draining" ? this.#elsewhere(question, atMs) : null;
         if (elsewhere !== null) return elsewhere;
         const hint = "nothing was done: repeat the request";
         const failure = this.#failure("primary_busy", message, {
           hint,
           retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
         });
-        return this.#again(atMs, retryAfterMs ?? 0, failure);
+        return this.#again(question, atMs, retryAfterMs ?? 0, failure);
       }
       case "in_doubt":
         // Now that it is known what the primary knows, the next sending is not in doubt.
-        if (this.#givesUpSet || this.#search.rounds < this.#bounds.attempts) return this.#sendOrGiveUpSet(atMs);
+        if (givesUpSet(question) || question.search.rounds < this.#bounds.attempts)
+          return this.#sendOrGiveUpSet(question, atMs);
         return [this.#answer(this.#unknown(message))];
       case "pending":
-        return this.#again(atMs, retryAfterMs ?? 0, this.#unknown(message, "the primary goes on with it"));
+        return this.#again(question, atMs, retryAfterMs ?? 0, this.#unknown(message, "the primary goes on with it"));
       case "unknown_module": {
         const hint =
           "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
@@ -618,19 +628,26 @@ export class Execution {
   }
 
   /** A fault of the primary. Its outcome by execution id is still to be had, unless this was the question. */
-  #onImpossible(what: string, atMs: number): readonly Effect[] {
+  #onImpossible(what: string, question: Question, atMs: number): readonly Effect[] {
     const warning = warn("impossible_reply", `${this.#input.handler}: ${what}`);
-    if (this.#request?.units === null)
+    if (question.kind === "near-storage")
       return [warning, this.#fail("internal_error", `the primary's reply is wrong: ${what}`)];
-    return [warning, ...this.#askNearStorage("impossible-reply", atMs)];
+    return [warning, ...this.#askNearStorage("impossible-reply", question.endsAtMs, atMs)];
   }
 
   /** The same request under the same execution id after a wait, or the failure when attempts or time are used up. */
-  #again(atMs: number, atLeastMs: number, failure: Answer): readonly Effect[] {
-    const ms = Math.max(atLeastMs, this.#backoffMs(this.#search.rounds));
-    const endsAtMs = this.#startedAtMs + this.#bounds.totalMs;
-    if (this.#search.rounds >= this.#bounds.attempts || atMs + ms >= endsAtMs) return [this.#answer(failure)];
+  #again(question: Question, atMs: number, atLeastMs: number, failure: Answer): readonly Effect[] {
+    const { rounds } = question.search;
+    const ms = Math.max(atLeastMs, this.#backoffMs(rounds));
+    if (rounds >= this.#bounds.attempts || atMs + ms >= question.endsAtMs) return [this.#answer(failure)];
+    this.#phase = { kind: "backing-off", question };
     return [{ kind: "wait", before: "lvi", ms }];
+  }
+
+  #onWaitedToAsk(event: Of<"waited">): readonly Effect[] {
+    if (this.answered) return [];
+    if (this.#phase.kind !== "backing-off") throw this.#unexpected(event);
+    return this.#sendOrGiveUpSet(this.#phase.question, event.atMs);
   }
 
   /** Doubling, and up to half longer by the execution's own randomness, so that locations don't return in step. */
@@ -666,41 +683,99 @@ export class Execution {
   }
 
   #answer(answer: Answer): Effect {
-    if (this.#answered) throw new Error("answered twice");
-    this.#answered = true;
+    if (this.answered) throw new Error("An execution is answered twice.");
+    this.#phase = { kind: "ended" };
     return { kind: "answer", answer };
   }
 
   // ── 5. The followup: lost, it only makes the primary re-execute ──────────────────────────────────────────────────
 
-  #follow(): readonly Effect[] {
-    if (this.#followup === null) throw new Error("no followup");
-    const server = this.#followupSearch.next();
-    return [{ kind: "follow", server, followup: this.#followup, timeoutMs: this.#bounds.attemptMs }];
+  #follow(followup: Followup, search: LeaderSearch): readonly Effect[] {
+    this.#phase = { kind: "following", followup, search };
+    return [{ kind: "follow", server: search.next(), followup, timeoutMs: this.#bounds.attemptMs }];
   }
 
-  #onFollowupAnswered(result: FollowupResult): readonly Effect[] {
-    switch (result) {
+  #onFollowupAnswered(event: Of<"followup-answered">): readonly Effect[] {
+    if (this.#phase.kind !== "following") throw this.#unexpected(event);
+    this.#phase = { kind: "ended" };
+    switch (event.result) {
       case "applied":
       case "completed_before":
         return [];
       case "unknown_intent":
       case "not_covered":
-        return [warn("followup_refused", `${this.#input.handler}: ${result}`)];
+        return [warn("followup_refused", `${this.#input.handler}: ${event.result}`)];
     }
   }
 
-  #onFollowupUnanswered(reason: string): readonly Effect[] {
-    if (this.#followupSearch.missed()) return this.#follow();
-    const { rounds } = this.#followupSearch;
-    if (rounds >= this.#bounds.followupAttempts) return [warn("followup_unanswered", reason)];
-    return [{ kind: "wait", before: "followup", ms: this.#backoffMs(rounds) }];
+  #onFollowupUnanswered(event: Of<"followup-unanswered">): readonly Effect[] {
+    if (this.#phase.kind !== "following") throw this.#unexpected(event);
+    const { followup, search } = this.#phase;
+    if (search.missed()) return this.#follow(followup, search);
+    const { rounds } = search;
+    if (rounds < this.#bounds.followupAttempts)
+      return [{ kind: "wait", before: "followup", ms: this.#backoffMs(rounds) }];
+    this.#phase = { kind: "ended" };
+    return [warn("followup_unanswered", event.reason)];
+  }
+
+  #onWaitedToFollow(event: Of<"waited">): readonly Effect[] {
+    if (this.#phase.kind !== "following") throw this.#unexpected(event);
+    return this.#follow(this.#phase.followup, this.#phase.search);
   }
 }
+
+type Of<Kind extends ExecutionEvent["kind"]> = Extract<ExecutionEvent, { kind: Kind }>;
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const TOO_LARGE = "the execution's message is larger than the primary takes";
 const TOO_LARGE_HINT = "nothing was written; send smaller arguments, or let the handler read and write fewer items";
+
+/** Once: a second look at the cache could show another version than the one executed on. */
+function capture({ snapshot }: Sight, unit: UnitId, entry: Entry): void {
+  if (!snapshot.has(unit)) snapshot.set(unit, entry);
+}
+
+/** The run can't be used. */
+function givesUpSet(question: Question): boolean {
+  return question.kind === "set" && (question.run.kind === "stopped" || question.run.kind === "exhausted");
+}
+
+function canBeValid(question: Question): question is SetQuestion {
+  return question.kind === "set" && question.run.kind !== "none";
+}
+
+/** A unit that was guessed absent, and is not written, is known from here on. */
+function confirmedAbsences({ guessed }: SetQuestion, writes: readonly Write[]): readonly CachePut[] {
+  const written = new Set(writes.map(({ unit }) => unit));
+  return [...guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
+}
+
+function reasonOf(question: Question, cause: ExecutedCause, repairs: readonly Repair[]): PathReason {
+  switch (cause) {
+    case "stored":
+      return "stored";
+    case "requested":
+      return question.kind === "near-storage" ? question.reason : "suspended";
+    case "stale": {
+      if (question.kind === "near-storage") return "stale";
+      const { doubt, guessed, snapshot, set } = question;
+      if (doubt === "hot") return "hot";
+      const isLacked = (unit: UnitId): boolean => set.reads.has(unit) && (guessed.has(unit) || !snapshot.has(unit));
+      return repairs.some(({ unit }) => isLacked(unit)) ? "missing" : "stale";
+    }
+  }
+}
+
+/** A repair for the cache, with the version that it has disproved. */
+function putOf({ unit, entry }: Repair, question: Question): CachePut {
+  const sent = question.kind === "set" ? question.units.find((accessed) => accessed.unit === unit) : undefined;
+  if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
+  const { version } = sent;
+  const isDisproved =
+    compareCommits(version.commitId, entry.version.commitId) >= 0 && !sameVersion(version, entry.version);
+  return isDisproved ? { unit, entry, disproved: version } : { unit, entry };
+}
 
 function hasWritten(speculation: Speculation): boolean {
   switch (speculation.kind) {

@@ -2,3 +2,4 @@
 export type { Answered, CachePut, Effect } from "./effects.ts";
 export { Experience } from "./experience.ts";
 export { LocationCore } from "./location.ts";
+export { assertWellFormed } from "./well-formed.ts";

@@ -80,10 +80,4 @@ export class LeaderSearch {
     if (this.#last !== null) this.#leader.leadsNot(this.#last);
     return this.#leader.next(this.#asked) !== null;
   }
-
-  /** For another question. */
-  restart(): void {
-    this.#asked.clear();
-    this.#rounds = 0;
-  }
 }

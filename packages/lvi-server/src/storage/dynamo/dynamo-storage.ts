@@ -164,18 +164,18 @@ export class DynamoStorage implements Storage {
 
   // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async readLease(): Promise<Leadership> {
+  async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
-    const lease = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+    const leadership = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
     const leader = item["leader"]?.S;
-    return leader === undefined ? lease : { ...lease, leader };
+    return leader === undefined ? leadership : { ...leadership, leader };
   }
 
-  async acquireLease(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
+  async acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
-    const lease: TransactWriteItem = {
+    const leadership: TransactWriteItem = {
       Update: {
         TableName: this.#tables.meta,
         Key: LEADERSHIP,
@@ -199,14 +199,14 @@ export class DynamoStorage implements Storage {
       const item = { ...fenceKey(name), epoch: { N: String(epoch) } };
       return { Put: { TableName: this.#tables.meta, Item: item } };
     });
-    const failed = await this.#dynamo.transact([lease, ...fences]);
+    const failed = await this.#dynamo.transact([leadership, ...fences]);
     // An attempt whose answer was lost may have succeeded.
     const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
     if (!isOurs) return null;
     return { epoch, beat: 0, termMs, ...(leader === undefined ? {} : { leader }) };
   }
 
-  async renewLease(epoch: number, termMs: number): Promise<boolean> {
+  async renewLeadership(epoch: number, termMs: number): Promise<boolean> {
     const failed = await this.#dynamo.updateAtOnce({
       TableName: this.#tables.meta,
       Key: LEADERSHIP,
@@ -218,8 +218,8 @@ export class DynamoStorage implements Storage {
   }
 
   async recover(epoch: number): Promise<readonly Intent[]> {
-    const lease = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
-    const served = Number(lease?.["served"]?.N ?? 0);
+    const leadership = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
+    const served = Number(leadership?.["served"]?.N ?? 0);
     const buckets = this.#layout.executionBuckets();
     const entries = (await atOnce(buckets, (bucket) => this.#openEntries(bucket))).flat();
     const keys: Item[] = [];
@@ -629,7 +629,7 @@ export class DynamoStorage implements Storage {
     return { intents: 0, outcomes: due.length };
   }
 
-  /** Again, or by a server that has lost the lease, it does no harm: the outcome's time is over. */
+  /** Again, or by a server that has lost the leadership, it does no harm: the outcome's time is over. */
   async #dropOutcome(id: ExecutionId): Promise<void> {
     const key = this.#layout.executionKey(id);
     const record = await this.#dynamo.get(this.#tables.executions, key);

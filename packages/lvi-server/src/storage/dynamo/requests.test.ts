@@ -39,13 +39,13 @@ test("what is sent at once passes the line, and takes no place in it", async () 
   const wire = new Wire();
   const requests = new Requests({ ...DEFAULT_REQUEST_OPTIONS, width: 1 });
   const answers = ["a", "b"].map((name) => requests.write(wire.send(name)));
-  const lease = requests.writeAtOnce(wire.send("lease"));
+  const leadership = requests.writeAtOnce(wire.send("leadership"));
   await settled();
-  expect(wire.names).toEqual(["a", "lease"]);
+  expect(wire.names).toEqual(["a", "leadership"]);
   wire.sent[1]!.answer();
-  expect(await lease).toBe("lease");
+  expect(await leadership).toBe("leadership");
   await settled();
-  expect(wire.names).toEqual(["a", "lease"]);
+  expect(wire.names).toEqual(["a", "leadership"]);
   wire.sent[0]!.answer();
   await settled();
   wire.sent[2]!.answer();

@@ -4,7 +4,7 @@
  * transactions carry a token by which DynamoDB knows them.
  *
  * So many are on their way at once, and the others wait in line, which is no part of their time: ten thousand sent together
- * would all be too late, and be sent again, and be too late again. The lease waits in no line.
+ * would all be too late, and be sent again, and be too late again. The leadership waits in no line.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage.ts";

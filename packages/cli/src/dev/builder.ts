@@ -1,0 +1,125 @@
+/** Builds for `radical dev`: each is told as it goes, and says which folders it has read. */
+import { posix } from "node:path";
+import { type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf, sourceFolders } from "../build/build-app.ts";
+import { EntryError } from "../build/bundle-entry.ts";
+import type { AnalysisReport, Compiler } from "../build/compile.ts";
+import { writeWorkerTypes } from "../build/write-build.ts";
+import { CONFIG_FILE, type Project } from "../config/load-config.ts";
+import { counted } from "../terminal/terminal.ts";
+import type { BuildState } from "./build-state.ts";
+import type { DevEvent } from "./dev-events.ts";
+import type { Built } from "./dev-session.ts";
+import { ToldDiagnostics } from "./told-diagnostics.ts";
+import { type SourceWatcher, watchSources } from "./watch-sources.ts";
+
+export interface BuilderOptions {
+  readonly project: Project;
+  readonly compiler: Compiler;
+  readonly optimize: boolean;
+  readonly colours: boolean;
+  readonly onEvent: (event: DevEvent) => void;
+}
+
+export class Builder {
+  readonly #options: BuilderOptions;
+  readonly #told = new ToldDiagnostics();
+  /** The folders of the last build, whatever came of it. They are watched. */
+  #folders: readonly string[] = [];
+  #assetFolders: readonly string[] = [];
+
+  constructor(options: BuilderOptions) {
+    this.#options = options;
+  }
+
+  /** `changed` is empty for the first one; `serving`: the module that serves meanwhile. */
+  async build(changed: readonly string[], serving: string | null): Promise<Built> {
+    const { project, compiler } = this.#options;
+    try {
+      const outcome = await buildAndTell(project, compiler, changed, this.#told, serving !== null, this.#options);
+      ({ folders: this.#folders, assetFolders: this.#assetFolders } = outcome);
+      return { app: outcome.app, state: stateOf(outcome, serving) };
+    } catch (error) {
+      // The application's own Worker can't be bundled, say.
+      if (error instanceof EntryError)
+        ({ folders: this.#folders, assetFolders: this.#assetFolders } = await sourceFolders(project, error));
+      throw error;
+    }
+  }
+
+  /** Calls for a build on changes of what the last one has read. */
+  watch(onSaved: (changed: readonly string[]) => Promise<void>): SourceWatcher {
+    const { project, onEvent } = this.#options;
+    const watched = (): readonly string[] => [".", ...this.#folders, ...this.#assetFolders];
+    const watcher = watchSources(
+      project.root,
+      // A folder itself: one that was not there is made. Static files are read when they are asked for.
+      (path, change) =>
+        path === CONFIG_FILE ||
+        this.#folders.includes(path) ||
+        this.#assetFolders.includes(path) ||
+        (path.endsWith(".ts") && this.#folders.includes(posix.dirname(path))) ||
+        (change === "rename" && this.#assetFolders.includes(posix.dirname(path))),
+      (paths) => {
+        if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
+        const changed = paths.filter((path) => path !== CONFIG_FILE);
+        if (changed.length === 0) return;
+        // A folder that is new is watched before it is read: what comes into it meanwhile is another change.
+        watcher.setFolders(watched());
+        void onSaved(changed).finally(() => watcher.setFolders(watched()));
+      },
+    );
+    watcher.setFolders(watched());
+    return watcher;
+  }
+}
+
+function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {
+  if (app !== null) return { kind: "good", module: app.manifest.module };
+  const { diagnostics } = report;
+  const words = counted(countDiagnostics(diagnostics).errors, "error");
+  return { kind: "failed", words, serving, diagnostics, frames: framesOf(report, "error") };
+}
+
+/** Tells of the build as it goes. `changed` is empty for the first one. */
+async function buildAndTell(
+  project: Project,
+  compiler: Compiler,
+  changed: readonly string[],
+  told: ToldDiagnostics,
+  serving: boolean,
+  { onEvent, optimize, colours }: BuilderOptions,
+): Promise<BuildOutcome> {
+  onEvent({ event: "building", changed });
+  const startedAtMs = performance.now();
+  const ms = (): number => Math.round(performance.now() - startedAtMs);
+  const onAnalyzed = (analysis: AnalysisReport): void => {
+    const { diagnostics } = analysis;
+    onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
+  };
+  const outcome = await buildApp(project, compiler, { optimize, isReplaceable: true, colours, onAnalyzed });
+  if (outcome.app !== null) await writeWorkerTypes(project, outcome.app);
+  const { app, report } = outcome;
+  const { diagnostics } = report;
+  const frames = told.untold(report);
+  if (app === null) {
+    onEvent({
+      event: "build_failed",
+      errors: countDiagnostics(diagnostics).errors,
+      serving,
+      diagnostics,
+      frames,
+    });
+  } else {
+    const leftOut = told.untoldFiles(app.leftOutFiles);
+    if (leftOut.length > 0) onEvent({ event: "static_files_left_out", files: leftOut });
+    onEvent({
+      event: "built",
+      module: app.manifest.module,
+      plans: plansOf(report),
+      ms: ms(),
+      diagnostics,
+      frames,
+    });
+  }
+  return outcome;
+}

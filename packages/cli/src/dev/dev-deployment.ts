@@ -1,0 +1,242 @@
+/** The processes of `radical dev`: the LVI server, the locations with their links to it, and the one port in front of them. */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { parseEnv } from "node:util";
+import type { LogRing } from "@radical/lvi-server";
+import type { Manifest } from "@radical/protocol";
+import type { AppBuild } from "../build/build-app.ts";
+import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
+import { linkStaticFiles } from "../build/static-files.ts";
+import type { Location } from "../config/config.ts";
+import type { LocalDeployment } from "../local/deployment.ts";
+import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
+import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
+import type { ProcessRecord } from "../local/process-record.ts";
+import { registerModule } from "../local/register-module.ts";
+import type { BuildState } from "./build-state.ts";
+import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
+import type { DevEvent } from "./dev-events.ts";
+import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
+import { type FrontServer, startFrontServer } from "./front-server.ts";
+import { locationLine } from "./location-line.ts";
+import { removeRunning, writeRunning } from "./running-dev.ts";
+
+export interface DevDeploymentOptions extends Pick<
+  DevOptions,
+  "central" | "vars" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
+> {
+  readonly local: LocalDeployment;
+  readonly record: ProcessRecord;
+  /** The folder of the application. */
+  readonly root: string;
+  readonly host: string;
+  readonly port: number;
+  readonly locations: readonly Location[];
+  readonly log: LogRing;
+  readonly build: () => BuildState;
+  /** Does this between builds. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export class DevDeployment {
+  readonly #options: DevDeploymentOptions;
+  readonly #local: LocalDeployment;
+  readonly #links = new Map<string, Link>();
+  /** The build that serves, or is about to. A server is given its module when it starts. */
+  #app: AppBuild | null = null;
+  #control: Control | null = null;
+  #controlServer: ControlServer | null = null;
+  #front: FrontServer | null = null;
+  #edge: Edge | null = null;
+  #lviServer = "";
+
+  constructor(options: DevDeploymentOptions) {
+    this.#options = options;
+    this.#local = options.local;
+  }
+
+  get url(): string {
+    if (this.#front === null) throw new Error("Nothing listens yet.");
+    return this.#front.url;
+  }
+
+  /** Null: nothing serves yet. */
+  get control(): Control | null {
+    return this.#control;
+  }
+
+  /** Listens; until a build serves, every request is answered with the state of the build. */
+  async wait(): Promise<void> {
+    const { url } = await this.#openFront();
+    this.#options.onEvent({ event: "waiting_for_build", url });
+  }
+
+  /** Starts the server, the first time. It has the module afterwards. */
+  async prepare(app: AppBuild): Promise<void> {
+    this.#app = app;
+    if (this.#controlServer !== null) return registerModule(this.#local.server.address(), this.#local.key, app);
+    const { local, locations, followupTimeoutMs, onEvent, signal, record } = this.#options;
+    signal?.throwIfAborted();
+    const controlServer = await startControlServer(this.#controlOptions);
+    this.#controlServer = controlServer;
+    local.onStop(() => controlServer.close());
+    local.onStop(() => removeRunning(local.folder));
+    await local.startServer({
+      followupTimeoutMs: followupTimeoutMs ?? null,
+      onStarted: async ({ address, pid, restarted }) => {
+        await record.update();
+        await registerModule(address, local.key, this.#app!);
+        this.#lviServer = `http://${address.host}:${address.port}`;
+        await this.#tellRunning();
+        onEvent({ event: "server_started", pid, port: address.port, restarted });
+      },
+      onDied: (how) => onEvent({ event: "server_died", ...how }),
+      onLog: (line) => onEvent({ event: "server_log", line }),
+    });
+    signal?.throwIfAborted();
+    await Promise.all(locations.map((location) => this.#startLink(location)));
+  }
+
+  /** Throws a CommandError for a Worker that can't be started. */
+  async open(app: AppBuild): Promise<void> {
+    const { local, root, vars, record, signal, locations, onEvent } = this.#options;
+    const entryToken = randomUUID();
+    const edge = await local.startEdge(
+      {
+        locations: locations.map((location) => this.#edgeLocation(location)),
+        entryToken,
+        vars: { ...(await devVars(root)), ...vars },
+        routerWorker: await bundleOwnWorker("local/router.worker"),
+        cacheFolder: join(local.folder, "cache"),
+        isWipeable: true,
+        onLog: (level, message) => this.#onLog(level, message),
+      },
+      await this.#workerFiles(app),
+    );
+    this.#edge = edge;
+    const front = await this.#openFront();
+    signal?.throwIfAborted();
+    await record.update();
+    this.#control = this.#controlOf(edge);
+    front.serve({ url: edge.url, token: entryToken });
+    await this.#tellRunning();
+    onEvent({ event: "ready", url: front.url, locations, handlers: Object.keys(app.manifest.handlers) });
+  }
+
+  /** Serves another build. The one before goes on serving if this throws. */
+  async reload(app: AppBuild): Promise<void> {
+    if (this.#edge === null) throw new Error("No locations serve yet.");
+    await registerModule(this.#local.server.address(), this.#local.key, app);
+    await this.#edge.reload(await this.#workerFiles(app));
+    this.#app = app;
+    void this.#options.record.update();
+  }
+
+  get #controlOptions() {
+    const { build, log } = this.#options;
+    return { build, control: () => this.#control, log };
+  }
+
+  async #openFront(): Promise<FrontServer> {
+    if (this.#front !== null) return this.#front;
+    const { host, port } = this.#options;
+    const opened = await startFrontServer({ ...this.#controlOptions, host, port });
+    this.#local.onStop(() => opened.close());
+    return (this.#front = opened);
+  }
+
+  async #startLink(location: Location): Promise<void> {
+    const { link: own } = this.#options;
+    const target = () => this.#local.server.address();
+    if (own === undefined) {
+      this.#links.set(location.name, await this.#local.startLink(location, target));
+      return;
+    }
+    const link = await own(location, target);
+    this.#local.onStop(() => link.close());
+    this.#links.set(location.name, link);
+  }
+
+  #edgeLocation({ name }: Location): EdgeLocation {
+    const { address } = this.#links.get(name)!;
+    return { name, primaries: [address], nearStorageOnly: name === CENTRAL && this.#options.central === true };
+  }
+
+  #controlOf(edge: Edge): Control {
+    const { locations } = this.#options;
+    const names = locations.map(({ name }) => name);
+    const switches = new FaultSwitches(new Map(names.map((name) => [name, this.#links.get(name)!])));
+    return {
+      openApi: () => this.#app!.openApi,
+      locations: names,
+      faults: () => switches.faults,
+      change: (change) => this.#change(change, switches, edge),
+    };
+  }
+
+  async #change(change: FaultChange, switches: FaultSwitches, edge: Edge): Promise<Faults> {
+    const { onEvent, inTurn, record } = this.#options;
+    const { wipeCaches, killServer, ...switched } = change;
+    const faults = switches.set(switched);
+    if (Object.keys(switched).length > 0) onEvent({ event: "faults", ...faults });
+    if (killServer === true) await this.#local.server.kill();
+    if (wipeCaches !== undefined && wipeCaches.length > 0) {
+      await inTurn(() => edge.wipeCaches(wipeCaches));
+      await record.update();
+      onEvent({ event: "caches_wiped", locations: wipeCaches });
+    }
+    return faults;
+  }
+
+  #onLog(level: string, message: string): void {
+    const event = eventOfWorkerLog(level, message);
+    const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
+    this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
+    this.#options.onEvent(event);
+  }
+
+  #tellRunning(): Promise<void> {
+    const { locations, local } = this.#options;
+    const edge =
+      this.#control === null || this.#front === null
+        ? null
+        : { url: this.#front.url, locations: locations.map(({ name }) => name) };
+    const control = this.#controlServer?.url ?? "";
+    return writeRunning(local.folder, { pid: process.pid, lviServer: this.#lviServer, control, edge });
+  }
+
+  async #workerFiles(app: AppBuild): Promise<WorkerFiles> {
+    const { testHooks, local } = this.#options;
+    const manifest: Manifest = testHooks === undefined ? app.manifest : { ...app.manifest, testHooks };
+    const assets = app.assets === null ? null : { ...app.assets, folder: join(local.folder, "static") };
+    if (assets !== null) await linkStaticFiles(assets.files, assets.folder);
+    const isOwn = app.worker !== (await bundleAppWorker());
+    return {
+      worker: isOwn ? app.worker : await bundleDevWorker(),
+      wasm: app.content.wasm,
+      rwWasm: app.content.rwWasm,
+      manifest: JSON.stringify(manifest),
+      isReplaceable: true,
+      cache: manifest.cache.kind,
+      assets,
+    };
+  }
+}
+
+/** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
+async function devVars(root: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(join(root, ".dev.vars"), "utf8").catch(() => "");
+  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
+}
+
+function eventOfWorkerLog(level: string, message: string): DevEvent {
+  try {
+    const line = locationLine(JSON.parse(message));
+    if (line !== null) return line;
+  } catch {
+    // Any other line.
+  }
+  return { event: "worker_log", level, message };
+}

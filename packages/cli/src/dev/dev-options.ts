@@ -1,0 +1,50 @@
+/** Options of `radical dev` as a function. */
+import type { TestHooks } from "@radical/protocol";
+import type { Location } from "../config/config.ts";
+import type { Project } from "../config/load-config.ts";
+import type { Address, LinkFaults } from "../local/delay-proxy.ts";
+import type { DevEvent } from "./dev-events.ts";
+
+/** The name of the location beside the primary that {@link DevOptions.central} adds. */
+export const CENTRAL = "central";
+
+/** A location's way to the LVI server. */
+export interface Link {
+  /** Where the location sends its requests. */
+  readonly address: Address;
+  /** Without it the link has no faults of this kind. */
+  setFaults?(faults: LinkFaults): void;
+  close(): Promise<void>;
+}
+
+export interface DevOptions {
+  readonly project: Project;
+  readonly onEvent: (event: DevEvent) => void;
+  /** Default: the config's, or the next one that is free. */
+  readonly port?: number;
+  readonly host?: string;
+  /** Default: the config's. */
+  readonly locations?: readonly Location[];
+  /** Adds a location beside the primary that runs everything near storage: what an application without Radical does. */
+  readonly central?: boolean;
+  /** Where storage, caches, key and process ids are kept. Default: `.radical` in the project. */
+  readonly stateFolder?: string;
+  /** Deletes data and caches first. */
+  readonly reset?: boolean;
+  /** Variables of the application's own Worker, before those of `.dev.vars`. */
+  readonly vars?: Readonly<Record<string, string>>;
+  /** Whether code frames have ANSI colours. */
+  readonly colours?: boolean;
+  /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
+  readonly signal?: AbortSignal;
+  /** Rebuilds on changes. */
+  readonly watch?: boolean;
+  /** Default false: a rebuild is several times faster, handlers a little slower. */
+  readonly optimize?: boolean;
+  /** Makes a location's link. Default: a proxy that delays by the location's round trip. */
+  readonly link?: (location: Location, server: () => Address) => Promise<Link>;
+  /** For tests: put into the manifest that the locations run. */
+  readonly testHooks?: TestHooks;
+  /** Default: the LVI server's. */
+  readonly followupTimeoutMs?: number;
+}

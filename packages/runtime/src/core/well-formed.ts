@@ -1,0 +1,55 @@
+/** The invariants of an execution at a location, for tests and the simulation: they look after every step. */
+import { NO_COMMIT, type UnitId } from "@radical/protocol";
+import type { Execution, SetQuestion } from "./execution.ts";
+
+/** Throws, in words, if the state of the execution is one that it must never be in. */
+export function assertWellFormed({ phase }: Pick<Execution, "phase">): void {
+  const hold = (isTrue: boolean, words: string): void => {
+    if (!isTrue) throw new Error(`An execution that is "${phase.kind}" is not well formed: ${words}.`);
+  };
+  switch (phase.kind) {
+    case "new":
+    case "deriving":
+    case "ended":
+      return;
+    case "fetching": {
+      const { sight, found } = phase;
+      hold(sight.fetchRounds > 0, "it fetches before the first round");
+      hold(
+        [...found.set.reads].some((unit) => sight.fetched.has(unit) && !sight.snapshot.has(unit)),
+        "it fetches nothing that it lacks",
+      );
+      return;
+    }
+    case "asking":
+    case "backing-off":
+      hold(phase.question.search.rounds > 0, "it has asked no server");
+      if (phase.question.kind === "set") assertSet(phase.question, hold);
+      return;
+    case "confirmed":
+      assertSet(phase.question, hold);
+      hold(phase.question.run.kind === "running", `it is confirmed, and its run is "${phase.question.run.kind}"`);
+      return;
+    case "following":
+      hold(phase.search.rounds > 0, "its followup has asked no server");
+      hold(phase.followup.commitId !== NO_COMMIT, "its followup has the commit id of a guess");
+  }
+}
+
+function assertSet(question: SetQuestion, hold: (isTrue: boolean, words: string) => void): void {
+  const { set, units, snapshot, guessed, doubt, run } = question;
+  const asked = new Set<UnitId>(units.map(({ unit }) => unit));
+  hold(asked.size === units.length, "it names a unit twice");
+  hold(asked.size === new Set([...set.reads, ...set.writes]).size, "it does not name its set");
+  for (const accessed of units) {
+    const { unit } = accessed;
+    hold(set.writes.has(unit) === (accessed.mode !== "read"), `it names ${unit} in another mode`);
+    if (accessed.mode === "write") continue;
+    const held = snapshot.get(unit)?.version ?? null;
+    hold(accessed.version === held, `it sends a version of ${unit} that f does not run on`);
+  }
+  for (const unit of guessed) hold(snapshot.get(unit)?.value === null, `it guesses ${unit} to be something`);
+  const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
+  hold(isWhole === (run.kind !== "none"), "it runs f without all values, or could and does not");
+  hold(run.kind !== "waiting" || doubt !== null, "its run waits without a doubt");
+}

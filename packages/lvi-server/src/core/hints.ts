@@ -1,4 +1,4 @@
-/** What of a commit a location is told: a function of the commit, of what the location knows, and of bounds. */
+/** The choice of the hints for one location: a function of a commit, of the units that the location knows, and of bounds. */
 import type { UnitId, Write } from "@radical/protocol";
 
 export interface HintBounds {
@@ -16,9 +16,9 @@ export interface Hints {
 }
 
 /**
- * The location is told of the units that it `knows`, and of those that were written beside them without having been read: new
- * ones, as a rule. A location that reads a list will ask for the entry that was put on it. New units come first, since a cache that
- * has the list wants the entry.
+ * The location hears of the units that it `knows`, and of the `blind` ones, which the execution has written without reading them.
+ * Blind ones are new, as a rule: a location that reads a list will ask for the entry that was put on it. They come first, since a
+ * cache that has the list wants the entry.
  */
 export function hintsOf(
   writes: readonly Write[],

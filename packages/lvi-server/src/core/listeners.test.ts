@@ -21,7 +21,7 @@ const writing = (...keys: readonly string[]): readonly Write[] =>
 let listeners: Listeners;
 let sequence: number;
 let names: number;
-/** The keys that each listener is told of. */
+/** The keys that each listener has heard of. */
 let told: Map<ListenerId, string[]>;
 let lines: ListeningEffect[];
 let ended: ListenerId[];

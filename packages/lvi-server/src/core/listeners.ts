@@ -1,5 +1,5 @@
 /**
- * Who listens, and to which units. A location listens to the units that it has read lately, as a client of a distributed file system
+ * The registry of listeners, by unit. A location listens to the units that it has read lately, as a client of a distributed file system
  * asks for callbacks. A *hint* is bounded, in memory, and of no consequence: a location that misses one fails a validation and is
  * repaired. So leadership is not needed here. A server that has lost it tells of what is durable all the same.
  */
@@ -41,7 +41,7 @@ export interface ListenerBounds extends HintBounds {
   readonly units: number;
   /** Most locations without a listener whose units are remembered. They read before they listen, and between two times. */
   readonly silent: number;
-  /** The changes of a unit that a location hears of until it reads the unit again: what it does not use is not sent for ever. */
+  /** The changes of a unit that a location hears of until it reads the unit again. A unit that nobody uses is not sent forever. */
   readonly credit: number;
 }
 
@@ -212,7 +212,7 @@ function isKnown({ recent, older }: Reader, unit: UnitId): boolean {
   return recent.hasOverlapping(unit) || older.hasOverlapping(unit);
 }
 
-/** One of the changes that the location is told of. */
+/** Takes one change from the credit of the units that it changes. */
 function spend({ recent, older }: Reader, changed: UnitId): void {
   const generation = recent.hasOverlapping(changed) ? recent : older;
   for (const [unit, credit] of generation.overlapping(changed)) {

@@ -1,4 +1,4 @@
-/** Golden lines: they stay in the tree, and must decode for ever. */
+/** Golden lines stay in the tree, and must decode forever. */
 import { describe, expect, test } from "vitest";
 import { commitId, unitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";

@@ -3,7 +3,7 @@
  * on, line by line, until either side ends it. A *hint* is a line that may be lost. It brings entries that are applied, and a cache
  * takes them only forward. A location validates all that it uses, so a lost, late or doubled hint costs time only.
  *
- * A line is JSON. A hint is a list of entries; another line begins with the name of its kind, and a reader skips kinds that it
+ * A line is JSON. A hint is a list of entries. Any other line begins with the name of its kind, and a reader skips kinds that it
  * does not know. Empty lines show that the connection lives.
  */
 import { isContentHash } from "../content-hash.ts";
@@ -61,7 +61,7 @@ export function encodeLine({ entries }: Line, { encode }: Pick<Base64, "encode">
   return `${JSON.stringify(updates)}\n`;
 }
 
-/** Null: it is no line of a kind that is known. Entries of a hint that are damaged are left out. */
+/** Null: the kind of the line is not known here, or it is not a line. Damaged entries of a hint are left out. */
 export function decodeLine(text: string, { decode }: Pick<Base64, "decode">): Line | null {
   let line: unknown;
   try {

@@ -15,7 +15,7 @@ import { parseSync } from "oxc-parser";
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const DEBTS = "scripts/english-debts.json";
 
-/** Most words of a sentence. A table's cell and an item of a list are sentences of their own. */
+/** Most words of a sentence. An item of a list is a sentence of its own. A cell of a table is one too, and a semicolon ends it there. */
 const MOST_WORDS = 25;
 
 /** Texts that are not ours, or that code writes, or that show what is wrong. */
@@ -39,7 +39,8 @@ const LEFT_OUT =
 /** @type {readonly { readonly pattern: RegExp, readonly words: string, readonly onlyComments?: true }[]} */
 const RULES = [
   {
-    pattern: /\b(is|are|was|were|be) no (?!longer\b|more\b|later\b|less\b|other\b)/i,
+    pattern:
+      /\b(is|are|was|were|be) no (?!longer\b|more\b|later\b|less\b|other\b|newer\b|older\b|earlier\b|greater\b|larger\b|smaller\b|better\b)/i,
     words: 'write "is not a", or "has no"',
   },
   { pattern: /\bfor ever\b/i, words: 'write "forever"' },
@@ -78,7 +79,7 @@ function sentencesOf(text) {
     .replaceAll(/\*\*|__/g, "")
     .replaceAll(/<[^>\s][^>]*>/g, " ");
   return plain
-    .split(/(?<=[.!?][)"”`*_]*)\s+(?=[("“`*_]*[\p{Lu}\p{N}`])/u)
+    .split(/(?<=[.!?][)"”`*_]*)\s+(?=[("“`*_]*(?:[\p{Lu}\p{N}`]|(?<=\*)\p{L}))/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "");
 }
@@ -135,7 +136,8 @@ function passagesOf(text, first = 1, isComment = false) {
     else if (line.startsWith("|")) {
       close();
       for (const cell of line.split(/(?<!\\)\|/))
-        if (cell.trim() !== "") passages.push({ line: at, text: cell.trim(), isComment });
+        for (const part of cell.split(/;(?=\s)/))
+          if (part.trim() !== "") passages.push({ line: at, text: part.trim(), isComment });
     } else {
       const item = /^([-*+]|\d+\.|>|:::\s*\w*)\s+/.exec(line);
       if (item !== null) close();

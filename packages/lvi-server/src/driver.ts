@@ -17,12 +17,12 @@ import {
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { CallerId, Effect, Event, Fact, Note, OperationId } from "./core/events.ts";
-import type { ExecutionTask } from "./core/execution-task.ts";
+import type { Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
-import type { Run } from "./execution/worker-pool.ts";
+import type { EndedRun } from "./execution/worker-pool.ts";
 import { Facts } from "./facts.ts";
 import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
 
@@ -85,7 +85,7 @@ export interface Ports {
   readonly act: (act: () => void) => void;
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
-  readonly execute: (task: ExecutionTask, location: string, ended: (run: Run) => void) => void;
+  readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
   readonly observer: Observer;
   readonly halted: (halt: Halt) => void;
 }
@@ -293,8 +293,10 @@ export class Driver {
       case "collect":
         return this.#collect(effect);
       case "execute": {
-        const { run, task, location } = effect;
-        return execute(task, location, ({ result, tookMs }) => this.#step({ kind: "executed", run, result, tookMs }));
+        const { run, location } = effect;
+        return execute(run, location, ({ result, tookMs }) =>
+          this.#step({ kind: "executed", run: run.id, result, tookMs }),
+        );
       }
       case "note":
         return observer.noted(effect.note);

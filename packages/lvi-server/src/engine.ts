@@ -99,7 +99,7 @@ export class Engine {
         wakeAt: (atMs) => this.#wakeAt(atMs),
         act: (act) => act(),
         storage: this.#storage(),
-        execute: (task, location, ended) => void executor.execute(task, location).then(ended),
+        execute: (run, location, ended) => void executor.execute(run, location).then(ended),
         observer: this.#observer(),
         halted: (halt) => this.#halted(halt),
       },

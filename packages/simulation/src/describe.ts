@@ -73,7 +73,7 @@ export function describeEffect(effect: Effect): string {
       return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}`;
     }
     case "execute":
-      return `starts run ${effect.run} ${ACCESS[effect.task.access.kind]}, on ${[...effect.task.snapshot.keys()].join(" ") || "nothing"}`;
+      return `starts run ${effect.run.id} ${ACCESS[effect.run.access.kind]}, on ${[...effect.run.snapshot.keys()].join(" ") || "nothing"}`;
     case "note": {
       const { name, executionId, detail, cause, units } = effect.note;
       const about = [executionId === undefined ? undefined : shortId(executionId), cause, units?.join(" "), detail];

@@ -2,14 +2,7 @@
  * A location with the core and the driver that ship. Their ports are virtual: a modelled cache, a network that loses messages,
  * runs that take their time. The ports decide nothing but when the location dies.
  */
-import {
-  type Environment,
-  type FollowupResult,
-  type LviReply,
-  type LviRequest,
-  type ModuleHash,
-  NO_COMMIT,
-} from "@radical/protocol";
+import { type FollowupResult, type LviReply, type LviRequest, type ModuleHash, NO_COMMIT } from "@radical/protocol";
 import { type Answered, assertWellFormed, type Effect, LocationCore } from "@radical/runtime/core";
 import {
   ExecutionDriver,
@@ -28,9 +21,6 @@ import { locationHost, MODULES, PLANS } from "./programs.ts";
 /** One execution, until nothing is left to do. */
 interface Running {
   readonly invocation: Invocation;
-  readonly environment: Environment;
-  /** A deployment meanwhile does not change it. */
-  readonly module: ModuleHash;
   /** Null: it has told its answer. */
   answer: ((answer: Answer) => void) | null;
   /** It has sent an absence that its cache does not know. */
@@ -40,6 +30,8 @@ interface Running {
 }
 
 type Reply = ToLocation["reply"];
+/** The module is the one that was deployed when the execution began. */
+type Call = Parameters<typeof locationHost.runHandler>[0] & { readonly module: ModuleHash };
 
 const ENDINGS: ReadonlyMap<string, `location ends before ${(typeof LOCATION_EFFECTS)[number]}`> = new Map(
   LOCATION_EFFECTS.map((kind) => [kind, `location ends before ${kind}`]),
@@ -84,13 +76,13 @@ export class EdgeLocation implements Location {
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, caller, retained, mustNotWrite } = invocation;
+    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const execution = this.#core.execution({
       executionId,
       module,
       handler,
-      args: invocation.encodedArgs,
+      args,
       environment,
       location: nameOf(index),
       plan: PLANS.get(handler)!,
@@ -99,7 +91,7 @@ export class EdgeLocation implements Location {
       mustNotWrite,
       undeclaredTables: [],
     });
-    const running: Running = { invocation, environment, module, answer, guesses: false, lives: true };
+    const running: Running = { invocation, answer, guesses: false, lives: true };
     const machine: ExecutionMachine = {
       step: (event) => {
         const effects = execution.step(event);
@@ -110,7 +102,7 @@ export class EdgeLocation implements Location {
         return execution.answered;
       },
     };
-    const driver = new ExecutionDriver(machine, this.#ports(running));
+    const driver = new ExecutionDriver(machine, this.#ports(running, { module, handler, args, environment }));
     this.#running.set(running, driver);
     driver.start();
   }
@@ -122,11 +114,9 @@ export class EdgeLocation implements Location {
     });
   }
 
-  #ports(running: Running): ExecutionPorts {
+  #ports(running: Running, call: Call): ExecutionPorts {
     const { clock, counts, send } = this.#options;
     const { random } = clock;
-    const { module, environment, invocation } = running;
-    const call = { module, handler: invocation.program, args: invocation.encodedArgs, environment };
     return {
       now: () => this.#nowMs,
       wait: (ms, { done }) => this.#after(ms, running, done),
@@ -182,7 +172,7 @@ export class EdgeLocation implements Location {
       },
       finished: () => void this.#running.delete(running),
       endsBeforeEvent: () => false,
-      endsBeforeEffect: (effect) => this.#endsBefore(effect, invocation),
+      endsBeforeEffect: (effect) => this.#endsBefore(effect, running.invocation),
     };
   }
 

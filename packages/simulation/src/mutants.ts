@@ -261,7 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a leadership that ran out is renewed whoever leads",
     within: 250,
     weather: "leadership",
-    edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.lease.epoch`)],
+    edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.leadership.epoch`)],
   },
   {
     name: "what was put off without the leadership is forgotten",

@@ -13,8 +13,8 @@ import {
   Driver,
   type Effect,
   type Event,
-  executeTask,
-  type ExecutionTask,
+  execute,
+  type Run,
   type Halt,
   type HeldLeadership,
   LviCore,
@@ -23,7 +23,7 @@ import {
   type Observer,
   readsOf,
   type Recovered,
-  type Run,
+  type EndedRun,
   type Sample,
   type Sampling,
   type StoragePort,
@@ -221,7 +221,7 @@ export class Server {
           // The process may be stopped, or end, before each of them.
           act: (act) => this.#inThisLife(act)(),
           storage: this.#storage(),
-          execute: (task, _location, ended) => this.#run(task, ended),
+          execute: (run, _location, ended) => this.#run(run, ended),
           observer: this.#observer(),
           halted: (halt) => this.#halted(halt),
         },
@@ -490,18 +490,17 @@ export class Server {
     return found;
   }
 
-  #run(task: ExecutionTask, ended: (run: Run) => void): void {
+  #run(run: Run, ended: (ended: EndedRun) => void): void {
     // A module that an execution under way names must be there.
-    if (!this.#options.storage.modules.has(task.invocation.module))
-      this.problems.push("a module that is named is gone");
-    const run = this.#resultOf(task);
-    this.#after(run.tookMs, () => ended(run));
+    if (!this.#options.storage.modules.has(run.invocation.module)) this.problems.push("a module that is named is gone");
+    const result = this.#resultOf(run);
+    this.#after(result.tookMs, () => ended(result));
   }
 
-  #resultOf(task: ExecutionTask): Run {
-    const result = this.#disturbedRun() ?? executeTask(primaryHost, task);
+  #resultOf(run: Run): EndedRun {
+    const result = this.#disturbedRun() ?? execute(primaryHost, run);
     const shortMs = this.#options.clock.random.between(0, 20);
-    const { invocation, access, kills } = task;
+    const { invocation, access, kills } = run;
     const neededMs = effortOf(invocation.handler, invocation.args).tookMs;
     if (neededMs === null || result.kind !== "completed") return { result, tookMs: shortMs };
     const limitMs = access.kind === "declared" ? RUN_LIMIT_MS * 2 ** kills : RUN_LIMIT_MS;
@@ -512,7 +511,7 @@ export class Server {
     return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 
-  #disturbedRun(): Run["result"] | null {
+  #disturbedRun(): EndedRun["result"] | null {
     const { clock, faults, counts } = this.#options;
     if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
     const isCrowdedOut = clock.random.chance(0.3);

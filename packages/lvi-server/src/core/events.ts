@@ -16,7 +16,7 @@ import type {
   ModuleHash,
   UnitId,
 } from "@radical/protocol";
-import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
+import type { Run, RunResult } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse } from "./module-table.ts";
@@ -68,7 +68,7 @@ export type Event =
       readonly reason: string;
     }
   /** `tookMs`: of a worker, without the wait for one. */
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: RunResult; readonly tookMs: number }
   | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
@@ -143,7 +143,7 @@ export type Effect =
   | SampleEffect
   | ListeningEffect
   /** Those of several locations take turns. */
-  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
+  | { readonly kind: "execute"; readonly run: Run; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }

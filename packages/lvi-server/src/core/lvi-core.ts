@@ -63,7 +63,7 @@ import {
   type RunId,
   type StoreResult,
 } from "./events.ts";
-import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import type { RunResult, RunAccess } from "./run.ts";
 import {
   type Abandoned,
   abandonedOf,
@@ -832,7 +832,7 @@ export class LviCore {
     this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true);
   }
 
-  #replayed(execution: Execution, result: ExecutionResult): void {
+  #replayed(execution: Execution, result: RunResult): void {
     const { phase } = execution;
     if (phase.kind !== "pending") {
       // The followup was faster.
@@ -968,7 +968,7 @@ export class LviCore {
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
   }
 
-  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: ExecutionResult): void {
+  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: RunResult): void {
     switch (result.kind) {
       case "missing":
         for (const unit of result.units) near.wanted.add(unit);
@@ -1490,7 +1490,7 @@ export class LviCore {
     this.#refuseBusy(execution, "storage can't be read");
   }
 
-  #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
+  #executed(run: RunId, result: RunResult, tookMs: number): void {
     const { execution, isReplay } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
@@ -1579,15 +1579,15 @@ export class LviCore {
   #run(
     execution: Execution,
     snapshot: ReadonlyMap<UnitId, Entry>,
-    access: TaskAccess,
+    access: RunAccess,
     kills: number,
     isReplay: boolean,
   ): void {
-    const run = ++this.#names;
-    this.#runs.set(run, { execution, isReplay });
+    const id = ++this.#names;
+    this.#runs.set(id, { execution, isReplay });
     const { invocation, location } = execution;
     // variant: handler-run
-    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
+    this.#effects.push({ kind: "execute", run: { id, invocation, snapshot, access, kills }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {

@@ -42,8 +42,8 @@ export const FAILPOINTS = {
   "run.re-executed": "a re-execution has ended; the core has not heard it",
   "run.near-storage-unsent": "a near-storage run is about to be given to a worker",
   "run.near-storage-ended": "a near-storage run has ended; the core has not heard it",
-  "worker.task-received": "a worker thread has a task and has not begun it",
-  "worker.task-done": "a worker thread has a result and has told nobody",
+  "worker.run-received": "a worker thread has a run and has not begun it",
+  "worker.run-done": "a worker thread has a result and has told nobody",
 
   "sqlite.begun": "a transaction has begun and nothing is in it",
   "sqlite.half-written": "in a transaction an intent is done, and only a part of its writes is there",

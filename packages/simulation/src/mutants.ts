@@ -411,6 +411,16 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "a hint is told before its writes are durable",
+    within: 100,
+    edits: [
+      after(
+        "completion-stored-first",
+        `this.#effects.push(...this.#listeners.applied(commit, writes, () => new Set()));`,
+      ),
+    ],
+  },
+  {
     name: "a sample is told before its writes are durable",
     within: 100,
     edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],

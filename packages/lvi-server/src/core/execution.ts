@@ -22,7 +22,7 @@ import type {
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId, ReExecutionCause } from "./events.ts";
-import type { ExecutionResult } from "./execution-task.ts";
+import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
 import type { Ticket } from "./lock-table.ts";
 import type { SampleEffect } from "./sampling.ts";
@@ -43,7 +43,7 @@ export interface Declared {
 /** A run near storage that came to its end: the values that it ran on, and its result. */
 export interface Ran {
   readonly snapshot: ReadonlyMap<UnitId, Entry>;
-  readonly result: ExecutionResult & { readonly kind: "completed" };
+  readonly result: RunResult & { readonly kind: "completed" };
 }
 
 /** An execution near storage, across all its runs and rounds. */

@@ -63,7 +63,7 @@ import {
   type RunId,
   type StoreResult,
 } from "./events.ts";
-import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import type { RunResult, RunAccess } from "./run.ts";
 import {
   type Abandoned,
   abandonedOf,
@@ -88,6 +88,7 @@ import {
   usageOf,
   type Validate,
 } from "./execution.ts";
+import { Listeners } from "./listeners.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
@@ -159,6 +160,7 @@ export class LviCore {
   readonly #modules: ModuleTable;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
+  readonly #listeners = new Listeners();
   readonly #answered: AnsweredRequests;
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
@@ -246,6 +248,11 @@ export class LviCore {
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
+  /** The number of isolates of locations that listen. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
   /** Goes through all that is under way. */
   get load(): Load {
     let [pending, overdue, waiting] = [0, 0, 0];
@@ -307,7 +314,9 @@ export class LviCore {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
-    if (this.#leader.admits(monotonicMs, event)) this.#act(event);
+    // Listening needs no leadership, and is not put off.
+    const isListening = event.kind === "listens" || event.kind === "stopped-listening";
+    if (isListening || this.#leader.admits(monotonicMs, event)) this.#act(event);
     return this.#effects;
   }
 
@@ -364,8 +373,13 @@ export class LviCore {
       case "sampling":
         this.#sampler.begin(event.sampling);
         return;
+      case "listens":
+      case "stopped-listening":
+        this.#effects.push(...this.#listeners.step(event));
+        return;
       case "drain":
         this.#draining = true;
+        this.#effects.push(...this.#listeners.end());
     }
   }
 
@@ -399,6 +413,7 @@ export class LviCore {
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
+    if (units !== null) this.#listeners.read(location, units);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
@@ -819,7 +834,7 @@ export class LviCore {
     this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true);
   }
 
-  #replayed(execution: Execution, result: ExecutionResult): void {
+  #replayed(execution: Execution, result: RunResult): void {
     const { phase } = execution;
     if (phase.kind !== "pending") {
       // The followup was faster.
@@ -955,7 +970,7 @@ export class LviCore {
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
   }
 
-  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: ExecutionResult): void {
+  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: RunResult): void {
     switch (result.kind) {
       case "missing":
         for (const unit of result.units) near.wanted.add(unit);
@@ -1201,7 +1216,7 @@ export class LviCore {
     // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
-    const effect = { kind: "complete", operation, expects, completion, blind: blindOf(of, writes) } as const;
+    const effect = { kind: "complete", operation, expects, completion } as const;
     this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });
     // variant: completion-stored-first
     this.#effects.push(effect);
@@ -1222,7 +1237,9 @@ export class LviCore {
     if (sampled !== null) this.#effects.push(sampled);
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
-    const repairs = this.#repairs(execution, of, completion.writes);
+    const { commitId: commit, writes } = completion;
+    const told = this.#listeners.applied(commit, writes, () => blindOf(of, writes));
+    const repairs = this.#repairs(execution, of, writes);
     const { callers } = execution;
     const after: readonly Fact[] = [{ kind: "operation", operation }];
     this.#end(execution, hash);
@@ -1234,6 +1251,8 @@ export class LviCore {
     for (const { caller, result: answer } of followups) {
       this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
+    // Nobody waits for these.
+    this.#effects.push(...told);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -1478,7 +1497,7 @@ export class LviCore {
     this.#refuseBusy(execution, "storage can't be read");
   }
 
-  #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
+  #executed(run: RunId, result: RunResult, tookMs: number): void {
     const { execution, isReplay } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
@@ -1567,15 +1586,15 @@ export class LviCore {
   #run(
     execution: Execution,
     snapshot: ReadonlyMap<UnitId, Entry>,
-    access: TaskAccess,
+    access: RunAccess,
     kills: number,
     isReplay: boolean,
   ): void {
-    const run = ++this.#names;
-    this.#runs.set(run, { execution, isReplay });
+    const id = ++this.#names;
+    this.#runs.set(id, { execution, isReplay });
     const { invocation, location } = execution;
     // variant: handler-run
-    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
+    this.#effects.push({ kind: "execute", run: { id, invocation, snapshot, access, kills }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
@@ -1587,8 +1606,9 @@ export class LviCore {
 
   #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: readonly Fact[]): void {
     if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
+    if (answer.kind === "executed") this.#listeners.repaired(request.location, answer.repairs);
     const reply = { ...answer, asOf: this.#latest };
-    this.#effects.push({ kind: "reply", caller: id, location: request.location, reply, after });
+    this.#effects.push({ kind: "reply", caller: id, reply, after });
   }
 
   /** Not a refusal of the execution: it goes on. */

@@ -28,7 +28,7 @@ import {
   type Sampling,
   type StoragePort,
 } from "@radical/lvi-server/core";
-import { contentHash, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -234,18 +234,33 @@ export class Server {
   }
 
   /** Each location finds out some time later that this server leads, and listens. */
-  #beHeard({ updates }: Driver): void {
+  #beHeard(driver: Driver): void {
     const { clock, tell, locations } = this.#options;
     if (tell === null) return;
     for (let to = 0; to < locations; to++) {
       const listener = {
         tell: (line: string) => {
+          this.#checkHint(line);
           tell(to, line);
           return true;
         },
         end: () => {},
       };
-      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void updates.listen(nameOf(to), "", listener));
+      const question = { location: nameOf(to), listener: "" };
+      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void driver.listen(question, listener));
+    }
+  }
+
+  /** A hint brings only what storage has applied, as it was written. */
+  #checkHint(text: string): void {
+    const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
+    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    for (const { unit, entry } of line.entries) {
+      const { commitId } = entry.version;
+      const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
+      const write = applied?.writes.find((each) => each.unit === unit);
+      if (write === undefined || entryOf(commitId, write.value).version.hash !== entry.version.hash)
+        this.problems.push(`a location is told of ${unit} as of ${commitId}, which storage does not have`);
     }
   }
 

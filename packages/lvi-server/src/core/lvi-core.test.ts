@@ -406,6 +406,12 @@ class Story {
       }
       case "renew-leadership":
         return "renew";
+      case "tell":
+        return `tell ${effect.listeners.join(" ")} ${effect.line.entries.map(({ unit: name }) => shown(name)).join(" ")}`;
+      case "end-listening":
+        return `end ${effect.listener}`;
+      case "hints-left-out":
+        return `left out ${effect.units}`;
       case "collect":
       case "halt":
       case "note":
@@ -2049,7 +2055,7 @@ describe("near-storage execution", () => {
     expect(story.isIdle).toBe(true);
   });
 
-  test("units that are not free: release all, lock the union in order", () => {
+  test("units that are not free: it releases all, waits for the union, and keeps its place", () => {
     const story = new Story({ link: "a", a: "1", x: "1" });
     story.request("B", "!a");
     story.stored();
@@ -2058,20 +2064,21 @@ describe("near-storage execution", () => {
     story.ran(needs("link a !a"));
     // B is in the way, so it is re-executed; A holds nothing meanwhile.
     expect(story.said.slice(-1)).toEqual(["run declared on"]);
+    // C came after A, so it waits although nobody holds what it asks for.
     story.request("C", "!x");
-    expect(story.said).toEqual(["intent C 2.2 x:write"]);
+    expect(story.said).toEqual([]);
     story.ran(did("a:=2"));
     story.completed();
-    story.stored();
-    story.followup("C", commitId(2, 2), "x:=2");
+    story.ran(did("link a a:=3"));
     story.completed();
+    story.stored();
     expect(story.said).toEqual([
       "complete B 2.1 pending a:=2",
-      "C ← valid 2.2",
-      "run declared on",
-      "complete C 2.2 pending x:=2",
-      "followup C ← applied",
-      "run derive writing a x on link=a x=2 a=2",
+      "run derive writing a x on link=a x=1 a=2",
+      "complete A 2.2 new a:=3",
+      "A ← executed stale ok repairs a=3@2.2 link=a@1.1",
+      "intent C 2.3 x:write",
+      "C ← valid 2.3",
     ]);
     expect(story.notes).toContain("contention_round");
   });

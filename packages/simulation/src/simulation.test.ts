@@ -37,7 +37,7 @@ const PATHS = [
 
 describe("the protocol under faults", { timeout: 1_200_000 }, () => {
   const from = drawnSeed("the simulation");
-  const wanted = from === null ? CI_HISTORIES : CI_HISTORIES / 4;
+  const wanted = from === null ? CI_HISTORIES : CI_HISTORIES / 5;
 
   test(`${wanted} histories, each twice with the same trace; every fault has fired and every path was taken`, async () => {
     const { histories, found, counts, notes, answered } = await runBatch(from ?? 1, wanted, THREADS);
@@ -64,7 +64,7 @@ describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
     const names = drawn(
       "the simulation",
       MUTANTS.map(({ name }) => name),
-      10,
+      8,
     );
     const verdicts = await checkMutants(THREADS, 1, null, names);
     expect(verdicts.map(({ name }) => name).toSorted()).toEqual(names.toSorted());

@@ -24,7 +24,7 @@ describe("the plan", () => {
   test("gives each hunt its turn, and no seed twice", () => {
     expect(plan.slice(0, HUNTS.length).map(({ hunt }) => hunt)).toEqual(HUNTS);
     const histories = plan.filter(({ hunt }) => hunt === "simulation").map(({ args }) => Number(args[1]));
-    expect(histories).toEqual(Array.from({ length: 20 }, (_, at) => 7 + at * 5_000));
+    expect(histories).toEqual(Array.from({ length: 50 }, (_, at) => 7 + at * 2_000));
   });
 
   test("has what is wanted only", () => {

@@ -20,8 +20,8 @@ export interface Finding {
 export const HUNTS = ["simulation", "variants", "rules", "failpoints", "programs", "http", "hosts"] as const;
 export type HuntName = (typeof HUNTS)[number];
 
-const HISTORIES = { all: 100_000, each: 5_000 };
-const PROGRAMS = { all: 2_000, each: 100 };
+const HISTORIES = { all: 100_000, each: 2_000 };
+const PROGRAMS = { all: 2_000, each: 50 };
 const HTTP_SECONDS = { all: 600, each: 60 };
 const HOSTS_PROGRAMS = { all: 40, each: 10 };
 

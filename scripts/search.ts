@@ -14,6 +14,8 @@ const ROOT = path.dirname(import.meta.dirname);
 /** The output of each run that has found something; not in git. */
 const FOLDER = ".search";
 const NO_LIMIT = 0;
+/** Between two lines that say how far a run is. */
+const PROGRESS_MS = 60_000;
 
 const { only, minutes, seed, json } = commandLine({
   name: "pnpm run search",
@@ -51,12 +53,15 @@ say(`Commit ${commit}, seed ${seed}, ${plan.length} runs.`);
 for (const [at, next] of plan.entries()) {
   if (minutes !== NO_LIMIT && minutesGone() >= minutes) break;
   say(`${minutesGone().toFixed(0)} min, run ${at + 1} of ${plan.length}, ${findings.length} found: ${commandOf(next)}`);
+  let lastLine = "";
+  const progress = setInterval(() => say(`  ${minutesGone().toFixed(0)} min … ${lastLine}`), PROGRESS_MS);
   // oxlint-disable-next-line no-await-in-loop -- one after the other: each of them keeps two cores busy
   const { code, output, interruptedBy } = await run("pnpm", ["--silent", "run", next.script, ...next.args], {
     cwd: ROOT,
     env: process.env,
-    capture: () => undefined,
+    capture: (chunk) => (lastLine = chunk.trim().split("\n").at(-1) ?? lastLine),
   });
+  clearInterval(progress);
   interrupted = interruptedBy;
   // A run that is broken off ends with a code of its own, which is not a finding.
   const found = findingsOf(next, output, interrupted === null ? code : 0, commit);

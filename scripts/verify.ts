@@ -122,9 +122,11 @@ const secondTries: SecondTry[] = [];
 
 say(full ? "Full tier: all tests." : "Short tier: `npm test -- --full` has all tests.");
 if (tier !== null) {
-  const since = changes.kind === "known" ? `Changed is what differs from ${changes.base.slice(0, 12)}.` : "";
   if (changes.kind === "unknown") say(`Nothing is left out, since ${changes.why}.`);
-  else say(`${since} Drawn is by ${tier.draw}. Not run in full are:`);
+  else
+    say(
+      `Compared with ${changes.base.slice(0, 12)}, drawn by ${tier.draw.slice(0, 12)}. These parts do not run in full:`,
+    );
   for (const words of tier.words) say(`  ${words}`);
 }
 

@@ -9,8 +9,8 @@ import {
   unitId,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
-import type { ExecutionResult, ExecutionTask } from "../src/core/execution-task.ts";
-import { type Run, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
+import type { Run, RunResult } from "../src/core/run.ts";
+import { type EndedRun, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
 import { testModule } from "./test-module.ts";
 
 /** Longer than any test: a limit that is not met. */
@@ -28,7 +28,7 @@ async function open({
   speculationFuel,
   ...options
 }: Partial<WorkerPoolOptions> & { readonly speculationFuel?: number }): Promise<
-  (handler: string, location?: string, inPlaceOf?: Partial<ExecutionTask>) => Promise<Run>
+  (handler: string, location?: string, inPlaceOf?: Partial<Run>) => Promise<EndedRun>
 > {
   const { content, hash } = await testModule();
   const { limits } = content;
@@ -49,18 +49,19 @@ async function open({
   const snapshot = new Map<UnitId, Entry>([[unitId("counters", "a"), absent]]);
   return (handler, location = "va", inPlaceOf = {}) => {
     const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
-    const task: ExecutionTask = {
+    const run: Run = {
+      id: 1,
       invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
       snapshot,
       access: { kind: "derive", writable: null },
       kills: 0,
       ...inPlaceOf,
     };
-    return opened.execute(task, location);
+    return opened.execute(run, location);
   };
 }
 
-const resultOf = async (run: Promise<Run>): Promise<ExecutionResult> => (await run).result;
+const resultOf = async (run: Promise<EndedRun>): Promise<RunResult> => (await run).result;
 
 test("a run that never ends is ended at its limit, and the next one is run", async () => {
   const run = await open({ limitMs: 200 });
@@ -133,14 +134,14 @@ test("an endless run that begins after another was set aside is set aside too, t
 });
 
 /** A re-execution, of an execution that was ended so often. */
-function reExecution(kills: number): Pick<ExecutionTask, "access" | "kills"> {
+function reExecution(kills: number): Pick<Run, "access" | "kills"> {
   const units = new Set([unitId("counters", "a")]);
   return { access: { kind: "declared", set: { reads: units, writes: units } }, kills };
 }
 
 test("a re-execution may last twice as long each time that it was ended, and has the fuel of a speculation", async () => {
   const run = await open({ limitMs: 1 });
-  const reasonOf = async (kills: number): Promise<ExecutionResult> =>
+  const reasonOf = async (kills: number): Promise<RunResult> =>
     resultOf(run("searchNearStorage", "va", reExecution(kills)));
   expect(await reasonOf(0)).toEqual({ kind: "killed", reason: "the handler ran longer than 1 ms" });
   expect(await reasonOf(3)).toEqual({ kind: "killed", reason: "the handler ran longer than 8 ms" });
@@ -193,7 +194,7 @@ test("locations take turns", async () => {
   const order: string[] = [];
   const done =
     (location: string) =>
-    async (ended: Promise<Run>): Promise<void> => {
+    async (ended: Promise<EndedRun>): Promise<void> => {
       await ended;
       order.push(location);
     };
@@ -228,10 +229,11 @@ test("an execution that comes again with more values, or others, runs on all of 
     args: new TextEncoder().encode(count),
     environment,
   }));
-  const round = (invocation: ExecutionTask["invocation"], known: number): Promise<ExecutionResult> => {
+  const round = (invocation: Run["invocation"], known: number): Promise<RunResult> => {
     const units = Array.from({ length: known }, (_, index) => unitId("bulk", String(index)));
     const snapshot = new Map(units.map((unit) => [unit, entryOf(NO_COMMIT, Uint8Array.of(1))]));
-    return resultOf(opened.execute({ invocation, snapshot, access: { kind: "record", guess: false }, kills: 0 }, "va"));
+    const access = { kind: "record", guess: false } as const;
+    return resultOf(opened.execute({ id: 1, invocation, snapshot, access, kills: 0 }, "va"));
   };
   for (const known of [0, 1, 2]) {
     const results = await Promise.all(invocations.map((invocation) => round(invocation, known)));

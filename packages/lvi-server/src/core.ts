@@ -2,7 +2,7 @@
 export { Deadlines } from "./core/deadlines.ts";
 export type { CallHash, CallHasher } from "./core/call-hash.ts";
 export type * from "./core/events.ts";
-export type * from "./core/execution-task.ts";
+export type * from "./core/run.ts";
 export type * from "./core/intent.ts";
 export { doneIntentOf, readsOf, withoutOutcome } from "./core/intent.ts";
 export {
@@ -14,8 +14,8 @@ export {
 } from "./core/leadership.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
-export { executeTask, type Host } from "./execution/execute.ts";
+export { execute, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
-export type { Run } from "./execution/worker-pool.ts";
+export type { EndedRun } from "./execution/worker-pool.ts";
 export { type Collected, type CollectionDue, type Commit, commitOf, type CommitResult } from "./storage/storage.ts";

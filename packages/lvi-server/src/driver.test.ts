@@ -28,7 +28,7 @@ function on<Kind extends Event["kind"]>(kind: Kind, react: (event: Event & { kin
 }
 
 function reply(caller: number, after: readonly Fact[] = NO_FACTS): Effect {
-  return { kind: "reply", caller, location: "VA", reply: REPLY, after };
+  return { kind: "reply", caller, reply: REPLY, after };
 }
 
 const note: Effect = { kind: "note", note: { name: "gate" } };
@@ -155,7 +155,7 @@ describe("an answer", () => {
 
   test("may wait for an operation of which only a repeat has said that it was done", () => {
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, expects: "new", completion: COMPLETION, blind: new Set() }]);
+    on("clock", () => [{ kind: "complete", operation: 8, expects: "new", completion: COMPLETION }]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();
@@ -184,7 +184,7 @@ describe("an answer", () => {
 describe("the end", () => {
   test("a halt ends the step: nothing that comes after it is done, and nothing is heard any more", () => {
     on("clock", () => [
-      { kind: "execute", run: 1, task: {} as never, location: "VA" },
+      { kind: "execute", run: { id: 1 } as never, location: "VA" },
       { kind: "halt", reason: "taken over" },
       note,
     ]);

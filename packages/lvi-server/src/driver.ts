@@ -5,16 +5,26 @@
  * Ports call back, perhaps before their call has returned. A promise would tell a turn later, and take as long as the whole step
  * that answers a hot request.
  */
-import { type Followup, type FollowupResult, type LviReply, type LviRequest, RadicalError } from "@radical/protocol";
+import {
+  encodeLine,
+  type Followup,
+  type FollowupResult,
+  type Line,
+  type ListeningQuestion,
+  type LviReply,
+  type LviRequest,
+  RadicalError,
+} from "@radical/protocol";
+import { toBase64 } from "./base64.ts";
 import type { CallerId, Effect, Event, Fact, Note, OperationId } from "./core/events.ts";
-import type { ExecutionTask } from "./core/execution-task.ts";
+import type { Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
+import type { ListenerId } from "./core/listeners.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
-import type { Run } from "./execution/worker-pool.ts";
+import type { EndedRun } from "./execution/worker-pool.ts";
 import { Facts } from "./facts.ts";
 import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
-import { Updates } from "./updates.ts";
 
 /** The core, as its driver sees it. */
 export interface Machine {
@@ -75,7 +85,7 @@ export interface Ports {
   readonly act: (act: () => void) => void;
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
-  readonly execute: (task: ExecutionTask, location: string, ended: (run: Run) => void) => void;
+  readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
   readonly observer: Observer;
   readonly halted: (halt: Halt) => void;
 }
@@ -84,6 +94,13 @@ export interface Ports {
 export interface Asker<T> {
   readonly answered: (answer: T) => void;
   readonly failed: (error: Error) => void;
+}
+
+/** A location that hears lines until either side ends them. */
+export interface Listener {
+  /** False: it does not read fast enough, and this line is lost to it. */
+  readonly tell: (line: string) => boolean;
+  readonly end: () => void;
 }
 
 interface Ended {
@@ -100,14 +117,15 @@ export interface DriverOptions {
 }
 
 export class Driver {
-  readonly updates: Updates;
   readonly #core: Machine;
   readonly #epoch: number;
   readonly #ports: Ports;
   readonly #facts = new Facts();
   readonly #waiters = new Map<CallerId, Asker<never>>();
+  readonly #listeners = new Map<ListenerId, Listener>();
   readonly #drained: (() => void)[] = [];
   #callers = 0;
+  #listened: ListenerId = 0;
   /** Of the step that is being carried out. */
   #nowMs = -Infinity;
   /** When the port is to call; Infinity: it was not asked to. */
@@ -118,7 +136,6 @@ export class Driver {
     this.#core = core;
     this.#epoch = epoch;
     this.#ports = ports;
-    this.updates = new Updates(ports.observer.updated);
     this.#askToBeWoken();
   }
 
@@ -127,7 +144,6 @@ export class Driver {
   request(request: LviRequest, asker: Asker<LviReply>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
-    if (request.units !== null) this.updates.read(request.location, request.units);
     this.#step({ kind: "lvi-request", caller, request });
   }
 
@@ -135,6 +151,18 @@ export class Driver {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "followup", caller, followup });
+  }
+
+  /** Returns a function that ends it from the listener's side; null: too many listen. Throws if the driver has ended. */
+  listen({ location, listener: name }: ListeningQuestion, listener: Listener): (() => void) | null {
+    if (this.#ended !== null) throw this.#ended.later;
+    const id = ++this.#listened;
+    this.#listeners.set(id, listener);
+    this.#step({ kind: "listens", listener: id, location, name });
+    if (!this.#listeners.has(id)) return null;
+    return () => {
+      if (this.#listeners.delete(id)) this.#step({ kind: "stopped-listening", listener: id });
+    };
   }
 
   /** An event whose sender waits for no answer. */
@@ -210,7 +238,6 @@ export class Driver {
     switch (effect.kind) {
       case "reply":
         observer.replied(effect.reply);
-        if (effect.reply.kind === "executed") this.updates.repaired(effect.location, effect.reply.repairs);
         return this.#answer(effect.caller, effect.reply, effect.after);
       case "followup-reply":
         observer.followed(effect.result);
@@ -244,17 +271,16 @@ export class Driver {
         );
       }
       case "complete": {
-        const { operation, expects, completion, blind } = effect;
+        const { operation, expects, completion } = effect;
         return storage.commit(
           epoch,
           commitOf(expects, completion),
           this.#operating(operation, (result) => {
-            const { commitId, writes } = completion;
+            const { commitId } = completion;
             const isDone =
               result.kind === "applied" ||
               (result.kind === "exists" && result.record?.state === "done" && result.record.done.commitId === commitId);
             if (isDone) this.#succeeded(operation);
-            if (result.kind === "applied") this.updates.applied(commitId, writes, blind);
             return { kind: "completed", operation, result };
           }),
         );
@@ -267,8 +293,10 @@ export class Driver {
       case "collect":
         return this.#collect(effect);
       case "execute": {
-        const { run, task, location } = effect;
-        return execute(task, location, ({ result, tookMs }) => this.#step({ kind: "executed", run, result, tookMs }));
+        const { run, location } = effect;
+        return execute(run, location, ({ result, tookMs }) =>
+          this.#step({ kind: "executed", run: run.id, result, tookMs }),
+        );
       }
       case "note":
         return observer.noted(effect.note);
@@ -276,6 +304,16 @@ export class Driver {
         return observer.sampled(effect.sample);
       case "sample-left-out":
         return observer.sampled(null);
+      case "tell":
+        return this.#tell(effect.listeners, effect.line);
+      case "hints-left-out":
+        return observer.updated(false, effect.units);
+      case "end-listening": {
+        const listener = this.#listeners.get(effect.listener);
+        this.#listeners.delete(effect.listener);
+        if (!effect.isRefused) listener?.end();
+        return;
+      }
       case "resume":
         for (const event of effect.events) act(() => this.#step(event));
         return;
@@ -318,6 +356,14 @@ export class Driver {
     storage.collect({ doneBeforeMs, toldBeforeMs, limit }, { succeeded, failed });
   }
 
+  #tell(listeners: readonly ListenerId[], line: Line): void {
+    const text = encodeLine(line, { encode: toBase64 });
+    for (const id of listeners) {
+      const isSent = this.#listeners.get(id)?.tell(text) === true;
+      this.#ports.observer.updated(isSent, line.entries.length);
+    }
+  }
+
   #answer(caller: CallerId, answer: unknown, after: readonly Fact[]): void {
     this.#facts.require(after, this.#nowMs);
     const waiter = this.#waiters.get(caller);
@@ -338,7 +384,8 @@ export class Driver {
   #end(ended: Ended): void {
     if (this.#ended !== null) return;
     this.#ended = ended;
-    this.updates.close();
+    for (const { end } of this.#listeners.values()) end();
+    this.#listeners.clear();
     for (const { failed } of this.#waiters.values()) failed(ended.underWay);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();

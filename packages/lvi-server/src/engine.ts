@@ -4,6 +4,7 @@
  */
 import {
   type ListedModule,
+  type ListeningQuestion,
   type LocationAlarm,
   type Followup,
   type FollowupResult,
@@ -15,13 +16,20 @@ import {
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import { type Answer, type Asker, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
+import {
+  type Answer,
+  type Asker,
+  Driver,
+  type Halt,
+  type Listener,
+  type Observer,
+  type StoragePort,
+} from "./driver.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
-import type { Updates } from "./updates.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -91,7 +99,7 @@ export class Engine {
         wakeAt: (atMs) => this.#wakeAt(atMs),
         act: (act) => act(),
         storage: this.#storage(),
-        execute: (task, location, ended) => void executor.execute(task, location).then(ended),
+        execute: (run, location, ended) => void executor.execute(run, location).then(ended),
         observer: this.#observer(),
         halted: (halt) => this.#halted(halt),
       },
@@ -103,8 +111,9 @@ export class Engine {
     setImmediate(collect);
   }
 
-  get updates(): Updates {
-    return this.#driver.updates;
+  /** The number of isolates of locations that listen. */
+  get listeners(): number {
+    return this.#options.core.listeners;
   }
 
   get load(): Load {
@@ -127,6 +136,11 @@ export class Engine {
     this.#driver.followup(followup, asker);
   }
 
+  /** See {@link Driver.listen}. */
+  listen(question: ListeningQuestion, listener: Listener): (() => void) | null {
+    return this.#driver.listen(question, listener);
+  }
+
   /** Of a location: the primary has not seen it. */
   alarm({ execution, module, handler, location }: LocationAlarm): void {
     const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
@@ -136,7 +150,6 @@ export class Engine {
   /** Refuses new executions; resolves when all callers have their answers, or after the time. */
   async drain(limitMs: number): Promise<void> {
     this.#driver.tell({ kind: "drain" });
-    this.#driver.updates.close();
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, limitMs);
       this.#driver.whenAnswered(() => {

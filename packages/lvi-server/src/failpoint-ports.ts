@@ -1,5 +1,5 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
-import type { ExecutionTask } from "./core/execution-task.ts";
+import type { Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -46,16 +46,16 @@ export function storageWithFailpoints(storage: Storage): Storage {
 export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
-    execute: (task, location) =>
-      isReExecution(task)
-        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(task, location))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(task, location)),
+    execute: (run, location) =>
+      isReExecution(run)
+        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(run, location))
+        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location)),
     close: () => executor.close(),
   };
 }
 
 /** Only a re-execution runs on the set that a location declared. */
-function isReExecution({ access }: ExecutionTask): boolean {
+function isReExecution({ access }: Run): boolean {
   return access.kind === "declared";
 }
 

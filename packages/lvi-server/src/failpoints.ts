@@ -42,8 +42,8 @@ export const FAILPOINTS = {
   "run.re-executed": "a re-execution has ended; the core has not heard it",
   "run.near-storage-unsent": "a near-storage run is about to be given to a worker",
   "run.near-storage-ended": "a near-storage run has ended; the core has not heard it",
-  "worker.task-received": "a worker thread has a task and has not begun it",
-  "worker.task-done": "a worker thread has a result and has told nobody",
+  "worker.run-received": "a worker thread has a run and has not begun it",
+  "worker.run-done": "a worker thread has a result and has told nobody",
 
   "sqlite.begun": "a transaction has begun and nothing is in it",
   "sqlite.half-written": "in a transaction an intent is done, and only a part of its writes is there",
@@ -51,11 +51,11 @@ export const FAILPOINTS = {
   "sqlite.committed": "a transaction is on disk, and nobody was told",
 
   "dynamo.adopted": "a starting server owns one more open record; others may be left",
-  "dynamo.writes-stored": "a write set over one transaction is in parts, to which nothing refers",
-  "dynamo.decided": "a record is partly applied, and none of its writes is applied",
-  "dynamo.part-applied": "one transaction of a larger write set is applied",
-  "dynamo.all-applied": "all writes of a larger write set are applied, and its record is not done",
-  "dynamo.done": "the record of a larger write set is done, and its parts are left",
+  "dynamo.writes-stored": "a commit over one transaction is in parts, to which nothing refers",
+  "dynamo.decided": "a record is partly applied, and nothing else of its commit is applied",
+  "dynamo.part-applied": "one transaction of a larger commit is applied",
+  "dynamo.all-applied": "all of a larger commit is applied, and the record that decided it is not done",
+  "dynamo.done": "the record that decided a larger commit is done, and its parts are left",
 } as const;
 
 export type Failpoint = keyof typeof FAILPOINTS;

@@ -5,7 +5,7 @@
 import { type FollowupResult, type LviReply, splitUnit, type UnitId } from "@radical/protocol";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Load, Note, NoteName } from "./core/events.ts";
-import type { ExecutionResult, TaskAccess } from "./core/execution-task.ts";
+import type { RunResult, RunAccess } from "./core/run.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import { type Count, CounterTally, type Distribution, HistogramTally } from "./tallies.ts";
 
@@ -186,7 +186,7 @@ export class Metrics {
     if (failure !== null) this.#storageFailures.child({ operation, effect: failure }).count++;
   }
 
-  ran(mode: TaskAccess["kind"], ending: ExecutionResult["kind"], tookMs: number): void {
+  ran(mode: RunAccess["kind"], ending: RunResult["kind"], tookMs: number): void {
     this.#runs.child({ mode, ending }).observe(tookMs / 1_000);
   }
 

@@ -88,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     load: () => (state.kind === "not-serving" ? null : state.engine.load),
     workers: () => pool?.load ?? null,
     epoch: () => epoch,
-    listeners: () => (state.kind === "not-serving" ? 0 : state.engine.updates.listeners),
+    listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
   });
   const opened =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;

@@ -9,11 +9,12 @@ import { CborReader, CborWriter, isTooDeep, MAX_DEPTH } from "./cbor.ts";
 import { unitId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
+import { decodeLine, encodeLine } from "./messages/listening.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
 import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
 import { decodeOutcome, encodeOutcome } from "./outcome.ts";
-import { followup, module, outcomes, replies, request } from "./testing/messages.ts";
+import { BASE64, followup, hint, module, outcomes, replies, request } from "./testing/messages.ts";
 import type { Parameter, RecordTypes } from "./value-type.ts";
 
 const value = new CborWriter().map(1).text("name").array(2).integer(1).float(0.5).finish();
@@ -48,6 +49,15 @@ const DECODERS: readonly Decoder[] = [
     name: "followup reply",
     golden: [encodeFollowupReply("completed_before")],
     again: (bytes) => encodeFollowupReply(decodeFollowupReply(bytes)),
+  },
+  {
+    name: "line of listening",
+    golden: [Buffer.from(encodeLine(hint, BASE64))],
+    again: (bytes) => {
+      const line = decodeLine(Buffer.from(bytes).toString(), BASE64);
+      if (line === null) throw new MalformedError("no line that is known");
+      return Buffer.from(encodeLine(line, BASE64));
+    },
   },
   {
     name: "module",

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { CborReader } from "./cbor.ts";
 import { encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
+import { encodeLine } from "./messages/listening.ts";
 import { encodeLviRequest } from "./messages/lvi-request.ts";
-import { followup, request } from "./testing/messages.ts";
-import { ABI, FOLLOWUP, FOLLOWUP_REPLY, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
+import { BASE64, followup, hint, request } from "./testing/messages.ts";
+import { ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
 
-test.each(Object.entries({ ABI, FOLLOWUP, FOLLOWUP_REPLY, LVI_REPLY_TAIL, LVI_REQUEST }))(
+test.each(Object.entries({ ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, LVI_REPLY_TAIL, LVI_REQUEST }))(
   "the history of %s goes from its floor to the version that is sent",
   (_name, { floor, sent, history }) => {
     const versions = Object.keys(history).map(Number);
@@ -18,4 +19,6 @@ test("messages have as many fields as their version says", () => {
   expect(fieldsOf(encodeLviRequest(request))).toBe(LVI_REQUEST.sent);
   expect(fieldsOf(encodeFollowup(followup))).toBe(FOLLOWUP.sent);
   expect(fieldsOf(encodeFollowupReply("applied"))).toBe(FOLLOWUP_REPLY.sent);
+  const entries = JSON.parse(encodeLine(hint, BASE64)) as readonly (readonly unknown[])[];
+  for (const entry of entries) expect(entry).toHaveLength(HINT.sent);
 });

@@ -58,6 +58,15 @@ export const FOLLOWUP_REPLY: Form = {
   history: { 1: "result" },
 };
 
+/** A line of an answer to a location that listens, by the number of fields of an entry. JSON, without the framing. */
+export const HINT: Form = {
+  floor: 4,
+  sent: 4,
+  history: {
+    4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
+  },
+};
+
 /**
  * The ABI: the boundary between handlers and hosts, and the form of a module's content. It is part of the module hash. A
  * module states the least version that has its imports and sections. A primary runs every version from the floor on,

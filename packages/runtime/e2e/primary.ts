@@ -22,6 +22,7 @@ import {
   type FollowupResult,
   KEY_HEADER,
   LINES_TYPE,
+  type ListeningQuestion,
   LVI_PATH,
   type LviAnswer,
   type LviReply,
@@ -31,9 +32,7 @@ import {
   SIGNATURE_HEADER,
   TIME_HEADER,
   type UnitId,
-  type UpdateLine,
   UPDATES_PATH,
-  type UpdatesQuestion,
   type Write,
   commitId,
   decodeFollowup,
@@ -59,7 +58,7 @@ export type PrimaryEvent =
       readonly result: FollowupResult;
       readonly headers: IncomingHttpHeaders;
     }
-  | { readonly kind: "listening"; readonly question: UpdatesQuestion };
+  | { readonly kind: "listening"; readonly question: ListeningQuestion };
 
 /** Returns what to answer instead of the primary's own reply: undefined for that, null for none at all. */
 export type Interceptor = (request: LviRequest, ownReply: () => LviReply) => Promise<LviReply | null | undefined>;
@@ -199,7 +198,7 @@ export class TestPrimary {
   }
 
   #onUpdates(body: Uint8Array, response: ServerResponse): void {
-    const question = JSON.parse(Buffer.from(body).toString()) as UpdatesQuestion;
+    const question = JSON.parse(Buffer.from(body).toString()) as ListeningQuestion;
     response.writeHead(200, { "content-type": LINES_TYPE }).flushHeaders();
     this.#listening.add(response);
     response.on("close", () => this.#listening.delete(response));
@@ -207,7 +206,7 @@ export class TestPrimary {
   }
 
   /** Tells everybody who listens. */
-  update(...lines: readonly (UpdateLine | string)[]): void {
+  update(...lines: readonly (string | readonly unknown[])[]): void {
     const text = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
     for (const response of this.#listening) response.write(text);
   }

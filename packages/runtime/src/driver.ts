@@ -3,17 +3,19 @@
  * nothing: what happens, and in which order, is in `core`. The Worker and the simulation run this same driver, each over ports
  * of its own.
  */
-import type {
-  Entry,
-  Followup,
-  FollowupResult,
-  LocationAlarm,
-  LviReply,
-  LviRequest,
-  UnitId,
-  UpdatesQuestion,
+import {
+  decodeLine,
+  type Entry,
+  type Followup,
+  type FollowupResult,
+  type ListeningQuestion,
+  type LocationAlarm,
+  type LviReply,
+  type LviRequest,
+  type UnitId,
 } from "@radical/protocol";
 import type { AccessSet, DerivedSet, HandlerRun, RecordedRun, Snapshot, Speculative } from "@radical/wasm-host";
+import { fromBase64 } from "./base64.ts";
 import type {
   Answer,
   Answered,
@@ -28,7 +30,6 @@ import type {
   WarningCode,
 } from "./core/effects.ts";
 import type { ServerIndex } from "./core/leader.ts";
-import { entriesOf } from "./updates.ts";
 
 /** How something ends that was begun. One of the two is called, once, perhaps before the call that began it has returned. */
 export interface Settled<T> {
@@ -313,7 +314,7 @@ export interface ListeningPorts {
   /** Calls `told` with each line that the server writes, and `ended` when there are no more: whether it has ended them in order. */
   readonly listen: (
     server: ServerIndex,
-    question: UpdatesQuestion,
+    question: ListeningQuestion,
     told: (line: string) => void,
     ended: (isOver: boolean) => void,
   ) => void;
@@ -342,8 +343,10 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
   }
 }
 
-export function tellLine(location: LocationMachine, line: string, ports: ListeningPorts): void {
-  const updates = entriesOf(line);
+export function tellLine(location: LocationMachine, text: string, ports: ListeningPorts): void {
+  const line = decodeLine(text, { decode: fromBase64 });
+  if (line === null) return;
+  const updates = line.entries;
   const held = updates.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
   tell(location, { kind: "told", updates, held }, ports);
 }

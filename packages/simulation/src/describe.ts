@@ -26,6 +26,10 @@ export function describeEvent(event: Event): string {
       return `hears of operation ${event.operation}: ${event.kind}`;
     case "leadership-renewed":
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
+    case "listens":
+      return `hears that ${event.location} listens, listener ${event.listener}`;
+    case "stopped-listening":
+      return `hears that listener ${event.listener} has gone`;
     case "clock":
       return "has something due";
     case "module-registered":
@@ -69,7 +73,7 @@ export function describeEffect(effect: Effect): string {
       return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}`;
     }
     case "execute":
-      return `starts run ${effect.run} ${ACCESS[effect.task.access.kind]}, on ${[...effect.task.snapshot.keys()].join(" ") || "nothing"}`;
+      return `starts run ${effect.run.id} ${ACCESS[effect.run.access.kind]}, on ${[...effect.run.snapshot.keys()].join(" ") || "nothing"}`;
     case "note": {
       const { name, executionId, detail, cause, units } = effect.note;
       const about = [executionId === undefined ? undefined : shortId(executionId), cause, units?.join(" "), detail];
@@ -77,6 +81,14 @@ export function describeEffect(effect: Effect): string {
     }
     case "renew-leadership":
       return `renews the leadership, operation ${effect.operation}`;
+    case "tell": {
+      const entries = effect.line.entries.map(({ unit, entry }) => `${unit}@${shortCommit(entry.version.commitId)}`);
+      return `tells listeners ${effect.listeners.join(" ")} of ${entries.join(" ")}`;
+    }
+    case "hints-left-out":
+      return `leaves ${effect.units} units out of its hints`;
+    case "end-listening":
+      return `ends listener ${effect.listener}`;
     case "resume":
       return `goes on with what was put off: ${effect.events.length}`;
     case "halt":

@@ -5,6 +5,7 @@
 import {
   type AccessedUnit,
   type CommitId,
+  decodeLine,
   type Entry,
   entryOf,
   type Environment,
@@ -15,7 +16,6 @@ import {
   NO_COMMIT,
   type Outcome,
   type UnitId,
-  type UpdateLine,
   type Write,
 } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
@@ -257,10 +257,7 @@ export class ModelLocation implements Location {
   }
 
   refresh(line: string): void {
-    const updates = (JSON.parse(line) as UpdateLine).map(([unit, commitId, , text]) => ({
-      unit,
-      entry: entryOf(commitId, text === null ? null : Buffer.from(text, "base64")),
-    }));
+    const updates = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") })?.entries ?? [];
     if (updates.some(({ unit }) => this.#cache.holds(unit))) this.#cache.refresh(updates, this.#options.counts);
   }
 

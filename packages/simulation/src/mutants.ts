@@ -132,7 +132,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "shared locks do not keep writers out",
     within: 100,
-    edits: [expression("locks-compatible", `mode === "shared" && lock.exclusive === 0`, `lock.exclusive === 0`)],
+    edits: [condition("locks-compatible", `lock.exclusive === 0`)],
   },
   {
     name: "every caller that joined is told `valid`",
@@ -261,7 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a leadership that ran out is renewed whoever leads",
     within: 250,
     weather: "leadership",
-    edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.lease.epoch`)],
+    edits: [remove("renewal-fenced"), expression("renewal-stored", `epoch`, `this.leadership.epoch`)],
   },
   {
     name: "what was put off without the leadership is forgotten",
@@ -297,13 +297,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a shared lock is made exclusive although others share it",
     within: 2_500,
     weather: "leadership",
-    edits: [
-      expression(
-        "lock-strengthened",
-        `own === "exclusive" || mode === "shared" || lock.holders.size === 1`,
-        `own === "exclusive" || lock.holders.size > 0`,
-      ),
-    ],
+    edits: [condition("lock-strengthened", `$ && !lock.holders.has(owner!)`)],
   },
   {
     name: "locks are kept after a refusal",
@@ -414,6 +408,16 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     edits: [
       expression("handler-run", `invocation`, `{ ...$, environment: { ...invocation.environment, caller: null } }`),
+    ],
+  },
+  {
+    name: "a hint is told before its writes are durable",
+    within: 100,
+    edits: [
+      after(
+        "completion-stored-first",
+        `this.#effects.push(...this.#listeners.applied(commit, writes, () => new Set()));`,
+      ),
     ],
   },
   {

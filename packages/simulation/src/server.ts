@@ -13,8 +13,8 @@ import {
   Driver,
   type Effect,
   type Event,
-  executeTask,
-  type ExecutionTask,
+  execute,
+  type Run,
   type Halt,
   type HeldLeadership,
   LviCore,
@@ -23,12 +23,12 @@ import {
   type Observer,
   readsOf,
   type Recovered,
-  type Run,
+  type EndedRun,
   type Sample,
   type Sampling,
   type StoragePort,
 } from "@radical/lvi-server/core";
-import { contentHash, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -221,7 +221,7 @@ export class Server {
           // The process may be stopped, or end, before each of them.
           act: (act) => this.#inThisLife(act)(),
           storage: this.#storage(),
-          execute: (task, _location, ended) => this.#run(task, ended),
+          execute: (run, _location, ended) => this.#run(run, ended),
           observer: this.#observer(),
           halted: (halt) => this.#halted(halt),
         },
@@ -234,18 +234,33 @@ export class Server {
   }
 
   /** Each location finds out some time later that this server leads, and listens. */
-  #beHeard({ updates }: Driver): void {
+  #beHeard(driver: Driver): void {
     const { clock, tell, locations } = this.#options;
     if (tell === null) return;
     for (let to = 0; to < locations; to++) {
       const listener = {
         tell: (line: string) => {
+          this.#checkHint(line);
           tell(to, line);
           return true;
         },
         end: () => {},
       };
-      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void updates.listen(nameOf(to), "", listener));
+      const question = { location: nameOf(to), listener: "" };
+      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void driver.listen(question, listener));
+    }
+  }
+
+  /** A hint brings only what storage has applied, as it was written. */
+  #checkHint(text: string): void {
+    const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
+    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    for (const { unit, entry } of line.entries) {
+      const { commitId } = entry.version;
+      const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
+      const write = applied?.writes.find((each) => each.unit === unit);
+      if (write === undefined || entryOf(commitId, write.value).version.hash !== entry.version.hash)
+        this.problems.push(`a location is told of ${unit} as of ${commitId}, which storage does not have`);
     }
   }
 
@@ -475,18 +490,17 @@ export class Server {
     return found;
   }
 
-  #run(task: ExecutionTask, ended: (run: Run) => void): void {
+  #run(run: Run, ended: (ended: EndedRun) => void): void {
     // A module that an execution under way names must be there.
-    if (!this.#options.storage.modules.has(task.invocation.module))
-      this.problems.push("a module that is named is gone");
-    const run = this.#resultOf(task);
-    this.#after(run.tookMs, () => ended(run));
+    if (!this.#options.storage.modules.has(run.invocation.module)) this.problems.push("a module that is named is gone");
+    const result = this.#resultOf(run);
+    this.#after(result.tookMs, () => ended(result));
   }
 
-  #resultOf(task: ExecutionTask): Run {
-    const result = this.#disturbedRun() ?? executeTask(primaryHost, task);
+  #resultOf(run: Run): EndedRun {
+    const result = this.#disturbedRun() ?? execute(primaryHost, run);
     const shortMs = this.#options.clock.random.between(0, 20);
-    const { invocation, access, kills } = task;
+    const { invocation, access, kills } = run;
     const neededMs = effortOf(invocation.handler, invocation.args).tookMs;
     if (neededMs === null || result.kind !== "completed") return { result, tookMs: shortMs };
     const limitMs = access.kind === "declared" ? RUN_LIMIT_MS * 2 ** kills : RUN_LIMIT_MS;
@@ -497,7 +511,7 @@ export class Server {
     return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 
-  #disturbedRun(): Run["result"] | null {
+  #disturbedRun(): EndedRun["result"] | null {
     const { clock, faults, counts } = this.#options;
     if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
     const isCrowdedOut = clock.random.chance(0.3);

@@ -85,11 +85,11 @@ function validations(count: number, operations: number, turns: number): readonly
 
 function locks(count: number, operations: number, turns: number): readonly number[] {
   const table = new LockTable<{ readonly id: number }>();
-  const requests = unitsOf(count).map((unit) => ({ unit, mode: "exclusive" as const }));
+  const accesses = unitsOf(count).map((unit) => ({ unit, mode: "exclusive" as const }));
   return timed(turns, () => () => {
     for (let id = 0; id < operations; id++) {
       const owner = { id };
-      if (!table.acquire(owner, requests)) throw new Error("somebody holds them");
+      if (!table.acquire(owner, accesses, id)) throw new Error("somebody holds them");
       table.release(owner);
     }
     return operations;

@@ -22,7 +22,7 @@ import {
   type LviRequest,
   unitId,
   UPDATES_PATH,
-  type UpdatesQuestion,
+  type ListeningQuestion,
 } from "@radical/protocol";
 import { Connection, signedRequest } from "./connection.ts";
 import { type Effort, type Figure, figure, type Goal, median, type Progress, quantile } from "./figure.ts";
@@ -301,7 +301,7 @@ function beside<T>(
 
 /** Listens for updates, again and again, and reads what comes, until it is told to stop. */
 async function listen({ client }: StartedServer): Promise<() => Promise<void>> {
-  const question: UpdatesQuestion = { location: client.requestOf("read", "a", null).location, listener: "bench" };
+  const question: ListeningQuestion = { location: client.requestOf("read", "a", null).location, listener: "bench" };
   const body = new TextEncoder().encode(JSON.stringify(question));
   const stop = new AbortController();
   const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {

@@ -16,8 +16,9 @@ import type {
   ModuleHash,
   UnitId,
 } from "@radical/protocol";
-import type { ExecutionResult, ExecutionTask } from "./execution-task.ts";
+import type { Run, RunResult } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse } from "./module-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { StoredItem } from "./version-table.ts";
@@ -67,7 +68,8 @@ export type Event =
       readonly reason: string;
     }
   /** `tookMs`: of a worker, without the wait for one. */
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: ExecutionResult; readonly tookMs: number }
+  | { readonly kind: "executed"; readonly run: RunId; readonly result: RunResult; readonly tookMs: number }
+  | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
   /** What is to be sampled from now on; null: nothing. */
@@ -96,8 +98,6 @@ export type Effect =
   | {
       readonly kind: "reply";
       readonly caller: CallerId;
-      /** Where the caller is. */
-      readonly location: string;
       readonly reply: LviReply;
       readonly after: readonly Fact[];
     }
@@ -125,8 +125,6 @@ export type Effect =
       readonly operation: OperationId;
       readonly expects: "pending" | "new";
       readonly completion: Completion;
-      /** Of what is written, that which was not read before. */
-      readonly blind: ReadonlySet<UnitId>;
     }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
@@ -143,8 +141,9 @@ export type Effect =
       readonly unused: readonly ModuleUse[];
     }
   | SampleEffect
+  | ListeningEffect
   /** Those of several locations take turns. */
-  | { readonly kind: "execute"; readonly run: RunId; readonly task: ExecutionTask; readonly location: string }
+  | { readonly kind: "execute"; readonly run: Run; readonly location: string }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }

@@ -22,8 +22,9 @@ import type {
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId, ReExecutionCause } from "./events.ts";
-import type { ExecutionResult } from "./execution-task.ts";
+import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
+import type { Ticket } from "./lock-table.ts";
 import type { SampleEffect } from "./sampling.ts";
 
 export interface Caller {
@@ -42,7 +43,7 @@ export interface Declared {
 /** A run near storage that came to its end: the values that it ran on, and its result. */
 export interface Ran {
   readonly snapshot: ReadonlyMap<UnitId, Entry>;
-  readonly result: ExecutionResult & { readonly kind: "completed" };
+  readonly result: RunResult & { readonly kind: "completed" };
 }
 
 /** An execution near storage, across all its runs and rounds. */
@@ -89,9 +90,9 @@ export type Phase =
   | { readonly kind: "arrived" }
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
-  /** In the queue for locks. */
+  /** For all its locks, under its ticket. */
   | { readonly kind: "waiting"; readonly stage: Stage; readonly sinceMs: number }
-  /** Waits until units are released or applied; has no place in a queue. */
+  /** Waits until units are released or applied, and asks for no lock. */
   | { readonly kind: "watching"; readonly stage: Stage; readonly sinceMs: number }
   /** Storage is asked for values. */
   | { readonly kind: "loading"; readonly stage: Stage }
@@ -169,6 +170,8 @@ export interface Completing {
 
 export interface Execution {
   readonly id: ExecutionId;
+  /** Its place among those that wait for locks, however often it asks for some. */
+  readonly ticket: Ticket;
   readonly invocation: Invocation;
   readonly location: string;
   /** Of its location's budget. */
@@ -182,7 +185,7 @@ export interface Execution {
   readonly declared: Declared | null;
   callers: Caller[];
   phase: Phase;
-  /** How often it waited without a place in a queue, and how often it loaded values. */
+  /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
   loads: number;
   /** When its wait for locks is over, unless it has an intent. */
@@ -194,10 +197,11 @@ export interface Execution {
 }
 
 /** A new execution, known by its request alone. */
-export function requested(caller: Caller, usage: Usage): Execution {
+export function requested(caller: Caller, usage: Usage, ticket: Ticket): Execution {
   const { executionId, module, handler, args, environment, location, retained, units, mustNotWrite } = caller.request;
   return {
     id: executionId,
+    ticket,
     invocation: { module, handler, args, environment },
     location,
     usage,
@@ -216,10 +220,11 @@ export function requested(caller: Caller, usage: Usage): Execution {
 }
 
 /** An execution that an earlier server left pending. Its reply may have left. */
-export function adopted(intent: Intent, phase: Pending | Abandoned): Execution {
+export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandoned): Execution {
   const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
     id: executionId,
+    ticket,
     invocation: { module, handler, args, environment },
     location,
     usage: usageOf(args, units),

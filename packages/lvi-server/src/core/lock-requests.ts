@@ -1,15 +1,16 @@
-/** Which locks a set of units needs, always in the one order in which all executions ask for them. */
-import { type AccessedUnit, byUnit, type UnitId } from "@radical/protocol";
-import type { LockMode, LockRequest } from "./lock-table.ts";
+/** Which locks a set of units needs. */
+import type { AccessedUnit, UnitId } from "@radical/protocol";
+import type { Access, LockMode } from "./lock-table.ts";
 
-/** Sorts before every unit. Held shared by all that hold locks, exclusive by an execution that must run alone. */
+/** A unit of its own, which overlaps no item. Held shared by all that hold locks, exclusive by an execution that must run alone. */
 export const GATE = "" as UnitId;
 
-export function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit["mode"] }[]): readonly LockRequest[] {
-  return requestsOf(new Map(units.map(({ unit, mode }) => [unit, mode === "read" ? "shared" : "exclusive"])));
+export const GATE_SHARED: Access = { unit: GATE, mode: "shared" };
+
+export function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit["mode"] }[]): readonly Access[] {
+  return units.map(({ unit, mode }) => ({ unit, mode: mode === "read" ? "shared" : "exclusive" }));
 }
 
-/** In sorted order. */
-export function requestsOf(modes: ReadonlyMap<UnitId, LockMode>): readonly LockRequest[] {
-  return [...modes].map(([unit, mode]) => ({ unit, mode })).toSorted(byUnit);
+export function accessesOf(modes: ReadonlyMap<UnitId, LockMode>): readonly Access[] {
+  return Array.from(modes, ([unit, mode]) => ({ unit, mode }));
 }

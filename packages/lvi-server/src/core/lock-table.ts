@@ -1,27 +1,39 @@
 /**
  * The lock table: units held shared or exclusively by executions (paper, section 3.6).
  *
- * An execution asks for its units in sorted order and waits for one at a time, first come first served, so that no
- * cycle of waiting executions can form. Watchers wait without asking for anything: they are told when a unit is
- * released. An owner may also take units *behind* others that hold them: it holds them as well, and its user sees to it
- * that those act first. Nothing here is durable: the intents are.
+ * Departure from the paper, which takes one lock after the other in sorted order: an owner gets all its units at once. It
+ * waits for each holder in its way, and for each waiter in its way with a smaller ticket. A waiter holds nothing, so no
+ * circle of waiting owners can form, whichever units overlap. The ticket is the caller's; a waiter that comes again with
+ * its old ticket keeps its place.
+ *
+ * The table remembers one owner in the way of each waiter, the nearest: as long as that one waits or holds, so does the
+ * waiter. When it has gone, its waiters look for the next. So a release costs as much as the waiters that it lets go on.
+ *
+ * An owner may also take units *behind* others that hold them: it holds them as well, and its user sees to it that those
+ * act first. An observer asks for no unit, and is told when one is released. Nothing here is durable: the intents are.
  */
-import type { UnitId } from "@radical/protocol";
+import { assert, ItemMap, type UnitId, type UnitMap } from "@radical/protocol";
 
 export type LockMode = "shared" | "exclusive";
 
-export interface LockRequest {
+/** Two accesses *conflict* if their units overlap and one of them is exclusive. */
+export interface Access {
   readonly unit: UnitId;
   readonly mode: LockMode;
 }
 
+/** The order of those that wait: smaller ones first. Each owner has a ticket of its own. */
+export type Ticket = number;
+
+function compareTickets(a: Ticket, b: Ticket): number {
+  return a - b;
+}
+
 export interface Released<Owner> {
-  /** Owners that now hold everything they waited for, in the order in which they got it. */
+  /** Owners that now hold everything they waited for, in the order of their tickets. */
   readonly granted: readonly Owner[];
-  /** Owners whose watch on a unit has ended. */
+  /** Owners that waited for the release of a unit. */
   readonly notified: readonly Owner[];
-  /** Owners that got a unit, but wait for the next one now. */
-  readonly advanced: readonly Owner[];
 }
 
 interface Lock<Owner> {
@@ -29,119 +41,137 @@ interface Lock<Owner> {
   readonly holders: Map<Owner, LockMode>;
   /** How many of them hold it exclusively: more than one only behind each other. */
   exclusive: number;
-  readonly queue: { readonly owner: Owner; readonly mode: LockMode }[];
-  readonly watchers: Set<Owner>;
+  /** Null: nobody waits for it. */
+  queue: Queue<Owner> | null;
+  /** Who is told when it is released; null: nobody. */
+  observers: Set<Owner> | null;
 }
 
-interface Waiting {
-  readonly requests: readonly LockRequest[];
-  /** Index of the request that waits. */
+/** Both in the order of tickets. */
+interface Queue<Owner> {
+  readonly all: Waiting<Owner>[];
+  /** Those of them that want it exclusively. */
+  readonly exclusive: Waiting<Owner>[];
+}
+
+interface Waiting<Owner> {
+  readonly owner: Owner;
+  readonly ticket: Ticket;
+  readonly accesses: readonly Access[];
+  /** The access for which somebody was in its way when it looked last. */
   at: number;
+  inWay: Owner;
 }
 
 export class LockTable<Owner extends object> {
-  readonly #locks = new Map<UnitId, Lock<Owner>>();
+  readonly #locks: UnitMap<Lock<Owner>>;
   readonly #held = new Map<Owner, Set<UnitId>>();
-  readonly #waiting = new Map<Owner, Waiting>();
-  readonly #watching = new Map<Owner, Set<UnitId>>();
+  readonly #waiting = new Map<Owner, Waiting<Owner>>();
+  /** By the owner that is in their way. */
+  readonly #blocked = new Map<Owner, Set<Waiting<Owner>>>();
+  readonly #observing = new Map<Owner, Set<UnitId>>();
 
-  /**
-   * Asks for units, sorted. True: all are held now. False: the owner waits, and a later release names it.
-   * The owner holds nothing and waits for nothing before.
-   */
-  acquire(owner: Owner, requests: readonly LockRequest[]): boolean {
-    const waiting: Waiting = { requests, at: 0 };
-    if (this.#advance(owner, waiting)) return true;
-    this.#waiting.set(owner, waiting);
-    return false;
+  constructor(locks: UnitMap<Lock<Owner>> = new ItemMap()) {
+    this.#locks = locks;
   }
 
-  /** Takes more units for an owner if all are free now, else none; upgrades a unit that it alone holds shared. */
-  tryAcquire(owner: Owner, requests: readonly LockRequest[]): boolean {
-    const free = requests.every(({ unit, mode }) => {
-      const lock = this.#locks.get(unit);
-      if (lock === undefined) return true;
-      const own = lock.holders.get(owner);
-      // variant: lock-strengthened
-      if (own !== undefined) return own === "exclusive" || mode === "shared" || lock.holders.size === 1;
-      return lock.queue.length === 0 && compatible(lock, mode);
-    });
-    if (!free) return false;
-    for (const { unit, mode } of requests) this.#hold(owner, unit, mode);
+  /**
+   * Asks for units, each once. True: all are held now. False: the owner waits, and a later release names it.
+   * The owner holds nothing and waits for nothing before.
+   */
+  acquire(owner: Owner, accesses: readonly Access[], ticket: Ticket): boolean {
+    let at = 0;
+    for (const access of accesses) {
+      const inWay = this.#inWay(owner, access, ticket);
+      if (inWay !== undefined) {
+        const waiting: Waiting<Owner> = { owner, ticket, accesses, at, inWay };
+        this.#waiting.set(owner, waiting);
+        for (const wanted of accesses) this.#enqueue(waiting, wanted);
+        this.#block(waiting);
+        return false;
+      }
+      at++;
+    }
+    for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
+    return true;
+  }
+
+  /**
+   * Takes more units for an owner if nobody is in its way now, else none; upgrades a unit that it alone holds shared. A
+   * waiter that waits for the owner already is in nobody's way.
+   */
+  tryAcquire(owner: Owner, accesses: readonly Access[], ticket: Ticket): boolean {
+    for (const { unit, mode } of accesses) {
+      for (const [, lock] of this.#locks.overlapping(unit)) {
+        if (conflictingHolder(lock, owner, mode) !== undefined) return false;
+        for (const waiting of conflictingWaiters(lock, mode)) {
+          if (compareTickets(waiting.ticket, ticket) >= 0) break;
+          if (!this.#waitsFor(waiting, owner)) return false;
+        }
+      }
+    }
+    for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
     return true;
   }
 
   /**
    * Takes all units at once, or none, although others hold some of them if it may be behind these. Says behind whom it
-   * is, or null. The owner holds nothing before. Who waits for a unit already is not overtaken.
+   * is, or null. The owner holds nothing before. It overtakes no waiter with a smaller ticket, and no observer.
    */
   acquireBehind(
     owner: Owner,
-    requests: readonly LockRequest[],
+    accesses: readonly Access[],
+    ticket: Ticket,
     mayBeBehind: (holder: Owner) => boolean,
   ): ReadonlySet<Owner> | null {
     const ahead = new Set<Owner>();
-    for (const { unit, mode } of requests) {
-      const lock = this.#locks.get(unit);
-      if (lock === undefined) continue;
-      if (lock.queue.length > 0 || lock.watchers.size > 0) return null;
-      // However many share it: of the gate, all that hold anything.
-      if (mode === "shared" && lock.exclusive === 0) continue;
-      for (const [holder, held] of lock.holders) {
-        if (mode === "shared" && held === "shared") continue;
-        if (!mayBeBehind(holder)) return null;
-        ahead.add(holder);
+    for (const { unit, mode } of accesses) {
+      for (const [, lock] of this.#locks.overlapping(unit)) {
+        if (lock.observers !== null || placeOf(conflictingWaiters(lock, mode), ticket) > 0) return null;
+        // However many share it: of the gate, all that hold anything.
+        if (mode === "shared" && lock.exclusive === 0) continue;
+        for (const [holder, held] of lock.holders) {
+          if (mode === "shared" && held === "shared") continue;
+          if (!mayBeBehind(holder)) return null;
+          ahead.add(holder);
+        }
       }
     }
-    for (const { unit, mode } of requests) this.#hold(owner, unit, mode);
+    for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
     return ahead;
   }
 
-  /** Watches units: the next release of any of them names the owner. */
-  watch(owner: Owner, units: Iterable<UnitId>): void {
-    let watched = this.#watching.get(owner);
-    if (watched === undefined) this.#watching.set(owner, (watched = new Set()));
+  /** The next release of one of the units names the owner. It asks for no lock. */
+  onRelease(owner: Owner, units: Iterable<UnitId>): void {
+    let observing = this.#observing.get(owner);
+    if (observing === undefined) this.#observing.set(owner, (observing = new Set()));
     for (const unit of units) {
-      this.#lock(unit).watchers.add(owner);
-      watched.add(unit);
+      const lock = this.#lock(unit);
+      (lock.observers ??= new Set()).add(owner);
+      observing.add(unit);
     }
   }
 
-  /** Gives up everything the owner holds, waits for and watches. */
+  /** Gives up everything that the owner holds, waits for and observes. */
   release(owner: Owner): Released<Owner> {
-    const touched = new Set<UnitId>();
-    const notified: Owner[] = [];
-    for (const unit of this.#watching.get(owner) ?? []) {
-      this.#locks.get(unit)?.watchers.delete(owner);
-      touched.add(unit);
-    }
-    this.#watching.delete(owner);
+    this.#observeNoMore(owner);
     const waiting = this.#waiting.get(owner);
     if (waiting !== undefined) {
-      this.#waiting.delete(owner);
-      const unit = waiting.requests[waiting.at]!.unit;
-      const { queue } = this.#locks.get(unit)!;
-      queue.splice(
-        queue.findIndex((entry) => entry.owner === owner),
-        1,
-      );
-      touched.add(unit);
+      this.#dequeue(waiting);
+      this.#unblock(waiting);
     }
+    const notified = new Set<Owner>();
     for (const unit of this.#held.get(owner) ?? []) {
-      const lock = this.#locks.get(unit)!;
+      for (const [, lock] of this.#locks.overlapping(unit)) for (const each of lock.observers ?? []) notified.add(each);
+      const lock = this.#locks.get(unit);
+      assert(lock !== undefined, "a unit that somebody holds is in the table");
       if (lock.holders.get(owner) === "exclusive") lock.exclusive--;
       lock.holders.delete(owner);
-      for (const watcher of lock.watchers) {
-        this.#unwatch(watcher);
-        notified.push(watcher);
-      }
-      touched.add(unit);
+      this.#tidy(unit, lock);
     }
     this.#held.delete(owner);
-    const granted: Owner[] = [];
-    const advanced: Owner[] = [];
-    for (const unit of touched) this.#grant(unit, granted, advanced);
-    return { granted, notified, advanced };
+    for (const each of notified) this.#observeNoMore(each);
+    return { granted: this.#letGo(owner), notified: [...notified] };
   }
 
   /** The mode in which the owner holds the unit, if it does. */
@@ -158,57 +188,125 @@ export class LockTable<Owner extends object> {
     return this.#held.get(owner) ?? new Set();
   }
 
-  /** Whether the unit is held, waited for or watched. */
+  /** Whether somebody holds, waits for or observes a unit that overlaps this one. */
   isLocked(unit: UnitId): boolean {
-    return this.#locks.size > 0 && this.#locks.has(unit);
+    return this.#locks.size > 0 && this.#locks.hasOverlapping(unit);
   }
 
-  /** Who holds the unit exclusively, each behind those before it. */
+  /** Who holds the unit exclusively, or one that overlaps it; of one unit each behind those before it. */
   exclusiveHolders(unit: UnitId): readonly Owner[] {
-    const lock = this.#locks.get(unit);
-    if (lock === undefined || lock.exclusive === 0) return [];
     const holders: Owner[] = [];
-    for (const [holder, mode] of lock.holders) if (mode === "exclusive") holders.push(holder);
+    for (const [, lock] of this.#locks.overlapping(unit)) {
+      if (lock.exclusive === 0) continue;
+      for (const [holder, mode] of lock.holders) if (mode === "exclusive") holders.push(holder);
+    }
     return holders;
   }
 
-  /** The executions that keep a waiting owner from its next unit. */
-  blockers(owner: Owner): readonly Owner[] {
-    const waiting = this.#waiting.get(owner);
-    if (waiting === undefined) return [];
-    const { unit } = waiting.requests[waiting.at]!;
-    return [...this.#locks.get(unit)!.holders.keys()];
+  /** Every holder in the way of a waiting owner. */
+  blockers(owner: Owner): Iterable<Owner> {
+    const blockers = new Set<Owner>();
+    for (const { unit, mode } of this.#waiting.get(owner)?.accesses ?? []) {
+      for (const [, lock] of this.#locks.overlapping(unit)) {
+        if (mode === "shared" && lock.exclusive === 0) continue;
+        for (const [holder, held] of lock.holders)
+          if (mode === "exclusive" || held === "exclusive") blockers.add(holder);
+      }
+    }
+    return blockers;
   }
 
-  /** Whether somebody waits for a unit that the owner holds, or watches it. */
+  /** Whether the owner is in the way of a waiter, or somebody observes a unit that it holds. */
   isContended(owner: Owner): boolean {
     for (const unit of this.heldBy(owner)) {
-      const lock = this.#locks.get(unit)!;
-      if (lock.queue.length > 0 || lock.watchers.size > 0) return true;
+      const mode = this.modeOf(owner, unit);
+      assert(mode !== undefined, "a unit that somebody holds is in the table");
+      for (const [, lock] of this.#locks.overlapping(unit))
+        if (lock.observers !== null || conflictingWaiters(lock, mode).length > 0) return true;
     }
     return false;
   }
 
-  /** How many wait in the queue of a unit. */
-  queueLength(unit: UnitId): number {
-    return this.#locks.get(unit)?.queue.length ?? 0;
+  /** How many wait for the unit, if an access of a new owner had to wait for it too; else 0. */
+  queueLength({ unit, mode }: Access): number {
+    let length = 0;
+    for (const [, lock] of this.#locks.overlapping(unit)) {
+      if (lock.queue === null) continue;
+      const waits = conflictingWaiters(lock, mode).length > 0 || conflictingHolder(lock, null, mode) !== undefined;
+      if (waits) length += lock.queue.all.length;
+    }
+    return length;
   }
 
-  /** How many units are held, waited for or watched. */
+  /** How many units somebody holds, waits for or observes. */
   get size(): number {
     return this.#locks.size;
   }
 
-  /** No unit is held, waited for or watched. */
+  /** Nobody holds, waits for or observes a unit. */
   get isEmpty(): boolean {
-    return this.#locks.size === 0 && this.#held.size === 0 && this.#waiting.size === 0 && this.#watching.size === 0;
+    const { size } = this.#locks;
+    return size + this.#held.size + this.#waiting.size + this.#blocked.size + this.#observing.size === 0;
+  }
+
+  /** The nearest owner in the way of an access: a waiter rather than a holder, so that those that wait for one unit form a line. */
+  #inWay(owner: Owner, { unit, mode }: Access, ticket: Ticket): Owner | undefined {
+    for (const [, lock] of this.#locks.overlapping(unit)) {
+      const waiters = conflictingWaiters(lock, mode);
+      const inWay = waiters[placeOf(waiters, ticket) - 1]?.owner ?? conflictingHolder(lock, owner, mode);
+      if (inWay !== undefined) return inWay;
+    }
+    return undefined;
+  }
+
+  /** Whether the owner holds a unit that is in the way of the waiter. */
+  #waitsFor({ accesses }: Waiting<Owner>, owner: Owner): boolean {
+    return accesses.some(({ unit, mode }) =>
+      this.#locks.overlapping(unit).some(([, { holders }]) => {
+        const held = holders.get(owner);
+        return held === "exclusive" || (held === "shared" && mode === "exclusive");
+      }),
+    );
+  }
+
+  /** The waiters in whose way the owner was look again, and get their units or another one in their way. */
+  #letGo(owner: Owner): readonly Owner[] {
+    const blocked = this.#blocked.get(owner);
+    if (blocked === undefined) return [];
+    this.#blocked.delete(owner);
+    const granted: Owner[] = [];
+    for (const waiting of [...blocked].toSorted((a, b) => compareTickets(a.ticket, b.ticket))) {
+      const { accesses, ticket, at: last } = waiting;
+      let inWay: Owner | undefined;
+      // Where somebody was in its way, the next one is likely to be.
+      for (let count = 0; count < accesses.length && inWay === undefined; count++) {
+        waiting.at = (last + count) % accesses.length;
+        const access = accesses[waiting.at];
+        assert(access !== undefined, "a waiter looks at its own accesses");
+        inWay = this.#inWay(waiting.owner, access, ticket);
+      }
+      if (inWay === undefined) {
+        for (const { unit, mode } of accesses) this.#hold(waiting.owner, unit, mode);
+        this.#dequeue(waiting);
+        granted.push(waiting.owner);
+      } else {
+        waiting.inWay = inWay;
+        this.#block(waiting);
+      }
+    }
+    return granted;
   }
 
   #lock(unit: UnitId): Lock<Owner> {
     let lock = this.#locks.get(unit);
     if (lock === undefined)
-      this.#locks.set(unit, (lock = { holders: new Map(), exclusive: 0, queue: [], watchers: new Set() }));
+      this.#locks.set(unit, (lock = { holders: new Map(), exclusive: 0, queue: null, observers: null }));
     return lock;
+  }
+
+  /** Forgets a unit that nobody holds, waits for or observes. */
+  #tidy(unit: UnitId, { holders, queue, observers }: Lock<Owner>): void {
+    if (holders.size === 0 && queue === null && observers === null) this.#locks.delete(unit);
   }
 
   #hold(owner: Owner, unit: UnitId, mode: LockMode): void {
@@ -222,48 +320,82 @@ export class LockTable<Owner extends object> {
     held.add(unit);
   }
 
-  /** Takes units as long as they are free; queues for the first that is not. */
-  #advance(owner: Owner, waiting: Waiting): boolean {
-    for (; waiting.at < waiting.requests.length; waiting.at++) {
-      const { unit, mode } = waiting.requests[waiting.at]!;
-      const lock = this.#lock(unit);
-      if (lock.queue.length > 0 || !compatible(lock, mode)) {
-        lock.queue.push({ owner, mode });
-        return false;
-      }
-      this.#hold(owner, unit, mode);
-    }
-    return true;
+  #enqueue(waiting: Waiting<Owner>, { unit, mode }: Access): void {
+    const lock = this.#lock(unit);
+    const queue = (lock.queue ??= { all: [], exclusive: [] });
+    queue.all.splice(placeOf(queue.all, waiting.ticket), 0, waiting);
+    if (mode === "exclusive") queue.exclusive.splice(placeOf(queue.exclusive, waiting.ticket), 0, waiting);
   }
 
-  #grant(unit: UnitId, granted: Owner[], advanced: Owner[]): void {
-    const lock = this.#locks.get(unit);
-    if (lock === undefined) return;
-    for (let next = lock.queue[0]; next !== undefined && compatible(lock, next.mode); next = lock.queue[0]) {
-      lock.queue.shift();
-      this.#hold(next.owner, unit, next.mode);
-      const waiting = this.#waiting.get(next.owner)!;
-      waiting.at++;
-      if (this.#advance(next.owner, waiting)) {
-        this.#waiting.delete(next.owner);
-        granted.push(next.owner);
-      } else advanced.push(next.owner);
+  #dequeue(waiting: Waiting<Owner>): void {
+    this.#waiting.delete(waiting.owner);
+    for (const { unit, mode } of waiting.accesses) {
+      const lock = this.#locks.get(unit);
+      const queue = lock?.queue ?? null;
+      assert(lock !== undefined && queue !== null, "a unit that somebody waits for has a queue");
+      const { all, exclusive } = queue;
+      all.splice(placeOf(all, waiting.ticket), 1);
+      if (mode === "exclusive") exclusive.splice(placeOf(exclusive, waiting.ticket), 1);
+      if (all.length === 0) lock.queue = null;
+      this.#tidy(unit, lock);
     }
-    if (lock.holders.size === 0 && lock.queue.length === 0 && lock.watchers.size === 0) this.#locks.delete(unit);
   }
 
-  #unwatch(owner: Owner): void {
-    for (const unit of this.#watching.get(owner) ?? []) {
+  #block(waiting: Waiting<Owner>): void {
+    const blocked = this.#blocked.get(waiting.inWay);
+    if (blocked === undefined) this.#blocked.set(waiting.inWay, new Set([waiting]));
+    else blocked.add(waiting);
+  }
+
+  #unblock(waiting: Waiting<Owner>): void {
+    const blocked = this.#blocked.get(waiting.inWay);
+    blocked?.delete(waiting);
+    if (blocked?.size === 0) this.#blocked.delete(waiting.inWay);
+  }
+
+  #observeNoMore(owner: Owner): void {
+    for (const unit of this.#observing.get(owner) ?? []) {
       const lock = this.#locks.get(unit);
       if (lock === undefined) continue;
-      lock.watchers.delete(owner);
-      if (lock.holders.size === 0 && lock.queue.length === 0 && lock.watchers.size === 0) this.#locks.delete(unit);
+      lock.observers?.delete(owner);
+      if (lock.observers?.size === 0) lock.observers = null;
+      this.#tidy(unit, lock);
     }
-    this.#watching.delete(owner);
+    this.#observing.delete(owner);
   }
 }
 
-function compatible<Owner>(lock: Lock<Owner>, mode: LockMode): boolean {
+const NONE: readonly never[] = [];
+
+/** In the order of tickets. */
+function conflictingWaiters<Owner>({ queue }: Lock<Owner>, mode: LockMode): readonly Waiting<Owner>[] {
+  return queue === null ? NONE : mode === "exclusive" ? queue.all : queue.exclusive;
+}
+
+/** Somebody else who holds it in a mode that excludes this one. */
+function conflictingHolder<Owner>(lock: Lock<Owner>, owner: Owner | null, mode: LockMode): Owner | undefined {
   // variant: locks-compatible
-  return lock.holders.size === 0 || (mode === "shared" && lock.exclusive === 0);
+  if (mode === "shared" && lock.exclusive === 0) return undefined;
+  for (const [holder, held] of lock.holders) {
+    // variant: lock-strengthened
+    if (holder !== owner && (mode === "exclusive" || held === "exclusive")) return holder;
+  }
+  return undefined;
+}
+
+/** How many of the waiters have a smaller ticket. */
+function placeOf<Owner>(waiters: readonly Waiting<Owner>[], ticket: Ticket): number {
+  const last = waiters.at(-1);
+  // As a rule the ticket is newer than all of them.
+  if (last === undefined || compareTickets(last.ticket, ticket) < 0) return waiters.length;
+  let low = 0;
+  let high = waiters.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const waiting = waiters[middle];
+    assert(waiting !== undefined, "the middle is among the waiters");
+    if (compareTickets(waiting.ticket, ticket) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

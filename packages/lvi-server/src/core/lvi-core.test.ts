@@ -22,7 +22,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { type CallHasher, hashOfResult } from "./call-hash.ts";
 import type { Effect, Event, Load, Note, NoteName } from "./events.ts";
-import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import type { RunResult, RunAccess } from "./run.ts";
 import {
   type Completion,
   completionHash,
@@ -66,7 +66,7 @@ const showCommit = (id: CommitId): string =>
 const result = (text: string): Outcome => ({ kind: "result", value: encode(text) });
 
 /** `x=1` read, `x:=1` written: what a run of a handler did. */
-function did(text: string, outcome: Outcome = result("ok")): ExecutionResult {
+function did(text: string, outcome: Outcome = result("ok")): RunResult {
   const words = text.split(" ").filter((word) => word !== "");
   const writes = words.filter((word) => word.includes(":="));
   return {
@@ -81,7 +81,7 @@ function did(text: string, outcome: Outcome = result("ok")): ExecutionResult {
 }
 
 /** f^rw found these units: `x` read, `!x` written. */
-function needs(text: string): ExecutionResult {
+function needs(text: string): RunResult {
   const words = text.split(" ");
   return {
     kind: "needs",
@@ -272,13 +272,13 @@ class Story {
   }
 
   /** The oldest run ends. */
-  ran(outcome: ExecutionResult, tookMs = 1): void {
-    this.#tell({ kind: "executed", run: this.#take("execute").run, result: outcome, tookMs });
+  ran(outcome: RunResult, tookMs = 1): void {
+    this.#tell({ kind: "executed", run: this.#take("execute").run.id, result: outcome, tookMs });
   }
 
   /** How often runs of what is to be run now were ended before. */
   get kills(): readonly number[] {
-    return this.#open.flatMap((effect) => (effect.kind === "execute" ? [effect.task.kills] : []));
+    return this.#open.flatMap((effect) => (effect.kind === "execute" ? [effect.run.kills] : []));
   }
 
   /** The server is told to collect: what it asks of storage. */
@@ -401,13 +401,17 @@ class Story {
         return `complete ${nameOf(executionId)} ${showCommit(commit)} ${effect.expects} ${list}`.trimEnd();
       }
       case "execute": {
-        const values = [...effect.task.snapshot]
-          .map(([name, { value }]) => `${shown(name)}=${decode(value)}`)
-          .join(" ");
-        return `run ${showAccess(effect.task.access)} on ${values}`.trimEnd();
+        const values = [...effect.run.snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
+        return `run ${showAccess(effect.run.access)} on ${values}`.trimEnd();
       }
       case "renew-leadership":
         return "renew";
+      case "tell":
+        return `tell ${effect.listeners.join(" ")} ${effect.line.entries.map(({ unit: name }) => shown(name)).join(" ")}`;
+      case "end-listening":
+        return `end ${effect.listener}`;
+      case "hints-left-out":
+        return `left out ${effect.units}`;
       case "collect":
       case "halt":
       case "note":
@@ -443,7 +447,7 @@ function showReply(reply: LviReply): string {
   }
 }
 
-function showAccess(access: TaskAccess): string {
+function showAccess(access: RunAccess): string {
   if (access.kind === "record") return access.guess ? "record" : "record strictly";
   if (access.kind !== "derive") return access.kind;
   return `derive writing ${access.writable === null ? "all" : [...access.writable].map(shown).join(" ") || "nothing"}`;
@@ -862,7 +866,7 @@ describe("what is observed", () => {
 describe("refusals", () => {
   const ONE = { ...DEFAULT_CORE_OPTIONS.location, executions: 1 };
   const MANY = Array.from({ length: 4 }, (_, index) => `!u${index}`).join(" ");
-  const DID_NOT_END: ExecutionResult = { kind: "killed", reason: "too long" };
+  const DID_NOT_END: RunResult = { kind: "killed", reason: "too long" };
 
   // Of each code at least one; the last thing said is the refusal.
   const REFUSED: readonly (readonly [string, Partial<CoreOptions>, (story: Story) => void])[] = [
@@ -2051,7 +2055,7 @@ describe("near-storage execution", () => {
     expect(story.isIdle).toBe(true);
   });
 
-  test("units that are not free: release all, lock the union in order", () => {
+  test("units that are not free: it releases all, waits for the union, and keeps its place", () => {
     const story = new Story({ link: "a", a: "1", x: "1" });
     story.request("B", "!a");
     story.stored();
@@ -2060,20 +2064,21 @@ describe("near-storage execution", () => {
     story.ran(needs("link a !a"));
     // B is in the way, so it is re-executed; A holds nothing meanwhile.
     expect(story.said.slice(-1)).toEqual(["run declared on"]);
+    // C came after A, so it waits although nobody holds what it asks for.
     story.request("C", "!x");
-    expect(story.said).toEqual(["intent C 2.2 x:write"]);
+    expect(story.said).toEqual([]);
     story.ran(did("a:=2"));
     story.completed();
-    story.stored();
-    story.followup("C", commitId(2, 2), "x:=2");
+    story.ran(did("link a a:=3"));
     story.completed();
+    story.stored();
     expect(story.said).toEqual([
       "complete B 2.1 pending a:=2",
-      "C ← valid 2.2",
-      "run declared on",
-      "complete C 2.2 pending x:=2",
-      "followup C ← applied",
-      "run derive writing a x on link=a x=2 a=2",
+      "run derive writing a x on link=a x=1 a=2",
+      "complete A 2.2 new a:=3",
+      "A ← executed stale ok repairs a=3@2.2 link=a@1.1",
+      "intent C 2.3 x:write",
+      "C ← valid 2.3",
     ]);
     expect(story.notes).toContain("contention_round");
   });

@@ -63,7 +63,7 @@ import {
   type RunId,
   type StoreResult,
 } from "./events.ts";
-import type { ExecutionResult, TaskAccess } from "./execution-task.ts";
+import type { RunResult, RunAccess } from "./run.ts";
 import {
   type Abandoned,
   abandonedOf,
@@ -88,6 +88,7 @@ import {
   usageOf,
   type Validate,
 } from "./execution.ts";
+import { Listeners } from "./listeners.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
@@ -102,8 +103,8 @@ import {
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
 import type { HeldLeadership } from "./leadership.ts";
-import { declaredLocks, GATE, requestsOf } from "./lock-requests.ts";
-import { type LockMode, type LockRequest, LockTable, type Released } from "./lock-table.ts";
+import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
+import { type Access, type LockMode, LockTable } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
@@ -159,6 +160,7 @@ export class LviCore {
   readonly #modules: ModuleTable;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
+  readonly #listeners = new Listeners();
   readonly #answered: AnsweredRequests;
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
@@ -180,6 +182,8 @@ export class LviCore {
   #nowMs: number;
   #wallMs: number;
   #names = 0;
+  /** The order in which executions are given locks is that in which they have come. */
+  #tickets = 0;
   readonly #leader: Leader;
   #draining = false;
   #halted = false;
@@ -244,6 +248,11 @@ export class LviCore {
     return this.#halted || atMs === Infinity ? null : atMs;
   }
 
+  /** The number of isolates of locations that listen. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
   /** Goes through all that is under way. */
   get load(): Load {
     let [pending, overdue, waiting] = [0, 0, 0];
@@ -305,7 +314,9 @@ export class LviCore {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
-    if (this.#leader.admits(monotonicMs, event)) this.#act(event);
+    // Listening needs no leadership, and is not put off.
+    const isListening = event.kind === "listens" || event.kind === "stopped-listening";
+    if (isListening || this.#leader.admits(monotonicMs, event)) this.#act(event);
     return this.#effects;
   }
 
@@ -362,8 +373,13 @@ export class LviCore {
       case "sampling":
         this.#sampler.begin(event.sampling);
         return;
+      case "listens":
+      case "stopped-listening":
+        this.#effects.push(...this.#listeners.step(event));
+        return;
       case "drain":
         this.#draining = true;
+        this.#effects.push(...this.#listeners.end());
     }
   }
 
@@ -397,6 +413,7 @@ export class LviCore {
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
+    if (units !== null) this.#listeners.read(location, units);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
@@ -445,7 +462,7 @@ export class LviCore {
       return this.#replyValid(caller, null, NO_FACTS);
     }
 
-    const execution = requested(caller, usage);
+    const execution = requested(caller, usage, ++this.#tickets);
     this.#executions.set(executionId, execution);
     this.#budgets.begin(location, usage, this.#nowMs);
     this.#deadlines.add(caller.deadlineMs, { kind: "give-up", execution });
@@ -570,7 +587,7 @@ export class LviCore {
     const told = units.filter((unit) => this.#toldHolder(execution, unit) !== undefined);
     if (told.length === 0) return true;
     if (++execution.watches > this.#options.maxRounds && this.#locks.heldBy(execution).size === 0) {
-      this.#lock(execution, requestsOf(new Map(units.map((unit) => [unit, "shared"]))), stage);
+      this.#lock(execution, accessesOf(new Map(units.map((unit) => [unit, "shared"]))), stage);
       return false;
     }
     this.#watch(execution, told, stage);
@@ -817,7 +834,7 @@ export class LviCore {
     this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true);
   }
 
-  #replayed(execution: Execution, result: ExecutionResult): void {
+  #replayed(execution: Execution, result: RunResult): void {
     const { phase } = execution;
     if (phase.kind !== "pending") {
       // The followup was faster.
@@ -953,7 +970,7 @@ export class LviCore {
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
   }
 
-  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: ExecutionResult): void {
+  #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: RunResult): void {
     switch (result.kind) {
       case "missing":
         for (const unit of result.units) near.wanted.add(unit);
@@ -1035,7 +1052,7 @@ export class LviCore {
     for (const unit of writes) needed.set(unit, "exclusive");
     if (!this.#grow(execution, stage.near, needed.size)) return;
     const held = this.#locks.heldBy(execution);
-    if (held.size === 0) return this.#lock(execution, requestsOf(needed), stage);
+    if (held.size === 0) return this.#lock(execution, accessesOf(needed), stage);
 
     const lacking = new Map(
       [...needed].filter(([unit, mode]) => {
@@ -1043,13 +1060,13 @@ export class LviCore {
         return has === undefined || (has === "shared" && mode === "exclusive");
       }),
     );
-    if (this.#locks.tryAcquire(execution, requestsOf(lacking))) return this.#proceed(execution, stage);
-    // To wait while holding units could close a circle of waiting executions: release all, lock the union in order.
+    if (this.#want(execution, accessesOf(lacking), "now")) return this.#proceed(execution, stage);
+    // An execution that waited while it holds units could close a circle: it releases all, and asks for the union.
     for (const unit of held) {
       const mode = this.#locks.modeOf(execution, unit);
       if (unit !== GATE && mode !== undefined && !needed.has(unit)) needed.set(unit, mode);
     }
-    this.#startOver(execution, requestsOf(needed), stage);
+    this.#startOver(execution, accessesOf(needed), stage);
   }
 
   /** Whether the location's budget has room for so many units of the execution; else it is refused. */
@@ -1068,12 +1085,12 @@ export class LviCore {
   }
 
   /** A round is lost to contention: after a few the execution runs alone, so that it ends. */
-  #startOver(execution: Execution, requests: readonly LockRequest[], stage: Capture | Confirm): void {
+  #startOver(execution: Execution, accesses: readonly Access[], stage: Capture | Confirm): void {
     const { near } = stage;
     this.#unlock(execution);
     if (++near.rounds < this.#options.maxRounds) {
       this.#note("contention_round", execution);
-      return this.#lock(execution, requests, stage);
+      return this.#lock(execution, accesses, stage);
     }
     this.#note("gate", execution);
     near.gated = true;
@@ -1171,10 +1188,9 @@ export class LviCore {
   ): void {
     if (of.kind === "near-storage" && of.near.gated) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
-      this.#locks.tryAcquire(
-        execution,
-        writes.map(({ unit }) => ({ unit, mode: "exclusive" })),
-      );
+      const written = writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
+      const hasAll = this.#want(execution, written, "now");
+      assert(hasAll, "the holder of the gate gets every unit at once");
     }
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -1200,7 +1216,7 @@ export class LviCore {
     // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
-    const effect = { kind: "complete", operation, expects, completion, blind: blindOf(of, writes) } as const;
+    const effect = { kind: "complete", operation, expects, completion } as const;
     this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });
     // variant: completion-stored-first
     this.#effects.push(effect);
@@ -1221,7 +1237,9 @@ export class LviCore {
     if (sampled !== null) this.#effects.push(sampled);
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
-    const repairs = this.#repairs(execution, of, completion.writes);
+    const { commitId: commit, writes } = completion;
+    const told = this.#listeners.applied(commit, writes, () => blindOf(of, writes));
+    const repairs = this.#repairs(execution, of, writes);
     const { callers } = execution;
     const after: readonly Fact[] = [{ kind: "operation", operation }];
     this.#end(execution, hash);
@@ -1233,6 +1251,8 @@ export class LviCore {
     for (const { caller, result: answer } of followups) {
       this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
+    // Nobody waits for these.
+    this.#effects.push(...told);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -1271,23 +1291,44 @@ export class LviCore {
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Waits for the gate and the units, in sorted order. */
-  #lock(execution: Execution, requests: readonly LockRequest[], stage: Stage): void {
-    const all = requests[0]?.unit === GATE ? requests : [{ unit: GATE, mode: "shared" } as const, ...requests];
+  /** Waits for the gate and the units. */
+  #lock(execution: Execution, accesses: readonly Access[], stage: Stage): void {
+    const all = accesses[0]?.unit === GATE ? accesses : [GATE_SHARED, ...accesses];
     if (!isPromised(stage)) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-      const full = all.find(({ unit }) => this.#locks.queueLength(unit) >= this.#options.maxQueue);
+      const full = all.find((access) => this.#locks.queueLength(access) >= this.#options.maxQueue);
       if (full !== undefined)
         return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
     }
-    if (this.#locks.acquire(execution, all)) return this.#proceed(execution, stage);
+    if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
     execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
-    this.#stir(execution);
+    // A lock is held no longer than a run here takes: every pending intent in its way is re-executed.
+    for (const blocker of this.#locks.blockers(execution)) this.#replay(blocker, "contention");
   }
 
   /**
-   * Own writes: an execution that read what pending intents will write takes its units behind them at once, if they and
-   * those ahead of them are all that is in its way. It is applied, and re-executed, after them.
+   * Every request for locks passes here, so this step knows each unit that the execution wants exclusively from now on. It
+   * gets all units at once. With "wait" it may get them later. With "now" it gets them now or never. With `behind` too, but
+   * it may be behind those executions. True: it holds them.
+   */
+  #want(
+    execution: Execution,
+    accesses: readonly Access[],
+    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> },
+  ): boolean {
+    const { ticket } = execution;
+    if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
+    if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
+    const ahead = this.#locks.acquireBehind(execution, accesses, ticket, (holder) => how.behind.has(holder));
+    if (ahead === null) return false;
+    execution.ahead = new Set(ahead);
+    for (const before of ahead) before.behind.add(execution);
+    return true;
+  }
+
+  /**
+   * Own writes: an execution that read the coming writes of pending intents takes its units behind them at once. Nobody may
+   * be in its way but those intents and the ones ahead of them. It is applied, and re-executed, after them.
    */
   #lockBehind(execution: Execution, units: readonly AccessedUnit[]): boolean {
     const first = new Set<Execution>();
@@ -1301,16 +1342,7 @@ export class LviCore {
     if (first.size === 0) return false;
     // A set grows while it is gone through.
     for (const writer of first) for (const before of writer.ahead) first.add(before);
-    const gate = { unit: GATE, mode: "shared" } as const;
-    return this.#queueBehind(execution, [gate, ...declaredLocks(units)], first);
-  }
-
-  #queueBehind(execution: Execution, requests: readonly LockRequest[], first: ReadonlySet<Execution>): boolean {
-    const ahead = this.#locks.acquireBehind(execution, requests, (holder) => first.has(holder));
-    if (ahead === null) return false;
-    execution.ahead = new Set(ahead);
-    for (const before of ahead) before.behind.add(execution);
-    return true;
+    return this.#want(execution, [GATE_SHARED, ...declaredLocks(units)], { behind: first });
   }
 
   /** Nobody is ahead of it or behind it any more; who was behind it alone goes on. */
@@ -1338,22 +1370,16 @@ export class LviCore {
     if (wanted !== null) this.#replay(execution, wanted);
   }
 
-  /** Waits until one of the units is released, without a place in a queue. */
+  /** Waits until one of the units is released, and asks for no lock. */
   #watch(execution: Execution, units: readonly UnitId[], stage: Stage): void {
     if (!isPromised(stage) && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
     execution.phase = { kind: "watching", stage, sinceMs: this.#nowMs };
-    this.#locks.watch(execution, units);
-  }
-
-  /** Somebody waits: the pending intents that stand in the way are re-executed. */
-  #stir(waiting: Execution): void {
-    for (const blocker of this.#locks.blockers(waiting)) this.#replay(blocker, "contention");
+    this.#locks.onRelease(execution, units);
   }
 
   #unlock(execution: Execution): void {
-    const released: Released<Execution> = this.#locks.release(execution);
-    this.#ready.push(...released.granted, ...released.notified);
-    for (const waiting of released.advanced) this.#stir(waiting);
+    const { granted, notified } = this.#locks.release(execution);
+    this.#ready.push(...granted, ...notified);
   }
 
   #proceed(execution: Execution, stage: Stage): void {
@@ -1471,7 +1497,7 @@ export class LviCore {
     this.#refuseBusy(execution, "storage can't be read");
   }
 
-  #executed(run: RunId, result: ExecutionResult, tookMs: number): void {
+  #executed(run: RunId, result: RunResult, tookMs: number): void {
     const { execution, isReplay } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
@@ -1487,14 +1513,14 @@ export class LviCore {
    */
   #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, installed: Map<CommitId, Execution>): void {
     const abandoned = first === null ? abandonedOf(intent, 0, false) : null;
-    const execution = adopted(intent, abandoned ?? pendingOn(intent, null));
+    const execution = adopted(intent, ++this.#tickets, abandoned ?? pendingOn(intent, null));
     this.#executions.set(intent.executionId, execution);
     this.#budgets.begin(intent.location, execution.usage, this.#nowMs);
     if (first !== null) {
       installed.set(intent.commitId, execution);
       const ahead = new Set([...first].flatMap((id) => installed.get(id) ?? []));
       // variant: adopted-locks
-      if (!this.#queueBehind(execution, [{ unit: GATE, mode: "shared" }, ...declaredLocks(intent.units)], ahead))
+      if (!this.#want(execution, [GATE_SHARED, ...declaredLocks(intent.units)], { behind: ahead }))
         throw new Error(`the locks of intent ${intent.commitId} can't be installed`);
       // variant: adopted-followup
       this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
@@ -1560,15 +1586,15 @@ export class LviCore {
   #run(
     execution: Execution,
     snapshot: ReadonlyMap<UnitId, Entry>,
-    access: TaskAccess,
+    access: RunAccess,
     kills: number,
     isReplay: boolean,
   ): void {
-    const run = ++this.#names;
-    this.#runs.set(run, { execution, isReplay });
+    const id = ++this.#names;
+    this.#runs.set(id, { execution, isReplay });
     const { invocation, location } = execution;
     // variant: handler-run
-    this.#effects.push({ kind: "execute", run, task: { invocation, snapshot, access, kills }, location });
+    this.#effects.push({ kind: "execute", run: { id, invocation, snapshot, access, kills }, location });
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
@@ -1580,8 +1606,9 @@ export class LviCore {
 
   #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: readonly Fact[]): void {
     if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
+    if (answer.kind === "executed") this.#listeners.repaired(request.location, answer.repairs);
     const reply = { ...answer, asOf: this.#latest };
-    this.#effects.push({ kind: "reply", caller: id, location: request.location, reply, after });
+    this.#effects.push({ kind: "reply", caller: id, reply, after });
   }
 
   /** Not a refusal of the execution: it goes on. */

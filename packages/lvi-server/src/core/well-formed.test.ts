@@ -88,7 +88,7 @@ class State {
     this.pending.callers = [];
     this.phase = pendingOn(intentOf(this.pending), 1);
     this.pending.phase = this.phase;
-    this.locks.acquireBehind(this.pending, declaredLocks(UNITS), () => false);
+    this.locks.acquireBehind(this.pending, declaredLocks(UNITS), this.pending.ticket, () => false);
     this.other = this.#add("2");
     this.declared = this.other.declared!;
     this.other.phase = { kind: "running", near: near(), snapshot: new Map() };
@@ -97,7 +97,7 @@ class State {
 
   #add(id: string): Execution {
     const caller = callerOf(id);
-    const execution = requested(caller, usageOf(caller.request.args, UNITS));
+    const execution = requested(caller, usageOf(caller.request.args, UNITS), this.executions.size + 1);
     this.executions.set(execution.id, execution);
     return execution;
   }
@@ -204,7 +204,7 @@ const BROKEN: readonly Break[] = [
     /lacks locks of its intent/,
     ({ locks, pending }) => {
       locks.release(pending);
-      locks.acquireBehind(pending, [{ unit: X, mode: "shared" }], () => false);
+      locks.acquireBehind(pending, [{ unit: X, mode: "shared" }], pending.ticket, () => false);
     },
   ],
   [
@@ -244,7 +244,7 @@ const BROKEN: readonly Break[] = [
       const first = broken.pending;
       const second = broken.other;
       broken.runs.splice(0);
-      broken.locks.acquireBehind(second, declaredLocks(UNITS), () => true);
+      broken.locks.acquireBehind(second, declaredLocks(UNITS), second.ticket, () => true);
       second.phase = { ...pendingOn(intentOf(second), 2), replay: "paused" };
       second.ahead.add(first);
       first.behind.add(second);
@@ -301,17 +301,27 @@ const BROKEN: readonly Break[] = [
     },
   ],
   [
+    "locks of one that waits for some",
+    /waits for locks, and holds some/,
+    ({ locks, other, declared, runs }) => {
+      runs.splice(0);
+      other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
+      locks.acquireBehind(other, [{ unit: GATE, mode: "shared" }], other.ticket, () => false);
+    },
+  ],
+  [
     "locks of one that has ended",
     /so it is under way/,
     ({ locks }) => {
-      const ended = requested(callerOf("3"), { units: 0, bytes: 0 });
-      locks.acquireBehind(ended, [{ unit: GATE, mode: "shared" }], () => false);
+      const ended = requested(callerOf("3"), { units: 0, bytes: 0 }, 3);
+      locks.acquireBehind(ended, [{ unit: GATE, mode: "shared" }], ended.ticket, () => false);
     },
   ],
   [
     "an operation of one that has ended",
     /something is under way for it/,
-    ({ operations }) => operations.push({ kind: "store", execution: requested(callerOf("3"), { units: 0, bytes: 0 }) }),
+    ({ operations }) =>
+      operations.push({ kind: "store", execution: requested(callerOf("3"), { units: 0, bytes: 0 }, 3) }),
   ],
   ["a place in the line of lost followups", /has no followup/, ({ lost, other }) => lost.push(other)],
   ["a place among the replaced", /being replaced/, ({ replaced, other }) => replaced.push(other)],
@@ -328,7 +338,7 @@ test("the followup may be faster than the load or the run of a re-execution", ()
   state.completing([]);
   state.runs.push({ execution: state.pending, isReplay: true });
   assertWellFormed(state);
-  const ended = requested(callerOf("3"), { units: 0, bytes: 0 });
+  const ended = requested(callerOf("3"), { units: 0, bytes: 0 }, 3);
   ended.phase = { kind: "ended", hash: null };
   state.operations.push({ kind: "load", execution: ended, isReplay: true });
   assertWellFormed(state);

@@ -7,7 +7,7 @@ import type { Usage } from "./budgets.ts";
 import type { CallerId } from "./events.ts";
 import { type Execution, intentOf, isTold, type NearStorage } from "./execution.ts";
 import { declaredLocks, GATE } from "./lock-requests.ts";
-import type { LockRequest, LockTable } from "./lock-table.ts";
+import type { Access, LockTable } from "./lock-table.ts";
 
 /** A storage operation under way. */
 export interface OperationUnderWay {
@@ -129,7 +129,7 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
   if (underWay.runs !== (phase.kind === "running" ? 1 : 0)) return "its run does not fit its phase";
   if (underWay.replayLoads + underWay.replayRuns > 1) return "it is re-executed more than once at a time";
 
-  const lacks = (wanted: readonly LockRequest[]): boolean =>
+  const lacks = (wanted: readonly Access[]): boolean =>
     wanted.some(({ unit, mode }) => {
       const held = locks.modeOf(execution, unit);
       return held === undefined || (mode === "exclusive" && held === "shared");
@@ -144,6 +144,7 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
     case "watching":
     case "loading": {
       const { stage } = phase;
+      if (phase.kind === "waiting" && locks.heldBy(execution).size > 0) return "it waits for locks, and holds some";
       if (stage.kind !== "validate") return faultOfNear(execution, stage.near, state, phase.kind === "waiting");
       if (stage.declared !== execution.declared) return "it validates another set than its own";
       return callers.includes(stage.declared.speculator) ? null : "its speculator does not wait for it";

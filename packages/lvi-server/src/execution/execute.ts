@@ -1,5 +1,5 @@
 /**
- * One execution task on one module: what a worker thread does, and what the simulation does with modelled handlers.
+ * One run on one module: a worker thread does it, and the simulation does it with modelled handlers.
  */
 import type {
   AccessSet,
@@ -9,7 +9,7 @@ import type {
   runHandler,
   Snapshot,
 } from "@radical/wasm-host";
-import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import type { RunResult, Run } from "../core/run.ts";
 
 /** The runs that the protocol knows, bound to a module. */
 export interface Host {
@@ -46,22 +46,25 @@ export function hostOf(
   };
 }
 
-export function executeTask(host: Host, task: Omit<ExecutionTask, "kills">): ExecutionResult {
-  const { invocation, access } = task;
-  const snapshot: Snapshot = (unit) => task.snapshot.get(unit);
+/** Of a run, the part that a worker thread needs. */
+export type RunInThread = Omit<Run, "id" | "kills">;
+
+export function execute(host: Host, run: RunInThread): RunResult {
+  const { invocation, access } = run;
+  const snapshot: Snapshot = (unit) => run.snapshot.get(unit);
   switch (access.kind) {
     case "declared":
       // As its location has run it.
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set, { speculative: true }));
     case "record": {
-      const { run, missing } = host.recordHandler(invocation, snapshot, access);
-      return run === null || missing.length > 0 ? { kind: "missing", units: missing } : run;
+      const { run: ended, missing } = host.recordHandler(invocation, snapshot, access);
+      return ended === null || missing.length > 0 ? { kind: "missing", units: missing } : ended;
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);
       if (derived.kind === "failed") return { kind: "no-set", reason: derived.reason };
       const { set, missing } = derived;
-      const captured = missing.length === 0 && [...set.reads].every((unit) => task.snapshot.has(unit));
+      const captured = missing.length === 0 && [...set.reads].every((unit) => run.snapshot.has(unit));
       const { writable } = access;
       const covered = writable === null || [...set.writes].every((unit) => writable.has(unit));
       if (!captured || !covered) return { kind: "needs", set };
@@ -71,7 +74,7 @@ export function executeTask(host: Host, task: Omit<ExecutionTask, "kills">): Exe
 }
 
 /** Under a set, all that is declared was captured: a unit that was not is outside of it. */
-function outsideIsUndeclared(run: ReturnType<Host["runHandler"]>): ExecutionResult {
+function outsideIsUndeclared(run: ReturnType<Host["runHandler"]>): RunResult {
   switch (run.kind) {
     case "completed":
     case "exhausted":

@@ -1,6 +1,6 @@
 import { commitId, type Entry, entryOf, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
-import type { ExecutionTask } from "../core/execution-task.ts";
+import type { Run } from "../core/run.ts";
 import type { Invocation } from "../core/intent.ts";
 import { SentExecutions } from "./sent-executions.ts";
 
@@ -13,7 +13,8 @@ const invoked = (): Invocation => ({
 });
 const unit = (index: number): UnitId => unitId("t", String(index));
 const valueOf = (bytes: number, sequence = 1): Entry => entryOf(commitId(1, sequence), new Uint8Array(bytes));
-const taskOf = (invocation: Invocation, snapshot: ReadonlyMap<UnitId, Entry>): ExecutionTask => ({
+const runOf = (invocation: Invocation, snapshot: ReadonlyMap<UnitId, Entry>): Run => ({
+  id: 1,
   invocation,
   snapshot,
   access: { kind: "record", guess: false },
@@ -29,7 +30,7 @@ test("each value of an execution goes to a thread once, in however many rounds",
   const VALUE_BYTES = 300;
   for (let round = 0; round < ROUNDS; round++) {
     snapshot.set(unit(round), valueOf(VALUE_BYTES));
-    const sending = sent.send(taskOf(invocation, new Map(snapshot)));
+    const sending = sent.send(runOf(invocation, new Map(snapshot)));
     expect([sending.execution, sending.invocation, sending.dropped]).toEqual([1, round === 0 ? invocation : null, []]);
     for (const { value } of sending.values.values()) bytes += value!.length;
   }
@@ -40,7 +41,7 @@ test("a value that has changed goes again; without a unit that was there it is a
   const sent = new SentExecutions();
   const invocation = invoked();
   sent.send(
-    taskOf(
+    runOf(
       invocation,
       new Map([
         [unit(1), valueOf(1)],
@@ -49,7 +50,7 @@ test("a value that has changed goes again; without a unit that was there it is a
     ),
   );
   const changed = sent.send(
-    taskOf(
+    runOf(
       invocation,
       new Map([
         [unit(1), valueOf(2, 2)],
@@ -58,7 +59,7 @@ test("a value that has changed goes again; without a unit that was there it is a
     ),
   );
   expect([...changed.values.keys()]).toEqual([unit(1)]);
-  const fewer = sent.send(taskOf(invocation, new Map([[unit(1), valueOf(2, 2)]])));
+  const fewer = sent.send(runOf(invocation, new Map([[unit(1), valueOf(2, 2)]])));
   expect(fewer).toMatchObject({ execution: 2, invocation, dropped: [1] });
   expect([...fewer.values.keys()]).toEqual([unit(1)]);
 });
@@ -66,9 +67,9 @@ test("a value that has changed goes again; without a unit that was there it is a
 test("what a thread keeps is bounded: in number, and in bytes", () => {
   const sent = new SentExecutions();
   const invocations = Array.from({ length: 9 }, invoked);
-  const dropped = invocations.map((invocation) => sent.send(taskOf(invocation, new Map())).dropped);
+  const dropped = invocations.map((invocation) => sent.send(runOf(invocation, new Map())).dropped);
   expect(dropped.flat()).toEqual([1]);
   const large = new Map([[unit(1), valueOf(33 * 1024 * 1024)]]);
-  expect(sent.send(taskOf(invoked(), large)).dropped).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
-  expect(sent.has(taskOf(invocations[8]!, new Map()))).toBe(false);
+  expect(sent.send(runOf(invoked(), large)).dropped).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(sent.has(runOf(invocations[8]!, new Map()))).toBe(false);
 });

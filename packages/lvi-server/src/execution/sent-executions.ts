@@ -3,10 +3,10 @@
  * more values than the one before, and what a thread has is not sent again. Bounded; what was sent longest ago goes first.
  */
 import { type Entry, sameVersion, type UnitId, type Version } from "@radical/protocol";
-import type { ExecutionTask } from "../core/execution-task.ts";
+import type { Run } from "../core/run.ts";
 import type { Invocation } from "../core/intent.ts";
 
-/** What is to be sent of a task. */
+/** The part of a run that its thread lacks. */
 export interface Sending {
   readonly execution: number;
   /** Null: the thread has it. */
@@ -33,11 +33,11 @@ export class SentExecutions {
   #executions = 0;
   #bytes = 0;
 
-  has({ invocation }: ExecutionTask): boolean {
+  has({ invocation }: Run): boolean {
     return this.#sent.has(invocation);
   }
 
-  send({ invocation, snapshot }: ExecutionTask): Sending {
+  send({ invocation, snapshot }: Run): Sending {
     const dropped: number[] = [];
     let sent = this.#take(invocation);
     const isMore = sent !== null && Array.from(sent.versions.keys()).every((unit) => snapshot.has(unit));

@@ -12,20 +12,20 @@
  */
 import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
-import type { ExecutionResult, ExecutionTask } from "../core/execution-task.ts";
+import type { Run, RunResult } from "../core/run.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { SentExecutions } from "./sent-executions.ts";
-import type { FromWorker, WorkerTask } from "./worker.ts";
+import type { FromWorker, RunMessage } from "./worker.ts";
 
-/** What came of a task, and how long it took a thread: 0 if none began with it. */
-export interface Run {
-  readonly result: ExecutionResult;
+/** The result of a run, and how long it took a thread: 0 if none began with it. */
+export interface EndedRun {
+  readonly result: RunResult;
   readonly tookMs: number;
 }
 
 export interface Executor {
-  /** Never rejects: what goes wrong is a result. Tasks of several locations take turns. */
-  execute(task: ExecutionTask, location: string): Promise<Run>;
+  /** Never rejects: what goes wrong is a result. Runs of several locations take turns. */
+  execute(run: Run, location: string): Promise<EndedRun>;
   close(): Promise<void>;
 }
 
@@ -43,14 +43,14 @@ export interface WorkerPoolOptions {
   /** Longest run once it was set aside, because others waited. */
   readonly crowdedLimitMs: number;
   /** Told of each run that ended, from when a thread began with it. */
-  readonly onRun: (task: ExecutionTask, run: Run) => void;
+  readonly onRun: (run: Run, ended: EndedRun) => void;
   /** Reads a registered module's content. */
   readonly moduleContent: (hash: ModuleHash) => Promise<Uint8Array | null>;
 }
 
 interface Waiting {
-  readonly task: ExecutionTask;
-  readonly resolve: (run: Run) => void;
+  readonly run: Run;
+  readonly resolve: (ended: EndedRun) => void;
 }
 
 interface Running extends Waiting {
@@ -66,7 +66,7 @@ interface Thread {
   /** Modules that it was sent. */
   readonly modules: Set<ModuleHash>;
   readonly sent: SentExecutions;
-  /** It has started, and takes tasks. */
+  /** It has started, and takes runs. */
   isUp: boolean;
   running: Running | null;
 }
@@ -90,7 +90,7 @@ const GUESSING_SHARE = 10;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What a run may last that was ended before: twice as long each time. */
-function longer(ms: number, { kills }: ExecutionTask): number {
+function longer(ms: number, { kills }: Run): number {
   return Math.min(ms * 2 ** kills, MAX_TIMER_MS);
 }
 
@@ -103,14 +103,14 @@ const MAX_HEAP_MB = 512;
 /** Of a thread's stack: what the limit of a module allows is a tenth of it. */
 const STACK_MB = 4;
 
-const SHUTTING_DOWN: Run = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
+const SHUTTING_DOWN: EndedRun = { result: { kind: "killed", reason: "the server is shutting down" }, tookMs: 0 };
 
 // The sources run as TypeScript, the published package as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 export class WorkerPool implements Executor {
   readonly #options: WorkerPoolOptions;
-  /** Those that take tasks from the queue. */
+  /** Those that take runs from the queue. */
   readonly #lane = new Set<Thread>();
   readonly #aside = new Set<Thread>();
   /** Up already when a place in the lane is to be taken, as a rule. */
@@ -134,11 +134,11 @@ export class WorkerPool implements Executor {
     return { workers: this.#lane.size, busy, aside, queued: this.#queue.size + this.#again.size };
   }
 
-  execute(task: ExecutionTask, location: string): Promise<Run> {
+  execute(run: Run, location: string): Promise<EndedRun> {
     return new Promise((resolve) => {
       if (this.#closed) return resolve(SHUTTING_DOWN);
-      const isEndedBefore = task.access.kind === "declared" && task.kills > 0;
-      (isEndedBefore ? this.#again : this.#queue).push(location, { task, resolve });
+      const isEndedBefore = run.access.kind === "declared" && run.kills > 0;
+      (isEndedBefore ? this.#again : this.#queue).push(location, { run, resolve });
       if (isEndedBefore) this.#dispatchApart();
       else this.#dispatch();
     });
@@ -160,7 +160,7 @@ export class WorkerPool implements Executor {
     while (free.length > 0) {
       const waiting = this.#queue.shift();
       if (waiting === undefined) break;
-      const knows = free.findIndex(({ sent }) => sent.has(waiting.task));
+      const knows = free.findIndex(({ sent }) => sent.has(waiting.run));
       this.#begin(free.splice(Math.max(0, knows), 1)[0]!, waiting);
     }
     const { workers } = this.#options;
@@ -184,7 +184,7 @@ export class WorkerPool implements Executor {
   }
 
   #begin(thread: Thread, waiting: Waiting): void {
-    const limitMs = this.#limitOf(waiting.task);
+    const limitMs = this.#limitOf(waiting.run);
     const running: Running = {
       ...waiting,
       startedAtMs: performance.now(),
@@ -205,9 +205,9 @@ export class WorkerPool implements Executor {
   #setAside(thread: Thread, running: Running): void {
     this.#lane.delete(thread);
     this.#aside.add(thread);
-    const { task } = running;
-    const crowdedLimitMs = task.access.kind === "declared" ? Infinity : longer(this.#options.crowdedLimitMs, task);
-    const limitMs = this.#limitOf(task);
+    const { run } = running;
+    const crowdedLimitMs = run.access.kind === "declared" ? Infinity : longer(this.#options.crowdedLimitMs, run);
+    const limitMs = this.#limitOf(run);
     const leftMs = limitMs - (performance.now() - running.startedAtMs);
     clearTimeout(running.timer);
     running.timer =
@@ -221,18 +221,18 @@ export class WorkerPool implements Executor {
     this.#end(thread, { kind: "killed", reason: `the handler ran longer than ${limitMs} ms` });
   }
 
-  #limitOf(task: ExecutionTask): number {
-    const { access } = task;
+  #limitOf(run: Run): number {
+    const { access } = run;
     const { limitMs } = this.#options;
-    if (access.kind === "declared") return longer(limitMs, task);
+    if (access.kind === "declared") return longer(limitMs, run);
     return access.kind === "record" && access.guess ? Math.ceil(limitMs / GUESSING_SHARE) : limitMs;
   }
 
   // ── A run ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #send(thread: Thread, running: Running): Promise<void> {
-    const { task } = running;
-    const { module } = task.invocation;
+    const { run } = running;
+    const { module } = run.invocation;
     let content: Uint8Array | null = null;
     let forget = false;
     if (!thread.modules.has(module)) {
@@ -247,7 +247,7 @@ export class WorkerPool implements Executor {
       thread.modules.add(module);
     }
     if (thread.running !== running) return;
-    const message: WorkerTask = { ...thread.sent.send(task), access: task.access, content, forget };
+    const message: RunMessage = { ...thread.sent.send(run), access: run.access, content, forget };
     thread.worker.postMessage(message);
   }
 
@@ -268,8 +268,8 @@ export class WorkerPool implements Executor {
     return reading;
   }
 
-  /** The thread has done its task. */
-  #finish(thread: Thread, result: ExecutionResult): void {
+  /** The thread has done its run. */
+  #finish(thread: Thread, result: RunResult): void {
     const { running } = thread;
     if (running === null) return;
     thread.running = null;
@@ -285,7 +285,7 @@ export class WorkerPool implements Executor {
   }
 
   /** The thread goes, with what it runs. */
-  #end(thread: Thread, result: ExecutionResult): void {
+  #end(thread: Thread, result: RunResult): void {
     const wasApart = thread === this.#apart;
     if (wasApart) this.#apart = null;
     else if (!this.#lane.delete(thread) && !this.#aside.delete(thread) && !this.#spares.delete(thread)) return;
@@ -304,11 +304,11 @@ export class WorkerPool implements Executor {
     setTimeout(goOn, RESTART_MS);
   }
 
-  #settle({ task, timer, startedAtMs, resolve }: Running, result: ExecutionResult): void {
+  #settle({ run, timer, startedAtMs, resolve }: Running, result: RunResult): void {
     clearTimeout(timer);
-    const run: Run = { result, tookMs: performance.now() - startedAtMs };
-    this.#options.onRun(task, run);
-    resolve(run);
+    const ended: EndedRun = { result, tookMs: performance.now() - startedAtMs };
+    this.#options.onRun(run, ended);
+    resolve(ended);
   }
 
   // ── Threads ────────────────────────────────────────────────────────────────────────────────────────────────────

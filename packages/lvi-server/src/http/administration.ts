@@ -14,6 +14,7 @@ import {
   type SampleLine,
   type SampleQuestion,
 } from "@radical/protocol";
+import { toBase64 } from "../base64.ts";
 import type { Sample } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
@@ -86,9 +87,9 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     location,
     module,
     handler,
-    args: base64(args),
+    args: toBase64(args),
     timeMs,
-    seed: base64(seed),
+    seed: toBase64(seed),
     caller,
     commit: commitId,
     versions: Array.from(
@@ -98,13 +99,13 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     values:
       values === null
         ? null
-        : Array.from(values, ([unit, value]) => [unit, value === null ? null : base64(value)] as const),
+        : Array.from(values, ([unit, value]) => [unit, value === null ? null : toBase64(value)] as const),
     ended:
       ended === null
         ? null
         : {
-            outcome: base64(encodeOutcome(ended.outcome)),
-            writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : base64(value)] as const),
+            outcome: toBase64(encodeOutcome(ended.outcome)),
+            writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : toBase64(value)] as const),
           },
     redacted,
   };
@@ -127,10 +128,6 @@ function pseudonymOf(text: string, digest: Uint8Array): string {
   return Array.from({ length: text.length }, (_, index) =>
     String.fromCodePoint(FIRST_LETTER + (digest[index % digest.length]! % LETTERS)),
   ).join("");
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unknown>>): LogQuestion {

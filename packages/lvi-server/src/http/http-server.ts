@@ -39,7 +39,7 @@ import { logAnswer, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
-import { updatesAnswer } from "./updates.ts";
+import { listeningAnswer } from "./listening.ts";
 
 export interface HttpOptions {
   readonly keys: KeyRing;
@@ -319,8 +319,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     case "updates":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const { updates } = serving(options).engine;
-        answer({ status: 200, stream: updatesAnswer(updates, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS) });
+        const stream = listeningAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        answer({ status: 200, stream });
       });
     case "alarms":
       expectMethod(method, "POST");

@@ -4,17 +4,17 @@ import { type Storage, StorageError } from "./storage.ts";
 /** `failure`: what the failed operation may have done; null: it did not fail. */
 export type StorageObserver = (operation: string, tookMs: number, failure: "none" | "unknown" | null) => void;
 
-/** The names of the operations as metrics and logs have them. */
+/** The names of the operations in metrics and logs. Dashboards know these names, so they outlive the names of the methods. */
 const OPERATIONS = {
-  readLeadership: "read_leadership",
-  acquireLeadership: "acquire_leadership",
-  renewLeadership: "renew_leadership",
+  readLeadership: "read_lease",
+  acquireLeadership: "acquire_lease",
+  renewLeadership: "renew_lease",
   recover: "recover",
   lookUp: "look_up",
   load: "load",
   scan: "scan",
   storeIntent: "store_intent",
-  commit: "commit",
+  commit: "complete",
   collect: "collect",
   storeModule: "store_module",
   useModule: "use_module",

@@ -1,6 +1,7 @@
 /** For tests: one message of each shape. Their bytes are golden. */
 import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
 import type { Followup } from "../messages/followup.ts";
+import type { Base64, Line } from "../messages/listening.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest } from "../messages/lvi-request.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
@@ -30,6 +31,27 @@ export const request: LviRequest = {
   attempt: 2,
   seen: commitId(3, 76),
   mustNotWrite: false,
+};
+
+/** As text of one character for each byte, by the platform. */
+export const BASE64: Base64 = {
+  encode: (bytes) => btoa(String.fromCharCode(...bytes)),
+  decode: (text) => {
+    try {
+      return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    } catch {
+      return null;
+    }
+  },
+};
+
+export const hint: Line = {
+  kind: "hint",
+  entries: [
+    { unit: unitId("users", "ann"), entry: entryOf(commitId(3, 77), value) },
+    { unit: unitId("users", "bob"), entry: entryOf(commitId(3, 77), null) },
+    { unit: unitId("posts", 'a "key" €'), entry: entryOf(commitId(3, 77), Uint8Array.of(0, 254, 255)) },
+  ],
 };
 
 export const outcomes: readonly Outcome[] = [

@@ -13,7 +13,7 @@ import type {
   LviRequest,
   Outcome,
   UnitId,
-  UpdatesQuestion,
+  ListeningQuestion,
   Version,
   Write,
 } from "@radical/protocol";
@@ -217,7 +217,7 @@ export type LocationEffect =
       readonly kind: "listen";
       readonly shift: number;
       readonly server: ServerIndex;
-      readonly question: UpdatesQuestion;
+      readonly question: ListeningQuestion;
     }
   /** Put into the cache's memory what has come unasked. */
   | { readonly kind: "refresh"; readonly entries: readonly CachePut[] };

@@ -3,7 +3,7 @@
  * A request that was answered listens for those to come, for as long as the platform lets it live. Nobody waits for it, and
  * nothing depends on it: every version that a location uses is validated.
  */
-import type { UpdatesQuestion } from "@radical/protocol";
+import type { ListeningQuestion } from "@radical/protocol";
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import type { PrimaryLink } from "./primary-link.ts";
 
@@ -30,7 +30,7 @@ export class Listening {
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
     if (atMs < this.#dueAtMs) return [];
     this.#dueAtMs = atMs + SHIFT_MS;
-    const question: UpdatesQuestion = { location, listener: this.#listener };
+    const question: ListeningQuestion = { location, listener: this.#listener };
     return [{ kind: "listen", shift: ++this.#shift, server: this.#primary.leader.believed, question }];
   }
 

@@ -18,7 +18,7 @@ import {
   type TraceContext,
   UPDATES_MS,
   UPDATES_PATH,
-  type UpdatesQuestion,
+  type ListeningQuestion,
   decodeFollowupReply,
   decodeLviReply,
   encodeFollowup,
@@ -146,7 +146,7 @@ export class Primary {
   }
 
   /** Takes lines of updates as they come. Resolves to whether the server has ended them; never rejects. */
-  async listen(server: ServerIndex, question: UpdatesQuestion, take: (line: string) => void): Promise<boolean> {
+  async listen(server: ServerIndex, question: ListeningQuestion, take: (line: string) => void): Promise<boolean> {
     const asked = this.#servers[server]!;
     let isWhole = false;
     try {

@@ -1,5 +1,6 @@
-/** What the core asks of the executor, and what comes back. The executor runs handlers and decides nothing. */
+/** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
 import type { Entry, Outcome, UnitId, Write } from "@radical/protocol";
+import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
 /** The units that an execution reads and writes; one that it reads and writes is in both. */
@@ -8,16 +9,17 @@ export interface AccessSet {
   readonly writes: ReadonlySet<UnitId>;
 }
 
-export interface ExecutionTask {
+export interface Run {
+  readonly id: RunId;
   readonly invocation: Invocation;
   /** Captured values by unit. */
   readonly snapshot: ReadonlyMap<UnitId, Entry>;
-  readonly access: TaskAccess;
+  readonly access: RunAccess;
   /** How often a run of the same was ended from outside: it gets longer each time, so that it ends. */
   readonly kills: number;
 }
 
-export type TaskAccess =
+export type RunAccess =
   /** Re-execution: f runs under exactly this set, with the fuel of a speculation. */
   | { readonly kind: "declared"; readonly set: AccessSet }
   /**
@@ -31,7 +33,7 @@ export type TaskAccess =
    */
   | { readonly kind: "record"; readonly guess: boolean };
 
-export type ExecutionResult =
+export type RunResult =
   | {
       readonly kind: "completed";
       readonly outcome: Outcome;

@@ -1,23 +1,22 @@
-/** The answer to a location that listens: updates, a line or some for each execution, until either side ends it. */
+/** The answer to a location that listens: a line or some for each execution that writes, until either side ends it. */
 import type { ServerResponse } from "node:http";
-import { MalformedError, RadicalError, UPDATES_MS, type UpdatesQuestion } from "@radical/protocol";
-import type { Updates } from "../updates.ts";
+import { checkListeningQuestion, RadicalError, UPDATES_MS } from "@radical/protocol";
+import type { Engine } from "../engine.ts";
 import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
 
 /** Of one listener: more than that is old news by the time it is read. */
 const MAX_WAITING_BYTES = 1536 * 1024;
-const MAX_NAME_LENGTH = 256;
 
 /** Throws a RadicalError if too many listen. */
-export function updatesAnswer(
-  updates: Updates,
+export function listeningAnswer(
+  engine: Engine,
   body: Uint8Array,
   heartbeatMs: number,
 ): (response: ServerResponse) => void {
-  const { location, listener } = readQuestion(jsonOf(body));
+  const question = checkListeningQuestion(jsonOf(body));
   let stream: LineStream | null = null;
-  const stop = updates.listen(location, listener, {
+  const stop = engine.listen(question, {
     tell: (line) => stream?.write(line) === true,
     end: () => stream?.end(),
   });
@@ -31,13 +30,4 @@ export function updatesAnswer(
     };
     stream = new LineStream(response, { heartbeatMs, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
   };
-}
-
-function readQuestion({ location, listener }: Readonly<Record<string, unknown>>): UpdatesQuestion {
-  if (!isName(location) || !isName(listener)) throw new MalformedError("no location, or no listener");
-  return { location, listener };
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= MAX_NAME_LENGTH;
 }

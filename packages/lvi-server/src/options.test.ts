@@ -122,7 +122,7 @@ test("all that is wrong is told at once, by the name that it was given under, an
   ]);
   const table = describeConfiguration(given, "", wrong);
   expect(table.split("\n").length).toBe(SETTING_NAMES.length + 1);
-  expect(table.split("\n").filter((line) => line.endsWith("<-- wrong"))).toEqual([
+  expect(table.split("\n").filter((row) => row.endsWith("<-- wrong"))).toEqual([
     expect.stringMatching(/--workers +many +RADICAL_WORKERS/),
     expect.stringMatching(/--lease-ms +soon +RADICAL_LEASE_MS/),
     expect.stringContaining("RADICAL_KEYS"),

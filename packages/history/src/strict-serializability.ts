@@ -1,13 +1,13 @@
 /**
- * Strict serializability: transactions can be ordered one after the other so that each reads what those before it wrote, and
- * one that was answered before another was asked for comes first.
+ * Strict serializability: an order of the transactions exists in which each reads what those before it wrote. In it, a
+ * transaction that was answered comes before each one that was asked for later.
  *
- * The known edges of that order are: a writer before the writer of the unit's next version; a writer before the reader of its
- * version; a reader before the writer of the next version; the answer to a transaction before the question for a later one.
- * The order exists if and only if these edges close no cycle.
+ * The known edges of that order are of four kinds. A writer comes before the writer of the unit's next version. A writer
+ * comes before the reader of its version. A reader comes before the writer of the next version. The answer to a transaction
+ * comes before the question for a later one. The order exists if and only if these edges close no cycle.
  *
- * A unit may have been absent several times, and a read does not tell which of them it saw. One is ruled out if it would close
- * a cycle with the known edges; the edges of the last one left become known.
+ * A unit may have been absent several times, and a read does not tell which of these absences it saw. An absence is ruled
+ * out if it would close a cycle with the known edges. The edges of the last one left become known.
  */
 export interface Transaction {
   /** As it is called in problems. */
@@ -23,14 +23,17 @@ export interface Transaction {
 export interface Version {
   /** The place of its writer among the transactions; null: it was there before the first of them. */
   readonly writer: number | null;
-  /** What reads tell it by; null: the unit is absent. */
+  /** By which reads tell the version; null: the unit is absent. */
   readonly value: string | null;
 }
 
 /** A unit that nobody wrote. */
 const NEVER_WRITTEN: readonly Version[] = [{ writer: null, value: null }];
 
-/** What is wrong, in words; empty if nothing is. `versions`: of each unit in their order, from the one before all writers. */
+/**
+ * The violations, in words; empty if there are none. `versions`: of each unit in their order, from the one before all
+ * writers.
+ */
 export function checkStrictSerializability(
   transactions: readonly Transaction[],
   versions: ReadonlyMap<string, readonly Version[]>,
@@ -127,7 +130,7 @@ function narrow(graph: Graph, open: readonly OpenRead[]): readonly string[] {
   return [];
 }
 
-/** Who comes before whom. The first nodes are the transactions; instants of time follow. */
+/** The edges of the order. The first nodes are the transactions; instants of time follow. */
 class Graph {
   readonly #transactions: readonly Transaction[];
   readonly #next: number[][];
@@ -153,7 +156,9 @@ class Graph {
     this.#next[a]!.push(b);
   }
 
-  /** Whether a node comes before a transaction. There must be no cycle: then nothing behind its answer can lead to it. */
+  /**
+   * Whether a node comes before a transaction. The edges must have no cycle: then nothing behind its answer can lead to it.
+   */
   reaches(from: number, to: number): boolean {
     const until = this.#transactions[to]!.answeredAt;
     const search = ++this.#searches;

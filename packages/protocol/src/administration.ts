@@ -1,6 +1,6 @@
 /**
- * What an operator's commands ask the LVI server, and what it answers: JSON over requests that are signed like those of
- * locations. Answers that go on are lines of JSON; an empty line only says that the connection is alive.
+ * The questions of an operator's commands to the LVI server, and its answers: JSON over requests that are signed like those
+ * of locations. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
  */
 import type { CommitId, ModuleHash } from "./ids.ts";
 import type { RedactionQuestion } from "./redaction.ts";
@@ -20,15 +20,15 @@ export const LINES_TYPE = "application/x-ndjson";
 export interface ServerStatus {
   /** `serving`: it has the lease and has recovered. `standby`: another server has the lease. */
   readonly state: "serving" | "draining" | "starting" | "standby" | "recovering" | "stopped";
-  /** Of its lease; null while it has none. */
+  /** The epoch of its leadership; null while it has none. */
   readonly epoch: number | null;
   /** By its wall clock, in milliseconds since the epoch. */
   readonly timeMs: number;
   /** Executions whose intent is durable and not applied yet; null unless it serves. */
   readonly pending: number | null;
   /**
-   * Of these, the ones of which a run in place of the followup was ended from outside: what they hold is locked. Not there: of
-   * an older server.
+   * The pending intents whose re-execution was ended from outside. Their units stay locked. An older server leaves this
+   * out.
    */
   readonly overdue?: number | null;
   /**
@@ -86,7 +86,7 @@ export interface SampleQuestion {
   readonly handlers: readonly string[];
   /** Whether what they read is wanted; else only its versions, which are known of every execution. */
   readonly values: boolean;
-  /** What the server makes unreadable before it tells of an execution; an empty list: nothing. */
+  /** The parts that the server makes unreadable before it reports an execution; an empty list: none. */
   readonly redact: RedactionQuestion;
 }
 

@@ -23,7 +23,7 @@ export const DEFAULT_MEMORY_BYTES = 16 * 1024 * 1024;
 /** A Durable Object has 10 GB. */
 export const DEFAULT_OBJECT_BYTES = 512 * 1024 * 1024;
 
-/** What is missed costs a round trip to the primary; to wait much longer than that is in vain. */
+/** A miss costs a round trip to the primary, so a much longer wait gains nothing. */
 export const DEFAULT_TIMEOUT_MS = 500;
 
 export const DEFAULT_CACHE: CacheChoice = {

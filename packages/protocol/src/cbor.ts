@@ -1,10 +1,10 @@
 /**
- * The subset of CBOR (RFC 8949) that values and messages use: integers of 64 bits, 64-bit floats, text, bytes,
- * arrays, maps with text keys, booleans and null; definite lengths and shortest heads only (core deterministic
- * encoding, section 4.2.1, except that maps keep the order of their record's fields).
+ * The subset of CBOR (RFC 8949) that values and messages use: 64-bit integers and floats, text, bytes, arrays, maps
+ * with text keys, booleans and null. Lengths are definite and heads the shortest. This is core deterministic encoding
+ * (section 4.2.1), but maps keep the order of their record's fields.
  *
- * Values are written and read by shape, not as a tree: the reader checks every length against the bytes that are
- * left before it allocates anything.
+ * Values are written and read by shape, not as a tree. The reader checks every length against the bytes that are left
+ * before it allocates anything.
  */
 import { MalformedError } from "./malformed-error.ts";
 import { decodeText, type Recent, type RecentTexts } from "./recent.ts";
@@ -185,7 +185,7 @@ export class CborReader {
     if (this.remaining !== 0) throw new MalformedError(`${this.remaining} bytes after the end`);
   }
 
-  /** What the next item is. */
+  /** The kind of the next item. */
   peek(): CborKind {
     const initial = this.#initial();
     switch (initial >> 5) {

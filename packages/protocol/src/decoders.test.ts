@@ -1,6 +1,7 @@
 /**
- * Every decoder on bytes that nobody of us wrote: each fails with a MalformedError or gives a message that means the same
- * when it is encoded again. Nothing else comes out of it, no stack overflow and no allocation beyond the bytes that are there.
+ * Every decoder on bytes that no encoder of ours wrote. Each fails with a MalformedError, or gives a message that means the
+ * same when it is encoded again. Nothing else comes out of it, no stack overflow and no allocation beyond the bytes that
+ * are there.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -139,7 +140,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     const [from, to] = [a, b].map((part) => Math.trunc(part * bytes.length)).toSorted((x, y) => x - y);
     return splice(bytes, from!, to!, []);
   }),
-  // What is there twice: elements, fields, keys of a map.
+  // Parts that are there twice: elements, fields, keys of a map.
   fc.tuple(at, at).map(([a, b]): Change => (bytes) => {
     const [from, to] = [a, b].map((part) => Math.trunc(part * bytes.length)).toSorted((x, y) => x - y);
     return splice(bytes, to!, to!, bytes.subarray(from, to));

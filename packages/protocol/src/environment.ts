@@ -1,9 +1,9 @@
 /**
  * The recorded environment: what a handler may learn besides its arguments and the items it reads.
  *
- * Departure from the paper (section 4), which forbids time and randomness: real handlers need time stamps and
- * identifiers, and must know on whose behalf they run. The location fixes all of it once per execution; it travels in
- * the LVI request and stays in the intent, so that re-execution sees the same.
+ * Departure from the paper (section 4), which forbids time and randomness: real handlers need time stamps, identifiers and
+ * their caller. The location fixes all of it once per execution. It travels in the LVI request and stays in the intent, so
+ * that re-execution sees the same.
  */
 import { isKey } from "./ids.ts";
 
@@ -13,8 +13,8 @@ export interface Environment {
   /** 16 random bytes from which every draw of the execution is derived. */
   readonly seed: Uint8Array;
   /**
-   * The caller: the id of the principal on whose behalf the handler runs, as the location's own code found it; never
-   * what a client says of itself. Null: nobody is known.
+   * The caller: the id of the principal on whose behalf the handler runs. The location's own code finds it; a client never
+   * states it. Null: nobody is known.
    */
   readonly caller: string | null;
 }

@@ -1,4 +1,4 @@
-/** What a location says of itself when it is asked: JSON at a path of its own, after one LVI round trip. */
+/** A location's answer about itself: JSON at a path of its own, after one LVI round trip. */
 
 /** `GET`. No name of a handler has a dash. */
 export const HEALTH_PATH = "/api/-/health";

@@ -14,9 +14,9 @@ export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 export const MAX_VALUE_BYTES = 384 * 1024;
 
 /**
- * Fuel of one run of a read/write-set function. Its loops are copies of the handler's, but it runs on items that are not
- * there, or not any more, and then one of them might go on for ever. A handler that needs more takes so long that running
- * it near storage costs nothing.
+ * Fuel of one run of a read/write-set function. Its loops are copies of the handler's, but some items that it runs on are
+ * missing, and then a loop might never end. A handler that needs more takes so long that running it near storage costs
+ * nothing.
  */
 export const READ_WRITE_SET_FUEL = 2_000_000_000;
 

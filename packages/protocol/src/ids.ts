@@ -12,17 +12,18 @@ export type ExecutionId = Branded<"ExecutionId">;
 /** SHA-256 of a module as 64 lowercase hex characters. */
 export type ModuleHash = Branded<"ModuleHash">;
 
-/** What is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. See `units.ts`. */
+/** The thing that is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. See `units.ts`. */
 export type UnitId = Branded<"UnitId">;
 
 /** The key of an item in its table. */
 export type Key = Branded<"Key">;
 
 /**
- * (server epoch, sequence) as fixed-width hex `eeeeeeee-ssssssssssss`. Never reused and only growing: {@link compareCommits}.
+ * (server epoch, sequence) as fixed-width hex `eeeeeeee-ssssssssssss`. Never reused and only growing: {@link
+ * compareCommits}.
  *
- * Departure from the paper (section 3.2), which counts versions per item: such a counter restarts when a
- * deleted item is created again, and an old cached version 3 then equals a new version 3.
+ * Departure from the paper (section 3.2), which counts versions per item. Such a counter restarts when a deleted item is
+ * created again. Then an old cached version 3 equals a new version 3.
  */
 export type CommitId = Branded<"CommitId">;
 

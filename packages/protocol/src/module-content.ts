@@ -29,13 +29,13 @@ export interface Limits {
   readonly memoryPages: number;
   /** Most items that one execution may access. */
   readonly accesses: number;
-  /** What one execution of a handler may compute: about the number of WebAssembly instructions. */
+  /** The fuel of one execution of a handler: about the number of WebAssembly instructions. */
   readonly fuel: number;
   /** How deep calls may be nested: the bytes that their frames take, by the build's estimate. */
   readonly stackBytes: number;
   /**
-   * What a run at a location may compute, and a re-execution in its place: at most `fuel`. A run that needs more stops there
-   * at the same point everywhere, has no outcome, and happens near storage.
+   * The fuel of a run at a location, and of a re-execution in its place: at most `fuel`. A run that needs more stops at the
+   * same point everywhere, has no outcome, and happens near storage.
    */
   readonly speculationFuel: number;
 }

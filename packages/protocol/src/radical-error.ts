@@ -3,7 +3,7 @@
  * documents. Outcomes of the protocol are values, not errors; bugs of ours are assertions.
  */
 
-/** What the failed operation did: nothing, everything, or nobody can tell yet. */
+/** The effect of the failed operation: nothing, everything, or nobody can tell yet. */
 export type Effect = "none" | "applied" | "unknown";
 
 /** Whether the same request may succeed later (`later`), at once (`now`), or never unchanged (`never`). */
@@ -53,7 +53,7 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
 export class RadicalError extends Error {
   override readonly name = "RadicalError";
   readonly code: ErrorCode;
-  /** What to do, in the user's terms. */
+  /** The action to take, in the user's terms. */
   readonly hint: string;
   readonly effect: Effect;
   readonly retry: Retry;

@@ -1,11 +1,12 @@
 /**
- * What was read lately. The same units, commit ids and hashes are in one message after another: what comes again is found
- * by its bytes, and neither decoded nor checked again. What is found is the very same value, so it must not be changed.
+ * Values that were read lately. One message after another has the same units, commit ids and hashes. The reader finds a
+ * repeated one by its bytes, and neither decodes nor checks it again. It gives the very same value, so nobody may change
+ * it.
  */
 import { MalformedError } from "./malformed-error.ts";
 import { decodeUtf8 } from "./text.ts";
 
-/** What was read later takes the slot of something earlier. */
+/** A later value takes the slot of an earlier one. */
 const SLOTS = 2_048;
 
 export class Recent<T> {
@@ -22,7 +23,7 @@ export class Recent<T> {
     this.#bytes = new DataView(new ArrayBuffer(SLOTS * maxBytes));
   }
 
-  /** What these bytes were read as; `read` reads them otherwise. */
+  /** The value of these bytes. `read` reads bytes that are not known. */
   read(bytes: DataView, from: number, to: number, read: () => T): T {
     const length = to - from;
     if (length > this.maxBytes || length === 0) return read();

@@ -33,7 +33,7 @@ describe("by name", () => {
     expect(value(unitId("all", "x"), user("Ann", ["a", "bc"]))).toEqual(user("xxx", ["x", "xx"]));
     expect(value(unitId("all", "x"), text("word"))).toEqual(text("xxxx"));
     expect(value(unitId("u", "x"), user("Ann", []))).toEqual(user("Ann", []));
-    // What can't be read may hold anything.
+    // Bytes that can't be read may hold anything.
     expect(value(X, Uint8Array.of(0xff))).toEqual(Uint8Array.of(0xf6));
     const args = (secret: number): Uint8Array => new CborWriter().map(1).text("secret").integer(secret).finish();
     expect(redact(names, whole({ args: args(7), caller: "ann" }), SECRETS)).toEqual({

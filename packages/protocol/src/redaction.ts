@@ -1,9 +1,10 @@
 /**
- * What samples shall not hold. The LVI server redacts before anything leaves it; whoever asked runs the execution again on that,
- * so its outcome and writes have nothing of it either, and a replay still finds the same.
+ * The parts that samples must not hold. The LVI server redacts before anything leaves it. The operator runs the execution
+ * again on redacted values. So its outcome and writes have nothing of those parts either, and a replay still finds the
+ * same.
  *
- * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length, the same
- * wherever it stands, in the keys of items too: so the run finds its items.
+ * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length. A text
+ * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import { isTableName, splitUnit, type UnitId, unitId } from "./ids.ts";
@@ -18,7 +19,7 @@ export interface Redactable {
   readonly args: Uint8Array;
   readonly seed: Uint8Array;
   readonly caller: string | null;
-  /** What it read, null for what is absent; encoded. Null: not wanted. */
+  /** The values that it read, encoded; null for an absent one. Null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
   /** All units that are named. */
   readonly units: readonly UnitId[];
@@ -156,7 +157,7 @@ function redactNamed(names: readonly string[], whole: Redactable): Redacted {
   };
 }
 
-/** What is not a record is redacted whole, if all fields are. */
+/** A value that is not a record is redacted whole, if all fields are. */
 function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: (field: string) => void): Uint8Array {
   try {
     const reader = new CborReader(value);
@@ -195,7 +196,7 @@ interface Change {
 
 const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
 
-/** What can't be read may hold anything. */
+/** Bytes that can't be read may hold anything. */
 function changed(value: Uint8Array, change: Change): Uint8Array {
   try {
     const reader = new CborReader(value);

@@ -21,7 +21,7 @@ export function signedBytes(method: string, path: string, timeMs: number, body: 
   return bytes;
 }
 
-/** What goes before the body in the bytes that are signed. */
+/** The bytes before the body, which are signed with it. */
 export function signedHead(method: string, path: string, timeMs: number): string {
   return `radical-v1\n${method}\n${path}\n${timeMs}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * Text of others on a terminal. Whoever chooses a key, a value or a name could else write to it what the terminal obeys: move the
- * cursor, set its title, forge lines, or turn the order of characters around.
+ * Text of others on a terminal. A key, a value or a name could otherwise hold what the terminal obeys. It could move the
+ * cursor, set the title, forge lines, or reverse the order of characters.
  */
 
 /** C0 controls, DEL and C1 controls; line and paragraph separator; bidirectional marks, embeddings, overrides and isolates. */

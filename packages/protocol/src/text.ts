@@ -1,6 +1,6 @@
 /**
- * UTF-8 both ways. The Encoding Standard's two classes are pure functions that every platform of ours has; they
- * are declared here because the pure packages see the ECMAScript library only.
+ * UTF-8 both ways. The Encoding Standard's two classes are pure functions that every platform of ours has. They are
+ * declared here because the pure packages see the ECMAScript library only.
  */
 declare const TextEncoder: new () => { encode(text: string): Uint8Array };
 declare const TextDecoder: new (

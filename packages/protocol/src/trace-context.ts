@@ -3,7 +3,7 @@
  * came; Radical makes no traces of its own.
  */
 
-/** What is passed on. */
+/** The headers that are passed on. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate: string | null;
@@ -15,7 +15,9 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f
 const MAX_TRACEPARENT_LENGTH = 128;
 const MAX_TRACESTATE_LENGTH = 512;
 
-/** Null: there is no valid `traceparent`; a `tracestate` alone means nothing, and one that is too long is left out. */
+/**
+ * Null: the request has no valid `traceparent`. A `tracestate` alone means nothing, and one that is too long is left out.
+ */
 export function traceContextOf(traceparent: string | null, tracestate: string | null): TraceContext | null {
   if (traceparent === null || traceparent.length > MAX_TRACEPARENT_LENGTH) return null;
   const traceId = TRACEPARENT.exec(traceparent)?.[1];

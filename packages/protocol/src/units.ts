@@ -1,7 +1,7 @@
 /**
  * Units: two of them *overlap* if a change of one can change the other. Items overlap only themselves, so a {@link UnitMap}
  * of items is a `Map`. Locks, loads under way and the registry of listeners ask a `UnitMap` for overlaps and compare no
- * units themselves, so that units which name several items need another map and nothing else.
+ * units themselves. So units that name several items need another map and nothing else.
  */
 import type { UnitId } from "./ids.ts";
 

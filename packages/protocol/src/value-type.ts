@@ -1,6 +1,6 @@
 /**
- * The types that handler parameters, results and stored records may have, as data: the analyzer derives them from
- * the source, the location checks requests against them, the CLI writes TypeScript from them.
+ * The types that handler parameters, results and stored records may have, as data. The analyzer derives them from the
+ * source, the location checks requests against them, and the CLI writes TypeScript from them.
  */
 
 export type IntegerKind = "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64";

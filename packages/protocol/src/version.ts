@@ -29,9 +29,7 @@ export interface Repair {
   readonly entry: Entry;
 }
 
-/**
- * Absent equals absent whatever the commit ids: the value is the same, and tombstones need not be kept for ever.
- */
+/** Absent equals absent whatever the commit ids: the value is the same, and tombstones need not be kept forever. */
 export function sameVersion(a: Version, b: Version): boolean {
   if (a.hash === null || b.hash === null) return a.hash === b.hash;
   return a.commitId === b.commitId && a.hash === b.hash;

@@ -4,7 +4,7 @@
  * - A decoder takes every version from the floor on. It skips fields that a later sender has added.
  * - A change adds a field at the end of its message, with a meaning for its absence. No field changes its meaning or goes.
  * - A primary is upgraded before its locations, so a sender may add what an older receiver skips, but may not rely on it.
- * - Golden bytes of every version stay in the tests, and decode for ever.
+ * - Golden bytes of every version stay in the tests, and decode forever.
  * - The first field of a message is {@link PROTOCOL_VERSION}. It changes only if a message can no longer be extended: then
  *   the server serves both versions before a location sends the new one.
  * - JSON (administration, listening, alarms) follows the same rules by name: a receiver passes over names that it does not know.

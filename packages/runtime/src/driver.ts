@@ -44,12 +44,12 @@ export interface ExecutionMachine {
   readonly answered: boolean;
 }
 
-/** What an execution reaches of the world. */
+/** The ports of an execution. */
 export interface ExecutionPorts {
   /** Milliseconds by the platform's clock, which may stand still between inputs and outputs. */
   readonly now: () => number;
   readonly wait: (ms: number, settled: Settled<void>) => void;
-  /** What the cache has in memory. */
+  /** The entry that the cache has in memory. */
   readonly peek: (unit: UnitId) => Entry | undefined;
   readonly getMany: (units: readonly UnitId[], settled: Settled<ReadonlyMap<UnitId, Entry>>) => void;
   readonly putMany: (entries: readonly CachePut[], settled: Settled<void>) => void;
@@ -68,8 +68,8 @@ export interface ExecutionPorts {
   ) => void;
   readonly alarm: (server: ServerIndex, alarm: LocationAlarm, timeoutMs: number, settled: Settled<void>) => void;
   /**
-   * Calls `run` when it is the execution's turn to run f: at once, once the request that was sent last is on the wire, or after
-   * its reply. Settles when the next one may have its turn.
+   * Calls `run` when it is the execution's turn to run f. The turn comes at once, once the last request is on the wire, or
+   * after its reply. Settles when the next execution may have its turn.
    */
   readonly takeTurn: (after: "set" | "send" | "reply", run: () => void, settled: Settled<void>) => void;
   readonly host: Host;
@@ -249,8 +249,8 @@ function followupEventOf(answered: Answered<FollowupResult>): ExecutionEvent {
 type Finding = Omit<Extract<Derivation, { kind: "derived" }>, "captured"> | Extract<Derivation, { kind: "failed" }>;
 
 /**
- * Finds the set on what was captured and on what is in memory; there is one look at memory for each unit. What the host throws (an
- * instance that does not fit into memory, say) is a failed derivation: the primary runs f.
+ * Finds the set on the captured values and on those in memory, with one look at memory for each unit. An exception of the
+ * host (an instance that does not fit into memory, say) is a failed derivation: the primary runs f.
  */
 function find(
   captured: CapturedSnapshot,
@@ -308,7 +308,7 @@ export interface LocationMachine {
   readonly step: (event: LocationEvent) => readonly LocationEffect[];
 }
 
-/** What listening reaches of the world. */
+/** The ports of listening. */
 export interface ListeningPorts {
   readonly now: () => number;
   /** Calls `told` with each line that the server writes, and `ended` when there are no more: whether it has ended them in order. */

@@ -20,8 +20,8 @@ import type { Phase, Timings } from "./timings.ts";
  */
 const TURNS_BEFORE_SPECULATION = 4;
 /**
- * More time for a new connection: to look the name up, and to connect to a primary that is near, or to the near end of a tunnel.
- * Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
+ * More time for a new connection. It covers looking the name up, and connecting to a near primary, or to the near end of a
+ * tunnel. Waiting for the handshake with a primary that is far gains nothing: docs/internals/edge-speed.md.
  */
 const NEW_CONNECTION_MS = 2;
 

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { FaultName } from "./faults.ts";
 import { fingerprintOf, simulate } from "./simulate.ts";
 
-/** What the test suite runs; `pnpm sim` goes on from there. */
+/** The histories of the test suite; `pnpm sim` continues from there. */
 export const CI_HISTORIES = 4_000;
 
 /** Seeds `from`, `from + step`, … below `to`. */
@@ -18,7 +18,7 @@ export interface Found {
   readonly problems: readonly string[];
 }
 
-/** What some histories came to. */
+/** The result of some histories. */
 export interface Tally {
   readonly histories: number;
   readonly answered: number;

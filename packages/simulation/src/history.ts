@@ -1,4 +1,4 @@
-/** What clients did and were told: all that checkers of client-visible values may look at. */
+/** The questions of clients and the answers to them: all that checkers of client-visible values may look at. */
 import type { ExecutionId, Outcome, UnitId } from "@radical/protocol";
 import type { ProgramName } from "./programs.ts";
 

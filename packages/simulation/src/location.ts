@@ -1,6 +1,6 @@
 /**
- * A location in the simulation. What the simulation needs of one is the interface; the small model below follows the
- * protocol's rules for locations literally, so that the server is not only tried with the real edge core.
+ * A location in the simulation. The interface has the needs of the simulation. The small model below follows the protocol's
+ * rules for locations literally, so that the real edge core is not the server's only partner.
  */
 import {
   type AccessedUnit,
@@ -25,7 +25,7 @@ import type { ToLocation, ToPrimary } from "./network.ts";
 import { locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 
-/** What a client asks for. */
+/** A request of a client. */
 export interface Invocation {
   readonly executionId: ExecutionId;
   readonly program: ProgramName;
@@ -38,17 +38,17 @@ export interface Invocation {
   readonly mustNotWrite: boolean;
 }
 
-/** What the client is told; null: nothing is known of what happened. */
+/** The answer to the client; null: nobody knows what happened. */
 export type Answer = Outcome | null;
 
 export interface Location {
-  /** What it runs: the newest build that was deployed to it. */
+  /** The build that it runs: the newest one that was deployed to it. */
   module: ModuleHash;
   /** How far its clock is from the true time. */
   offsetMs: number;
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
   receive(message: ToLocation): void;
-  /** What others have written of units that it has read, as the server tells it. */
+  /** The server sends what others have written of units that the location has read. */
   refresh(line: string): void;
   /** Loses everything that is under way; the cache survives. */
   crash(): void;

@@ -1,6 +1,6 @@
 /**
- * `pnpm sim`: runs histories from a seed on, each twice, and ends at the first one that is wrong, with a smaller case of
- * it and its trace.
+ * `pnpm sim`: runs histories from a seed on, each twice. It ends at the first one that is wrong, with a smaller case of it
+ * and its trace.
  */
 import { commandLine } from "@radical/command-line";
 import { type Tally, tallies, together } from "./batch.ts";

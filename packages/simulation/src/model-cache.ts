@@ -14,11 +14,11 @@ import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
 import type { Random } from "@radical/history";
 
-/** What a location's cache must not know, and may hold nevertheless. */
+/** The commits that a damaged cache of a location may hold, although it must not know them. */
 export interface KnownCommits {
   /** Whether storage has what is named by a commit id. */
   readonly isApplied: (id: CommitId) => boolean;
-  /** What pending intents of other locations are to write. */
+  /** The writes of pending intents of other locations. */
   readonly pendingElsewhere: () => readonly PendingWrite[];
 }
 
@@ -31,7 +31,7 @@ export class ModelCache {
   readonly #entries = new Map<UnitId, Entry>();
   #backup: ReadonlyMap<UnitId, Entry> = new Map();
 
-  /** What is held of a unit and not damaged. */
+  /** The entry of a unit, if it is not damaged. */
   get(unit: UnitId): Entry | undefined {
     const entry = this.#entries.get(unit);
     return entry !== undefined && isIntact(entry) ? entry : undefined;

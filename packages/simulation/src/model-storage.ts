@@ -15,7 +15,7 @@ import {
 import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 
-/** What storage applied, in order: the truth that checkers compare with. */
+/** A change that storage applied. In order they are the truth that checkers compare with. */
 export interface Applied {
   readonly executionId: ExecutionId;
   readonly commitId: CommitId;
@@ -98,7 +98,7 @@ export class ModelStorage {
     return { kind: "stored" };
   }
 
-  /** What a core is about to have committed: of an execution storage keeps less than checkers ask for. */
+  /** Announces a completion that a core commits. Storage keeps less of an execution than checkers need. */
   expect(completion: Completion): void {
     this.#expected.set(completion.commitId, completion);
   }

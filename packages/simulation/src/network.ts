@@ -3,7 +3,7 @@ import type { ExecutionId, Followup, FollowupResult, LviReply, LviRequest } from
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 
-/** What a location is told by whatever stands where it believed the leader to be. */
+/** The answer from the place where a location believed the leader to be. */
 export type Unled = "not leading" | "no connection";
 
 /** `server`: which one the location asks; without it any that listens may get the message. */

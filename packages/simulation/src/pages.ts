@@ -1,4 +1,4 @@
-/** What the documents say about the simulation, from the simulation itself. */
+/** Parts of the documents that the simulation writes about itself. */
 import { MUTANTS } from "./mutants.ts";
 
 /** The table of wrong variants. */

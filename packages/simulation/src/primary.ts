@@ -59,7 +59,7 @@ export class Primary {
     return idle === 1;
   }
 
-  /** What the servers held that they should not have. */
+  /** State that the servers should not have held. */
   get problems(): readonly string[] {
     return this.#servers.flatMap((server) => server.problems);
   }
@@ -124,8 +124,9 @@ export class Primary {
   }
 
   /**
-   * To the server that the location has named; or, of a model that names none: it stays with the server that it likes as long as that one listens, also if it is stopped or should not serve
-   * any more; now and then it tries another one.
+   * A message goes to the server that the location has named. For a model that names none, it goes to the server that it
+   * likes, as long as that one listens. That server may be stopped or should perhaps not serve any more. Now and then the
+   * model tries another one.
    */
   receive(from: number, message: ToPrimary): void {
     const { random } = this.#options.clock;

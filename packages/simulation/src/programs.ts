@@ -1,7 +1,7 @@
 /**
- * Modelled handlers: small programs over few units. Every value names its writer, and every outcome tells which values
- * its execution saw, so that a checker can tell versions apart; beside that stands what a client would be told, for the
- * checkers that look at nothing else. `programs` in groups: those of one group use the same units.
+ * Modelled handlers: small programs over few units. Every value names its writer, and every outcome tells which values its
+ * execution saw. So a checker can tell versions apart. The outcome also has the client's result, for the checkers that look
+ * at nothing else. `programs` come in groups: those of one group use the same units.
  */
 import type { Host } from "@radical/lvi-server/core";
 import {
@@ -29,7 +29,7 @@ interface Stored {
   readonly payload: string;
 }
 
-/** What a program sees: the items. `read` with a value that decides what else is accessed is `look`. */
+/** The items, as a program sees them. `read` with a value that decides what else is accessed is `look`. */
 interface Items {
   readonly environment: Environment;
   read(unit: UnitId): Stored | null;
@@ -40,7 +40,7 @@ interface Items {
   trap(): never;
 }
 
-/** What the client is told. */
+/** It returns the client's result. */
 type Program = (items: Items, args: ProgramArguments) => string | void;
 
 const unitsOf = (table: string, keys: string): readonly UnitId[] =>
@@ -92,7 +92,7 @@ function appended(items: Items, unit: UnitId, element: string): string {
 
 const payloads: Program = (items, { units }) => units.map((unit) => items.read(unit)?.payload ?? "").join("/");
 
-/** What is written and told depends on all that was written before. */
+/** Value and result depend on all that was written before. */
 const append: Program = (items, { operation, units }) => appended(items, units[0]!, operation);
 
 const PROGRAMS = {
@@ -113,7 +113,7 @@ const PROGRAMS = {
     for (const unit of units.slice(1)) items.read(unit);
     if (items.look(units[0]!) === null) items.put(units[0]!);
   },
-  /** What is written depends on what is read. */
+  /** The unit that it writes depends on what it reads. */
   follow: (items, { units }) => {
     const next = target(items.look(units[0]!));
     items.read(next);
@@ -320,10 +320,10 @@ export function effortOf(handler: string, args: Uint8Array): Effort {
   }
 }
 
-/** What an execution was told and what it saw: the writer by unit, null for absent. */
+/** An outcome and the values that its execution saw: the writer by unit, null for absent. */
 export interface Told {
   readonly kind: Outcome["kind"];
-  /** What a client looks at: a result, or the code of an abort or trap. */
+  /** The part that a client looks at: a result, or the code of an abort or trap. */
   readonly result: string;
   readonly seen: ReadonlyMap<UnitId, string | null>;
 }
@@ -341,7 +341,7 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** What was encoded here, so that it need not be decoded whenever it is run. */
+/** Arguments that were encoded here, so that no run has to decode them. */
 const encodedArgs = new WeakMap<Uint8Array, ProgramArguments>();
 
 export function encodeArgs(args: ProgramArguments): Uint8Array {

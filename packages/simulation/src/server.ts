@@ -54,7 +54,7 @@ export interface StorageFaults {
   readonly lateMs: number;
 }
 
-/** What goes wrong with a server by itself. It changes when all is to become quiet. */
+/** Faults of a server by itself. They change when all is to become quiet. */
 export interface ServerFaults {
   storage: StorageFaults;
   /** Probability that the process ends before an effect. */
@@ -118,7 +118,7 @@ export class Server {
   /** Null between a crash and the restart. */
   #life: Life | null = null;
   #requests = 0;
-  /** What is to be done when the process goes on; null: it runs. */
+  /** The actions for the time when the process runs again; null: it runs. */
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
 
@@ -392,7 +392,7 @@ export class Server {
         this.stop(clock.random.between(1, 2 * termMs));
       }
     }
-    // What it hears without leadership it does not act upon.
+    // Without leadership it does not act on what it hears.
     if (!core.isLeading) return;
     if (event.kind === "completed") life.completing.delete(event.operation);
     // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
@@ -400,7 +400,7 @@ export class Server {
     if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
   }
 
-  /** Whoever holds locks has somebody who waits for its answer, or an intent that is not known to be done. */
+  /** A lock has a holder with somebody who waits for its answer, or with an intent that is not known to be done. */
   #checkLocks({ awaited, completing }: Life, core: LviCore): void {
     const { storage } = this.#options;
     for (const id of core.lockHolders) {

@@ -93,7 +93,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   };
 }
 
-/** What a second run of the same seed must come to as well. */
+/** A second run of the same seed must have the same fingerprint. */
 export function fingerprintOf(options: SimulationOptions): string {
   return run(options).trace.fingerprint;
 }

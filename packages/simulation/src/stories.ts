@@ -18,7 +18,7 @@ interface Story {
   readonly servers?: number;
   /** How many copies of a message to the primary arrive, and how much later; else one, at once. */
   readonly copies?: Partial<Record<ToPrimary["kind"], readonly number[]>>;
-  /** What happens once both locations hear of the server and know the items. */
+  /** The story. It begins once both locations have heard of the server and know the items. */
   readonly play: (stage: Stage) => Stage;
 }
 
@@ -124,7 +124,7 @@ class Stage {
     return this;
   }
 
-  /** What has been written until now is not part of the story: it begins here. */
+  /** The story begins here: lines until now are not part of it. */
   curtain(): this {
     this.#trace.lines!.length = 0;
     this.#trace.begin(this.clock.nowMs);
@@ -236,7 +236,7 @@ export function transcripts(): string {
   return `${parts.join("\n")}\n`;
 }
 
-/** Timers that find nothing to do, and the beat of the leadership, are no part of a story. */
+/** Timers that find nothing to do, and the beat of the leadership, are not part of a story. */
 function isTold(line: string, at: number, lines: readonly string[]): boolean {
   if (/(renews the leadership, operation \d+|the leadership is held)$/.test(line)) return false;
   const next = lines[at + 1];

@@ -1,6 +1,6 @@
 /**
- * What happened in a history: a fingerprint that is equal for equal ways through it, and its text when somebody wants
- * to read it. Text is made only then, since it would cost more than the history itself.
+ * The course of a history: a fingerprint that is equal for equal courses, and its text when somebody wants to read it. Text
+ * is made only then, since it would cost more than the history itself.
  */
 export class Trace {
   #fingerprint = 0x811c9dc5;

@@ -1,7 +1,7 @@
 /**
- * What a seed decides before anything happens: how bad the network, storage and processes are, how the servers are
- * set, and what clients do. Storms try everything at once; a calm history, or one with a single kind of trouble, reaches
- * states that a storm destroys before they matter.
+ * Decisions that a seed makes before anything happens: the troubles of network, storage and processes, the settings of
+ * servers, the habits of clients. Storms try everything at once. A calm history, or one with a single kind of trouble,
+ * reaches states that a storm destroys before they matter.
  */
 import type { CoreOptions } from "@radical/lvi-server/core";
 import type { NetworkFaults } from "./network.ts";
@@ -58,7 +58,9 @@ export interface Weather {
   readonly samplesMs: number | null;
   /** Whether a newer module is deployed while the history runs. */
   readonly deploys: boolean;
-  /** What clients do, how long they pause at most, and how often they touch what their location likes best. */
+  /**
+   * The habits of clients: their programs, their longest pause, and how often they touch the favourites of their location.
+   */
   readonly groups: readonly GroupName[];
   readonly pauseMs: number;
   readonly affinity: number;

@@ -1,6 +1,6 @@
 /**
  * The clients: each does one thing after the other. Some choose the id of their execution and ask again under it, at
- * another location, or at two at once; some go away before they are answered.
+ * another location, or at two at once. Others go away before they are answered.
  */
 import type { ExecutionId } from "@radical/protocol";
 import type { Clock } from "./clock.ts";

@@ -20,7 +20,7 @@ export interface Followup {
   readonly executionId: ExecutionId;
   /** As the `valid` reply named it. */
   readonly commitId: CommitId;
-  /** What the client was told: the stored outcome for a retry. */
+  /** The outcome that the client got, stored for a retry. */
   readonly outcome: Outcome;
   /** Sorted by unit; empty if the outcome is an abort or a trap. */
   readonly writes: readonly Write[];

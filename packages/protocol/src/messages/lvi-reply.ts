@@ -22,7 +22,7 @@ export interface ServerTimes {
   readonly sentAtMs: number;
 }
 
-/** What every reply says besides. */
+/** The fields that every reply has. */
 interface Told {
   /** The latest commit id that the server had taken; null: a server that does not say. */
   readonly asOf: CommitId | null;

@@ -54,8 +54,8 @@ export interface LviRequest {
    */
   readonly attempt: number;
   /**
-   * What the server last told the location to be its latest commit id: the request was sent after that id was taken.
-   * Null: the location has not heard of the server yet.
+   * The latest commit id that the server has told the location: the request was sent after that id was taken. Null: the
+   * location has not heard of the server yet.
    */
   readonly seen: CommitId | null;
   /** It came as a GET: a run that writes ends without effect, as `wrote_on_get`. */

@@ -1,4 +1,4 @@
-/** Golden bytes of protocol version 1: they stay in the tree and must decode for ever. */
+/** Golden bytes of protocol version 1: they stay in the tree and must decode forever. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter } from "../cbor.ts";

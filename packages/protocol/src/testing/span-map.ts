@@ -1,6 +1,6 @@
 /**
- * Units that name several items, for tests of everything that works on a {@link UnitMap}: beside items `table/key` the spans
- * `table:v<low>…<high>`, all keys from `low` to `high`, without `high`.
+ * Units that name several items, for tests of everything that works on a {@link UnitMap}. Beside items `table/key` there
+ * are the spans `table:v<low>…<high>`: all keys from `low` to `high`, without `high`.
  */
 import { compareKeys, type Key, splitUnit, type UnitId, type UnitMap } from "../index.ts";
 

@@ -23,7 +23,7 @@ import type { ServerIndex } from "./leader.ts";
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
 
-/** What a run of f^rw, or of f in record mode, yields; see `deriveAccessSet` and `recordHandler` of the host. */
+/** The result of a run of f^rw, or of f in record mode; see `deriveAccessSet` and `recordHandler` of the host. */
 export type Derivation =
   | {
       readonly kind: "derived";
@@ -45,7 +45,7 @@ export interface CompletedSpeculation {
   readonly writes: readonly Write[];
 }
 
-/** What a speculative run of f yields. */
+/** The result of a speculative run of f. */
 export type Speculation =
   | CompletedSpeculation
   /** It can't be used: an access outside the declared set, which `undeclared` tells, or the host could not run f. */
@@ -113,7 +113,7 @@ export type Effect =
   /** Something an operator must hear of; the execution goes on. */
   | { readonly kind: "warn"; readonly code: WarningCode; readonly message: string };
 
-/** What came of one attempt at one server of the primary. */
+/** The result of one attempt at one server of the primary. */
 export type Answered<T> =
   | { readonly kind: "reply"; readonly reply: T }
   /** The server does not lead: nothing was done. */
@@ -130,8 +130,8 @@ export interface CachePut {
   readonly unit: UnitId;
   readonly entry: Entry;
   /**
-   * The version that the primary has just shown to be wrong although it is no older than the entry: a corrupt cache, or
-   * a primary restored from a backup. Without it the cache would keep that version for ever.
+   * The version that the primary has just shown to be wrong although it is not older than the entry. The cause is a corrupt cache, or a
+   * primary restored from a backup. Without it the cache would keep that version forever.
    */
   readonly disproved?: Version;
 }

@@ -46,7 +46,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const item = (sequence: number, text: string): Entry => entryOf(commit(sequence), bytes(text));
 const result = (text: string): Outcome => ({ kind: "result", value: bytes(text) });
 const times = { receivedAtMs: 0, sentAtMs: 0 };
-/** What a location takes a unit for that its cache lacks. */
+/** The entry that a location assumes for a unit that its cache lacks. */
 const GUESS: Entry = { version: { commitId: NO_COMMIT, hash: null }, value: null };
 
 const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({
@@ -991,7 +991,7 @@ const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
     .constantFrom("busy", "in_doubt", "unknown_module")
     .map((code): LviAnswer => ({ kind: "refused", code, message: "no", retryAfterMs: 10 })),
 );
-/** What the world does to one execution: each effect takes its next answer from here. */
+/** The world around one execution: each effect takes its next answer from here. */
 const world = fc.record({
   servers: fc.integer({ min: 1, max: 3 }),
   plan: fc.constantFrom("sliced", "recorded"),
@@ -1030,7 +1030,7 @@ test("in doubt: the same is sent again at once, now that the location has heard 
   expect(kinds(play(execution, valid(commit(9)), completed(result("done"))))).toEqual(["answer", "follow"]);
 });
 
-/** What a truthful host makes of a derivation in record mode: all that it reads is captured, in memory, or missing. */
+/** A derivation in record mode, as a truthful host makes it: all that it reads is captured, in memory, or missing. */
 function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonly UnitId[]): Derivation {
   if (found.kind === "failed") return found;
   const reads = [...found.set.reads].filter((unit) => !snapshot.has(unit));
@@ -1171,7 +1171,7 @@ test("property: whatever happens, one answer, and nothing speculative before its
         const units = (request.units ?? []).map(({ unit }) => unit);
         expect(units).toEqual([...new Set(units)].toSorted(compareKeys));
       }
-      // Once it is asked near storage there is no way back.
+      // After a request without a set, no request has one.
       const nearStorage = sends.findIndex(({ units }) => units === null);
       if (nearStorage >= 0) expect(sends.slice(nearStorage).every(({ units }) => units === null)).toBe(true);
     }),

@@ -1,6 +1,6 @@
 /**
- * One execution at a location (paper, section 3.2 and figure 3): derive the read/write set, capture it, send the LVI
- * request, speculate, join, answer, follow up.
+ * One execution at a location (paper, section 3.2 and figure 3). It derives the read/write set and captures it, sends the LVI
+ * request, speculates, joins both, answers, and follows up.
  *
  *     started ─ derive ⇄ fetch ─┬─ send ──────────── replied ─┬─ answer ─ follow, put
  *                               └─ speculate ─ speculated ────┘
@@ -69,7 +69,7 @@ export interface ExecutionInput {
 export interface ExecutionBounds {
   /** Most batches that are read from the cache to find the set. */
   readonly fetchRounds: number;
-  /** Most runs of f in record mode: each but the last was in vain. */
+  /** Most runs of f in record mode. Only the last of them counts. */
   readonly recordRuns: number;
   /** Most times that one LVI request goes round the servers of the primary, and the time in which it all must happen. */
   readonly attempts: number;
@@ -158,8 +158,8 @@ export type Phase =
   | { readonly kind: "ended" };
 
 /**
- * What is guessed of a unit that the cache lacks: that it is absent. The commit id is that of no execution, so the
- * version can't be taken for an own write; as an absence it is validated like any other.
+ * The guess for a unit that the cache lacks: it is absent. No execution has the commit id, so nobody takes the version for
+ * an own write. As an absence it is validated like any other.
  */
 const GUESS: Entry = entryOf(NO_COMMIT, null);
 
@@ -323,8 +323,8 @@ export class Execution {
   }
 
   /**
-   * Departure from the paper, where a unit that the cache lacks makes validation fail (section 3.2): absence is a value,
-   * and a location that has no other guesses it. f^rw, and f in record mode, have run on the same guess.
+   * Departure from the paper (section 3.2), where a unit that the cache lacks makes validation fail. Here absence is a
+   * value, and a location that has no other guesses it. The run of f^rw, or of f in record mode, had the same guess.
    */
   #guess(set: AccessSet, { snapshot, fetched }: Sight): ReadonlySet<UnitId> {
     const guessed = new Set<UnitId>();
@@ -490,8 +490,8 @@ export class Execution {
   }
 
   /**
-   * A validation tells of guesses and versions. Repairs show what was wrong, but for units that the handler may have
-   * written since: those are held wrong only if nothing else explains that validation failed.
+   * A validation tells which guesses and versions were right. Repairs show the wrong ones, but also units that the handler
+   * may have written since. Such a unit counts as wrong only if nothing else explains why validation failed.
    */
   #learn(question: Question, repairs: readonly Repair[], atMs: number): void {
     if (question.kind === "near-storage") return;
@@ -511,7 +511,7 @@ export class Execution {
 
   // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
 
-  /** Whoever is asked next, also another server, is asked as one that may know of it: what was sent may have been done. */
+  /** The next attempt may meet what an earlier one has done, also at another server: the request says so. */
   #onUnanswered(question: Question, reason: string, atMs: number): readonly Effect[] {
     // variant: primary-unanswered
     const elsewhere = this.#elsewhere(question, atMs);

@@ -1,10 +1,11 @@
 /**
- * What a location has learned. The replies of its primary tell which units tend to be absent when its cache lacks them,
- * which are hot, that is stale here time after time, and whose read/write set is wrong. Its own runs tell which handlers
- * use up the fuel of a speculation. Nothing of it decides what is right. It decides whether f is worth running here, when, and
- * how its set is found.
+ * The experience of a location. The replies of its primary tell which units are hot, and which tend to be absent when its
+ * cache lacks them. They also tell whose read/write set is wrong. A hot unit is stale here time after time. The
+ * location's own runs tell which handlers use up the fuel of a speculation. Experience never decides what is right. It
+ * decides whether f is worth running here, when, and how its set is found.
  *
- * Of an isolate, bounded, and forgotten with it. docs/internals/edge-speed.md has the reasons for the numbers.
+ * It belongs to an isolate, is bounded, and is forgotten with it. docs/internals/edge-speed.md has the reasons for the
+ * numbers.
  */
 import { type HandlerPlan, type ModuleHash, splitUnit, type UnitId } from "@radical/protocol";
 

@@ -1,13 +1,13 @@
 /**
- * Which server of the primary leads, as far as a location knows. Of several that share a storage at most one leads at a
- * time, and locations find it by asking: whoever is asked does something only if it leads, so that a wrong belief costs a
- * round trip and nothing else.
+ * The leader among the servers of the primary, as far as a location knows. Of several servers that share a storage at most
+ * one leads at a time. Locations find it by asking. A server acts only if it leads, so a wrong belief costs a round trip
+ * and nothing else.
  */
 
 /** A server's place in the list of those that the location is set up with. */
 export type ServerIndex = number;
 
-/** What is believed; shared by the executions of an isolate. */
+/** The belief; the executions of an isolate share it. */
 export class Leader {
   readonly #servers: number;
   #believed: ServerIndex = 0;
@@ -22,7 +22,10 @@ export class Leader {
     return this.#believed;
   }
 
-  /** Whom to ask when those have been asked in vain: the one that is believed to lead, then those after it; null: none is left. */
+  /**
+   * The server to ask after those have not answered: the one that is believed to lead, then those after it; null: none is
+   * left.
+   */
   next(asked: ReadonlySet<ServerIndex>): ServerIndex | null {
     for (let step = 0; step < this.#servers; step++) {
       const server = (this.#believed + step) % this.#servers;
@@ -36,7 +39,7 @@ export class Leader {
     this.#believed = server;
   }
 
-  /** It has said that it does not lead, or nothing at all. What others have found out meanwhile stands. */
+  /** It has said that it does not lead, or nothing at all. A newer belief of another execution stands. */
   leadsNot(server: ServerIndex): void {
     if (server === this.#believed) this.#believed = (server + 1) % this.#servers;
   }
@@ -58,7 +61,7 @@ export class LeaderSearch {
     return this.#rounds;
   }
 
-  /** Whom to ask; the first one of another round if all were. */
+  /** The server to ask; the first one of another round if all were asked. */
   next(): ServerIndex {
     const left = this.#leader.next(this.#asked);
     if (left === null) this.#asked.clear();
@@ -69,7 +72,7 @@ export class LeaderSearch {
     return server;
   }
 
-  /** Who was asked last has answered as the leader: what is asked next begins a round. */
+  /** The server that was asked last has answered as the leader. The next question begins a round. */
   found(): void {
     if (this.#last !== null) this.#leader.leads(this.#last);
     this.#asked.clear();

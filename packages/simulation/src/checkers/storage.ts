@@ -1,5 +1,5 @@
 /**
- * What must be in storage at the end, whatever the faults were:
+ * The state of storage at the end, whatever the faults were:
  *
  * - exactly once: every execution was applied at most once, and all answers to one execution are the same;
  * - durability: every answered write is in the log, and the items are what the log made of them;
@@ -12,7 +12,7 @@ import type { Operation } from "../history.ts";
 import type { Applied, ModelStorage } from "../model-storage.ts";
 import { encodeArgs, MODULES, READERS, toldBy, truthfulHost, writerOf } from "../programs.ts";
 
-/** What is wrong, in words; empty if nothing is. */
+/** The violations, in words; empty if there are none. */
 export function checkStorage(
   history: readonly Operation[],
   storage: Pick<ModelStorage, "applied" | "items" | "intents">,

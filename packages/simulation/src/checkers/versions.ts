@@ -32,7 +32,7 @@ class Execution implements Transaction {
   }
 }
 
-/** What is wrong, in words; empty if nothing is. */
+/** The violations, in words; empty if there are none. */
 export function checkVersions(history: readonly Operation[], log: readonly Applied[]): readonly string[] {
   const problems: string[] = [];
   const executions: Execution[] = [];

@@ -1,7 +1,7 @@
 /**
- * What clients can tell by themselves: these checkers know the programs' meaning, what was asked, what was answered and
- * in which order, and nothing of versions, storage or the protocol. They need not find every mistake, but what they
- * find is one whatever the reasoning of the other checkers.
+ * Checks of everything that clients can tell by themselves. These checkers know the programs' meaning, the questions, the
+ * answers and their order. They know nothing of versions, storage or the protocol. They need not find every mistake. But
+ * each of their findings is one, whatever the reasoning of the other checkers.
  */
 import type { UnitId } from "@radical/protocol";
 import type { Operation } from "../history.ts";
@@ -20,7 +20,7 @@ interface Call {
   told: { readonly kind: "result" | "abort" | "trap"; readonly result: string } | null;
 }
 
-/** What is wrong, in words; empty if nothing is. */
+/** The violations, in words; empty if there are none. */
 export function checkVisible(history: readonly Operation[]): readonly string[] {
   const calls = new Map<string, Call>();
   for (const { name, executionId, program, units, amount, invokedAt, answeredAt, outcome } of history.toSorted(
@@ -63,10 +63,10 @@ function unitsOf(calls: readonly Call[]): ReadonlySet<UnitId> {
 }
 
 /**
- * Registers are linearizable (Gibbons and Korach, 1997): the operations on one value, its write and its reads, span a
- * zone from the first answer to the last question. If that is forward in time, the register must have had the value all
- * through it, so no two such zones overlap; if backward, the value must have been there at some time within it, so it
- * lies within no forward zone of another value. Values are unique: their writers' names.
+ * Registers are linearizable (Gibbons and Korach, 1997). The operations on one value, its write and its reads, span a zone
+ * from the first answer to the last question. In a forward zone the register had the value all through it, so no two such
+ * zones overlap. In a backward zone the value was there at some time, so it lies within no forward zone of another value.
+ * Values are unique: their writers' names.
  */
 function checkRegisters(calls: readonly Call[]): string[] {
   const problems: string[] = [];
@@ -149,7 +149,7 @@ function checkLists(calls: readonly Call[]): string[] {
   return problems;
 }
 
-/** What was added before a reading began is in it; what is in it was added by somebody who had begun. */
+/** A reading has each element that was added before it began, and only elements whose adding had begun. */
 function checkElements(
   what: string,
   reading: Call,

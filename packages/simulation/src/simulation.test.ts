@@ -1,4 +1,4 @@
-import { drawn, drawnSeed } from "@radical/command-line";
+import { drawn, drawnSeed } from "@radical/command-line/short-tier";
 import { describe, expect, test } from "vitest";
 import { CI_HISTORIES, runBatch } from "./batch.ts";
 import { FAULTS } from "./faults.ts";

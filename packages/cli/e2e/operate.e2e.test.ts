@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, startServer } from "@radical/lvi-server";
 import { HEALTH_PATH } from "@radical/protocol";
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";

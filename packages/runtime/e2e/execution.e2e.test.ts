@@ -18,7 +18,7 @@ import {
   NO_COMMIT,
 } from "@radical/protocol";
 import { type Request as ServiceRequest, type Response as ServiceResponse, fetch as serviceFetch } from "miniflare";
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";

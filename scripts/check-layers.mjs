@@ -33,8 +33,8 @@ const LAYERS = {
   },
   runtime: { workspace: ["protocol", "wasm-host"], tests: ["analyzer", "sdk", "command-line"], libraries: "any" },
   "lvi-server": {
-    workspace: ["protocol", "wasm-host"],
-    tests: ["analyzer", "sdk", "command-line", "history"],
+    workspace: ["command-line", "protocol", "wasm-host"],
+    tests: ["analyzer", "sdk", "history"],
     libraries: "any",
   },
   cli: {

@@ -51,21 +51,19 @@ function padded(seconds: number): string {
   return seconds.toFixed(1).padStart(7);
 }
 
-/** The count of {@link slownessOfMachine} on the machine for which the limit was set. */
+/** The seconds of one count on the machine for which the limit was set. */
 const REFERENCE_SECONDS = 0.1;
-/** The least of a few counts: whatever comes between makes one longer, and none shorter. */
-const COUNTS = 5;
 
-/** How many times as long this machine takes for such work as tests do: objects, strings, what is collected of them. */
+/**
+ * Counts how many times as long this machine takes for such work as tests do: objects, strings, garbage. The count is of
+ * processor time, which grows where processes share caches, so it is taken while the tests run.
+ */
 export function slownessOfMachine(): number {
-  const seconds = Array.from({ length: COUNTS }, () => {
-    const before = process.cpuUsage();
-    for (let round = 0; round < 20; round++) {
-      const items = Array.from({ length: 10_000 }, (_, index) => ({ key: `item ${index * round}`, parts: [index] }));
-      JSON.parse(JSON.stringify(items.toSorted((a, b) => (a.key < b.key ? -1 : 1))));
-    }
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1_000_000;
-  });
-  return Math.min(...seconds) / REFERENCE_SECONDS;
+  const before = process.cpuUsage();
+  for (let round = 0; round < 20; round++) {
+    const items = Array.from({ length: 10_000 }, (_, index) => ({ key: `item ${index * round}`, parts: [index] }));
+    JSON.parse(JSON.stringify(items.toSorted((a, b) => (a.key < b.key ? -1 : 1))));
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000_000 / REFERENCE_SECONDS;
 }

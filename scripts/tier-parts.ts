@@ -88,7 +88,7 @@ export const PARTS: readonly Part[] = [
   {
     kind: "files",
     name: "DynamoDB",
-    files: ["packages/lvi-server/e2e/dynamodb/{failures,ordered-scan,storage-calls}.e2e.test.ts"],
+    files: ["packages/lvi-server/e2e/dynamodb/*.e2e.test.ts"],
     inputs: ["packages/lvi-server/src/{storage,core}/**", "packages/lvi-server/e2e/**"],
   },
   {
@@ -144,6 +144,18 @@ export const PARTS: readonly Part[] = [
     name: "storages of a takeover",
     file: "packages/lvi-server/e2e/takeover.e2e.test.ts",
     inputs: STORAGE,
+  },
+  {
+    kind: "cases",
+    name: "a location",
+    file: "packages/runtime/e2e/execution.e2e.test.ts",
+    inputs: ["packages/{runtime,wasm-host,protocol}/src/**", "packages/runtime/e2e/**"],
+  },
+  {
+    kind: "cases",
+    name: "operation",
+    file: "packages/cli/e2e/operate.e2e.test.ts",
+    inputs: ["packages/cli/src/{operate,replay,local,dev,commands}/**"],
   },
   {
     kind: "cases",

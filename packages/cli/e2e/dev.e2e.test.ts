@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "./free-port.ts";
 import {

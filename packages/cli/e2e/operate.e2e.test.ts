@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, startServer } from "@radical/lvi-server";
 import { HEALTH_PATH } from "@radical/protocol";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "../src/config/load-config.ts";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
@@ -62,6 +63,9 @@ export function show(id: string): Entry | null {
 }
 `;
 
+/** The short tier draws one. */
+const parts = drawn("operation", ["tail and doctor", "record and replay"], 1);
+
 let project: TemporaryProject;
 let dev: RadicalDev;
 
@@ -106,7 +110,7 @@ async function recordWhile(
 const recordsOf = async (file: string): Promise<readonly Recorded[]> =>
   (await readFile(join(project.folder, file), "utf8")).trim().split("\n").map(recordOfLine);
 
-describe("radical tail", () => {
+describe.runIf(parts.includes("tail and doctor"))("radical tail", () => {
   test("both halves, marked, through a restart of the server; Ctrl-C ends it cleanly", async () => {
     const child = spawnRadical(["tail", "--json"], { cwd: project.folder });
     const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -138,7 +142,7 @@ describe("radical tail", () => {
   });
 });
 
-describe("radical doctor", () => {
+describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
   const doctor = (...args: readonly string[]): ReturnType<typeof radical> =>
     radical(["doctor", ...args], { cwd: project.folder });
   const problemsOf = ({ findings }: Diagnosis): Readonly<Record<string, readonly string[]>> =>
@@ -346,7 +350,7 @@ describe("radical doctor", () => {
   });
 });
 
-describe("the Worker's half of radical tail", () => {
+describe.runIf(parts.includes("tail and doctor"))("the Worker's half of radical tail", () => {
   /** What wrangler writes of one request: laid out over lines. */
   const EVENT = {
     outcome: "exception",
@@ -408,7 +412,7 @@ describe("the Worker's half of radical tail", () => {
   });
 });
 
-describe("radical record and radical replay", () => {
+describe.runIf(parts.includes("record and replay"))("radical record and radical replay", () => {
   test("all paths are recorded, exactly, and the same build replays them in silence", async () => {
     const { code, stderr } = await recordWhile(["--count", "6"], async () => {
       const id = (await call("sign", { author: "ann", text: "hello" })) as string;

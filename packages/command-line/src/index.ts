@@ -1,2 +1,17 @@
-export { type Command, commandLine, type Option, wrongOption } from "./command-line.ts";
-export { drawn, drawnSeed } from "./short-tier.ts";
+export {
+  type Command,
+  commandLine,
+  type Example,
+  type Given,
+  type GivenOptions,
+  helpOf,
+  type Problem,
+  problemText,
+  type Program,
+  readCommandLine,
+  readProgramLine,
+  type Subcommand,
+  subcommand,
+  wrongOption,
+} from "./command-line.ts";
+export { flagOf, type Option, type Options, type Values, variableOf, WrongValue } from "./option.ts";

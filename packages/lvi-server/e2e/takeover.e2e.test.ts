@@ -14,7 +14,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LviReply, LviRequest } from "@radical/protocol";
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
@@ -107,7 +107,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
 
   const args = (): string[] => [...storage.args, "--workers", "1", "--lease-ms", String(LEASE_MS)];
 
-  test.each(["killed", "stopped past its lease", "told to stop"] as const)(
+  test.each(drawn("storages of a takeover", ["killed", "stopped past its lease", "told to stop"], 2))(
     "the leader is %s under load",
     async (how) => {
       // Told to stop, it lets nothing under way end.

@@ -7,23 +7,16 @@
  */
 import { readFileSync, watchFile } from "node:fs";
 import { terminalText } from "@radical/protocol";
-import { Command, CommanderError, Option } from "commander";
+import type { GivenOptions } from "@radical/command-line";
 import { KeyRing, parseKeys } from "./http/keys.ts";
 import { createLog, type Log } from "./log.ts";
 import {
-  ConfigurationError,
   configurationFields,
   describeConfiguration,
   KEYS_VARIABLE,
   type KeySources,
   type Options,
-  parseOptions,
-  type RawSettings,
-  SETTING_NAMES,
-  type SettingName,
-  SETTINGS,
-  type Source,
-  variableOf,
+  readServerLine,
 } from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage } from "./storage/storage-address.ts";
@@ -36,46 +29,6 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 /** How often the file of keys is looked at. */
 const KEYS_INTERVAL_MS = 1_000;
 
-const command = new Command("radical-lvi-server")
-  .description(
-    "The primary of a Radical application: validates, locks and stores write intents, and runs handlers near storage.",
-  )
-  .version(version);
-for (const name of SETTING_NAMES) {
-  const { flag, words, default: fallback } = SETTINGS[name];
-  const option = new Option(flag, words).env(variableOf(name));
-  if (fallback !== null) option.default(fallback);
-  // Without its word.
-  if (option.optional) option.preset("yes");
-  command.addOption(option);
-}
-command
-  .addHelpText(
-    "after",
-    `
-Environment:
-  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; required, or else --keys-file
-  AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too
-
-Examples:
-  $ ${KEYS_VARIABLE}="main:$(openssl rand -hex 32)" radical-lvi-server --storage sqlite:app.sqlite
-  $ radical-lvi-server --port 0 --storage sqlite:app.sqlite --log-level debug
-  $ radical-lvi-server --storage 'dynamodb:my-app?region=eu-central-1'
-  $ curl http://127.0.0.1:8788/readyz
-  $ curl http://127.0.0.1:8788/metrics
-  $ sqlite3 app.sqlite 'select "table", key, commit_id from items'
-
-Exit codes: 0 stopped on request, 1 failed, 2 wrong options.
-`,
-  )
-  .exitOverride()
-  .configureOutput({
-    outputError: (words, write) => {
-      if (process.stderr.isTTY) write(words);
-      else tell("not_started", words.trim());
-    },
-  });
-
 process.on("uncaughtException", (error, origin) => {
   tell(origin === "unhandledRejection" ? "unhandled_rejection" : "uncaught_exception", stackOf(error));
   // What is durable is right: a fresh process recovers from it.
@@ -83,39 +36,39 @@ process.on("uncaughtException", (error, origin) => {
 });
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
-try {
-  command.parse();
-  const raw = rawSettings();
-  try {
-    await run(raw, parseOptions(raw, keySources));
-  } catch (error) {
-    fail(error);
-    if (error instanceof ConfigurationError)
-      process.stderr.write(`\n${describeConfiguration(raw, keySources.variable, error.wrong)}\n`);
-    // Who watches for the end of its parent would wait for that, and nobody would start it again.
-    process.exit();
-  }
-} catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else fail(error);
+const commandLine = readServerLine(version, process.argv.slice(2), keySources);
+switch (commandLine.kind) {
+  case "answer":
+    process.stdout.write(commandLine.text);
+    break;
+  case "misuse":
+    refuse(`${commandLine.message}\n${commandLine.hint}`);
+    break;
+  case "wrong":
+    refuse([...commandLine.wrong.values()].join("\n"));
+    process.stderr.write(`\n${describeConfiguration(commandLine.given, keySources.variable, commandLine.wrong)}\n`);
+    break;
+  case "options":
+    try {
+      await run(commandLine.given, commandLine.options);
+    } catch (error) {
+      fail(error);
+      // Who watches for the end of its parent would wait for that, and nobody would start it again.
+      process.exit();
+    }
 }
 
-function rawSettings(): RawSettings {
-  const texts = command.opts<Readonly<Partial<Record<SettingName, string>>>>();
-  const sourceOf = (name: SettingName): Source => {
-    const source = command.getOptionValueSource(name);
-    return source === "env" ? "environment" : source === "cli" ? "command line" : "default";
-  };
-  return Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, { text: texts[name], source: sourceOf(name) }]),
-  ) as unknown as RawSettings;
+/** Wrong options: nothing was done. */
+function refuse(reason: string): void {
+  tell("not_started", reason);
+  process.exitCode = 2;
 }
 
-async function run(raw: RawSettings, options: Options): Promise<void> {
+async function run(given: GivenOptions, options: Options): Promise<void> {
   const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
-  log.info("configuration", configurationFields(raw, options.keys));
+  log.info("configuration", configurationFields(given, options.keys));
   const keys = new KeyRing(options.keys);
   if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
 
@@ -188,10 +141,7 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
 }
 
 function fail(error: unknown, event: "not_started" | "not_stopped" = "not_started"): void {
-  const wrongOption =
-    error instanceof ConfigurationError ||
-    (error instanceof StorageError && error.effect === "none") ||
-    isAddressError(error);
+  const wrongOption = (error instanceof StorageError && error.effect === "none") || isAddressError(error);
   tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error));
   process.exitCode = wrongOption ? 2 : 1;
 }

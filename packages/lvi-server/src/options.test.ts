@@ -1,17 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { flagOf } from "@radical/command-line";
+import { afterEach, expect, test, vi } from "vitest";
 import {
-  ConfigurationError,
   configurationFields,
   describeConfiguration,
-  flagOf,
   type KeySources,
-  parseOptions,
-  type RawSettings,
+  type Options,
+  readServerLine,
+  type ServerLine,
   SETTING_NAMES,
   type SettingName,
-  SETTINGS,
-  type Source,
   variableOf,
 } from "./options.ts";
 
@@ -29,37 +27,44 @@ function keys(variable: string | undefined, file?: string): KeySources {
 
 const KEYS = keys(KEY);
 
-function raw(texts: Partial<Record<SettingName, string>> = {}, source: Source = "command line"): RawSettings {
-  return Object.fromEntries(
-    SETTING_NAMES.map((name) => {
-      const text = texts[name];
-      if (text !== undefined) return [name, { text, source }];
-      return [name, { text: SETTINGS[name].default ?? undefined, source: "default" }];
-    }),
-  ) as unknown as RawSettings;
+type Texts = Partial<Record<SettingName, string>>;
+
+function line(texts: Texts = {}, sources: KeySources = KEYS): ServerLine {
+  const args = Object.entries(texts).flatMap(([name, text]) => [flagOf(name), text]);
+  return readServerLine("1.2.3", args, sources);
 }
 
-function wrongIn(run: () => unknown): ConfigurationError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error;
-  }
-  throw new Error("nothing was wrong");
+function optionsOf(texts: Texts = {}, sources: KeySources = KEYS): Options {
+  const read = line(texts, sources);
+  if (read.kind !== "options") throw new Error(JSON.stringify(read));
+  return read.options;
 }
+
+function wrongIn(read: ServerLine): Extract<ServerLine, { readonly kind: "wrong" }> {
+  if (read.kind !== "wrong") throw new Error(`it is ${read.kind}`);
+  return read;
+}
+
+function wordsOf(read: ServerLine): string {
+  return [...wrongIn(read).wrong.values()].join("\n");
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 test("good options", () => {
-  expect(parseOptions(raw({ port: "0", workers: "2" }), KEYS)).toMatchObject({
+  expect(optionsOf({ port: "0", workers: "2" })).toMatchObject({
     port: 0,
     workers: 2,
     followupTimeoutMs: 5_000,
     exitWithParent: false,
   });
-  expect(parseOptions(raw({ exitWithParent: "yes" }), KEYS)).toMatchObject({ workers: null, exitWithParent: true });
+  expect(optionsOf({ exitWithParent: "yes" })).toMatchObject({ workers: null, exitWithParent: true });
 });
 
 test("storage is a SQLite file or tables of DynamoDB", () => {
-  const storageOf = (storage: string) => parseOptions(raw({ storage }), KEYS).storage;
+  const storageOf = (storage: string) => optionsOf({ storage }).storage;
   expect(storageOf("sqlite:C:\\data\\app.sqlite")).toEqual({ kind: "sqlite", file: "C:\\data\\app.sqlite" });
   expect(storageOf("dynamodb:app")).toEqual({ kind: "dynamodb", prefix: "app" });
   expect(storageOf("dynamodb:app?region=eu-central-1&endpoint=http://127.0.0.1:8000")).toEqual({
@@ -70,50 +75,54 @@ test("storage is a SQLite file or tables of DynamoDB", () => {
   });
 });
 
-const WRONG: readonly (readonly [Partial<Record<SettingName, string>>, RegExp])[] = [
-  [{ port: "99999" }, /--port "99999"/],
-  [{ port: "1e3" }, /--port "1e3"/],
-  [{ host: "exa mple" }, /--host "exa mple"/],
-  [{ storage: "" }, /--storage "".*sqlite:<file>.*dynamodb:/],
-  [{ storage: "x.sqlite" }, /--storage "x.sqlite".*sqlite:<file>/],
-  [{ storage: "sqlite:" }, /--storage "sqlite:" names no file/],
+const WRONG: readonly (readonly [Texts, RegExp])[] = [
+  [{ port: "99999" }, /^--port must be an integer from 0 to 65535, and is "99999"\.$/],
+  [{ port: "1e3" }, /--port must .* "1e3"/],
+  [{ host: "exa mple" }, /^--host must be an IP address or localhost, and is "exa mple"\.$/],
+  [{ storage: "" }, /--storage must .* "" .*sqlite:<file>.*dynamodb:/],
+  [{ storage: "x.sqlite" }, /--storage must .* "x.sqlite" .*sqlite:<file>/],
+  [{ storage: "sqlite:" }, /^--storage must be the address of a storage, and "sqlite:" names no file\.$/],
   [{ storage: "dynamodb:" }, /table prefix ""/],
   [{ storage: "dynamodb:my app" }, /table prefix "my app"/],
   [{ storage: "dynamodb:app?table=x" }, /parameter "table"/],
   [{ storage: "dynamodb:app?region=EU!" }, /region "EU!"/],
   [{ storage: "dynamodb:app?endpoint=localhost:8000" }, /endpoint "localhost:8000"/],
-  [{ leaseMs: "1" }, /--lease-ms "1"/],
-  [{ advertise: "primary-1" }, /--advertise "primary-1" is no http or https URL/],
-  [{ advertise: "https://user:hunter2@primary-1.example" }, /--advertise ".*" is no .* without a password/],
-  [{ workers: "0" }, /--workers "0"/],
-  [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms "-1"/],
-  [{ logLevel: "loud" }, /--log-level "loud".*debug/],
-  [{ exitWithParent: "maybe" }, /--exit-with-parent "maybe" is none of yes, no/],
+  [{ leaseMs: "1" }, /--lease-ms must .* "1"/],
+  [{ advertise: "primary-1" }, /^--advertise must be an http or https URL without a password, and is "primary-1"/],
+  [{ advertise: "https://user:hunter2@primary-1.example" }, /^--advertise must be an .* without a password/],
+  [{ workers: "0" }, /--workers must .* "0"/],
+  [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms must .* "-1"/],
+  [{ logLevel: "loud" }, /--log-level must be one of debug.* "loud"/],
+  [{ exitWithParent: "maybe" }, /--exit-with-parent must be one of yes, no, and is "maybe"/],
 ];
 
 test.each(WRONG)("%j is refused by name", (texts, message) => {
-  expect(wrongIn(() => parseOptions(raw(texts), KEYS)).message).toMatch(message);
+  expect(wordsOf(line(texts))).toMatch(message);
 });
 
 test("keys come from the environment or from a file", () => {
-  expect([...parseOptions(raw(), KEYS).keys.keys()]).toEqual(["a"]);
+  expect([...optionsOf().keys.keys()]).toEqual(["a"]);
   const text = "# since spring\nb:ffffffffffffffffffffffffffffffff\n";
-  expect([...parseOptions(raw({ keysFile: "keys" }), keys(undefined, text)).keys.keys()]).toEqual(["b"]);
-  const wrong = (texts: Partial<Record<SettingName, string>>, sources: KeySources): string =>
-    wrongIn(() => parseOptions(raw(texts), sources)).message;
+  expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.keys()]).toEqual(["b"]);
+  const wrong = (texts: Texts, sources: KeySources): string => wordsOf(line(texts, sources));
   expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
-  expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^the file of keys "keys": can't be read: no such file/);
-  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^the file of keys "keys": .*not hexadecimal/);
-  expect(wrong({ keysFile: "keys" }, keys(KEY, KEY))).toMatch(/give one of them/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^The file of keys "keys": can't be read: no such file/);
+  expect(wrong({ keysFile: "keys" }, keys(undefined, "a"))).toMatch(/^The file of keys "keys": .*not hexadecimal/);
+  expect(wrong({ keysFile: "keys" }, keys(KEY, KEY))).toMatch(/Give one of them/);
 });
 
 test("all that is wrong is told at once, by the name that it was given under, and marked in the configuration", () => {
-  const settings = raw({ leaseMs: "soon", workers: "many" }, "environment");
-  const { message, wrong } = wrongIn(() => parseOptions(settings, keys("")));
-  expect(message).toMatch(/^RADICAL_WORKERS "many" .*\nRADICAL_LEASE_MS "soon" .*\nRADICAL_KEYS: there is no key/);
-  const table = describeConfiguration(settings, "", wrong);
+  vi.stubEnv("RADICAL_LEASE_MS", "soon");
+  vi.stubEnv("RADICAL_WORKERS", "many");
+  const { wrong, given } = wrongIn(line({}, keys("")));
+  expect([...wrong.values()]).toEqual([
+    expect.stringMatching(/^RADICAL_WORKERS must .* "many"/),
+    'RADICAL_LEASE_MS must be an integer from 100 to 600000, and is "soon".',
+    expect.stringMatching(/^RADICAL_KEYS: there is no key/),
+  ]);
+  const table = describeConfiguration(given, "", wrong);
   expect(table.split("\n").length).toBe(SETTING_NAMES.length + 1);
-  expect(table.split("\n").filter((line) => line.endsWith("<-- wrong"))).toEqual([
+  expect(table.split("\n").filter((row) => row.endsWith("<-- wrong"))).toEqual([
     expect.stringMatching(/--workers +many +RADICAL_WORKERS/),
     expect.stringMatching(/--lease-ms +soon +RADICAL_LEASE_MS/),
     expect.stringContaining("RADICAL_KEYS"),
@@ -124,11 +133,14 @@ test("all that is wrong is told at once, by the name that it was given under, an
 test("nothing that is told shows a secret", () => {
   const secret = "0123456789abcdef0123456789abcdef";
   const variable = `a:${secret}`;
-  expect(wrongIn(() => parseOptions(raw(), keys(`${variable}x`))).message).not.toContain(secret);
-  const settings = raw({ storage: "dynamodb:app?endpoint=http://user:hunter2@127.0.0.1:8000" });
-  const fields = configurationFields(settings, parseOptions(settings, keys(variable)).keys);
+  expect(wordsOf(line({}, keys(`${variable}x`)))).not.toContain(secret);
+  const endpoint = "endpoint=http://user:hunter2@127.0.0.1:8000";
+  expect(wordsOf(line({ storage: `dynamodb:app?x=y&${endpoint}` }))).not.toContain("hunter2");
+  const read = line({ storage: `dynamodb:app?${endpoint}` }, keys(variable));
+  if (read.kind !== "options") throw new Error(read.kind);
+  const fields = configurationFields(read.given, read.options.keys);
   expect(fields).toMatchObject({ keys: "a", port: "8788" });
-  const said = JSON.stringify(fields) + describeConfiguration(settings, variable, new Map());
+  const said = JSON.stringify(fields) + describeConfiguration(read.given, variable, new Map());
   expect(said).not.toContain(secret);
   expect(said).not.toContain("hunter2");
 });
@@ -139,7 +151,18 @@ test("each option has its twin in the environment, and both their row in the doc
   expect(rows.map(([, flag, variable]) => [flag, variable])).toEqual(
     SETTING_NAMES.map((name) => [flagOf(name), variableOf(name)]),
   );
-  const defaults = SETTING_NAMES.map((name) => SETTINGS[name].default);
-  for (const [index, fallback] of defaults.entries())
-    if (fallback !== null) expect(rows[index]![3]).toBe(`\`${fallback}\``);
+  const read = line();
+  if (read.kind !== "options") throw new Error(read.kind);
+  for (const [index, name] of SETTING_NAMES.entries()) {
+    const { text = null } = read.given[name] ?? {};
+    if (text !== null) expect(rows[index]![3]).toBe(`\`${text}\``);
+  }
+});
+
+test("help and version are answers; an argument that is not an option is not", () => {
+  expect(readServerLine("1.2.3", ["--version"], KEYS)).toEqual({ kind: "answer", text: "1.2.3\n" });
+  expect(readServerLine("1.2.3", ["here"], KEYS)).toMatchObject({
+    kind: "misuse",
+    message: expect.stringContaining("Too many arguments") as unknown,
+  });
 });

@@ -18,6 +18,7 @@ import {
   NO_COMMIT,
 } from "@radical/protocol";
 import { type Request as ServiceRequest, type Response as ServiceResponse, fetch as serviceFetch } from "miniflare";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { sealOf } from "../src/cache/seal.ts";
 import { buildFixture } from "./fixture/application.ts";
@@ -99,7 +100,10 @@ afterEach(async () => {
   assert.deepEqual(primary.badSignatures, []);
 });
 
-describe("the path of an execution", () => {
+/** The short tier draws two. */
+const parts = drawn("a location", ["execution", "loss", "cache"], 2);
+
+describe.runIf(parts.includes("execution"))("the path of an execution", () => {
   test("a cold cache: near storage, repaired; then speculative", async () => {
     primary.put(note("cold"), stored("a"));
     const location = await start();
@@ -271,7 +275,7 @@ describe("the path of an execution", () => {
   });
 });
 
-describe("speculation is invisible", () => {
+describe.runIf(parts.includes("execution"))("speculation is invisible", () => {
   test("an unconfirmed write is in no cache: others at the location send the version before it", async () => {
     const before = primary.put(note("held"), stored("a"));
     const location = await start();
@@ -314,7 +318,7 @@ describe("speculation is invisible", () => {
   });
 });
 
-describe("a wrong read/write set costs latency only", () => {
+describe.runIf(parts.includes("execution"))("a wrong read/write set costs latency only", () => {
   test("undeclared tables: the speculation stops, the same execution is asked near storage", async () => {
     primary.put(unitId("links", "l"), stored("n"));
     primary.put(note("n"), stored("a"));
@@ -339,7 +343,7 @@ describe("a wrong read/write set costs latency only", () => {
   });
 });
 
-describe("what is lost", () => {
+describe.runIf(parts.includes("loss"))("what is lost", () => {
   test("an LVI reply: asked for again under the same execution id, one effect", async () => {
     primary.put(note("lost"), stored(""));
     const location = await start();
@@ -459,7 +463,7 @@ describe("what is lost", () => {
   });
 });
 
-describe("a primary of two servers", () => {
+describe.runIf(parts.includes("loss"))("a primary of two servers", () => {
   /** A server that waits for the lease, and counts who has asked it. */
   async function standby(): Promise<{ readonly asked: () => number; readonly url: string }> {
     let asked = 0;
@@ -499,7 +503,7 @@ describe("a primary of two servers", () => {
   });
 });
 
-describe("the place of a request", () => {
+describe.runIf(parts.includes("loss"))("the place of a request", () => {
   test("is its data centre: it names the location, and the object of its cache", async () => {
     primary.put(note("placed"), stored("a"));
     const location = await start({ location: null });
@@ -517,7 +521,7 @@ describe("the place of a request", () => {
   });
 });
 
-describe("the same request again", () => {
+describe.runIf(parts.includes("loss"))("the same request again", () => {
   test("at another location, with the same key: the same answer, one effect", async () => {
     const [va, jp] = await Promise.all([start(), start({ location: "JP" })]);
     const key = { "idempotency-key": "once-at-two-places" };
@@ -542,7 +546,7 @@ describe("the same request again", () => {
   });
 });
 
-describe("the cache is never trusted", () => {
+describe.runIf(parts.includes("cache"))("the cache is never trusted", () => {
   /** The memory of the isolate holds nothing, so that every read goes to the Durable Object. */
   const objectOnly = {
     cache: { kind: "durable-object", memoryBytes: 0, objectBytes: 100_000_000, timeoutMs: 60_000 },

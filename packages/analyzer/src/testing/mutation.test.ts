@@ -1,5 +1,5 @@
 /** Without any one of its rules, the analyzer is wrong, and the fixtures show it. */
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { expect, test } from "vitest";
 import { knownCases } from "./known-cases.ts";
 import { verdictsOn } from "./mutation-threads.ts";

@@ -13,24 +13,15 @@ import { type BenchLocation, Deployment, type Probe, type Timed } from "./deploy
 import { replayDoubt } from "./doubt.ts";
 import { MEANS, replayStaleness } from "./staleness.ts";
 
-const {
-  quick,
-  "grid-only": gridOnly,
-  "cold-only": coldOnly,
-  "round-trips": roundTrips,
-  samples,
-  json,
-  page,
-  seed,
-} = commandLine({
+const { quick, gridOnly, coldOnly, roundTrips, samples, json, page, seed } = commandLine({
   name: "pnpm bench:edge",
   words:
     "How near a location comes to the longer of round trip and run; what heavy requests at once do to each other;\nhow a cold cache heals. Times are of this machine: what counts is how they compare within one run.",
   options: {
     quick: { kind: "flag", words: "fewer samples" },
-    "grid-only": { kind: "flag", words: "nothing but the longer of round trip and run" },
-    "cold-only": { kind: "flag", words: "nothing but a cold cache and the replays" },
-    "round-trips": { kind: "text", placeholder: "ms,…", words: "rows of the grid, of 0, 50, 100 and 150; all of them" },
+    gridOnly: { kind: "flag", words: "nothing but the longer of round trip and run" },
+    coldOnly: { kind: "flag", words: "nothing but a cold cache and the replays" },
+    roundTrips: { kind: "text", placeholder: "ms,…", words: "rows of the grid, of 0, 50, 100 and 150; all of them" },
     samples: { kind: "number", default: 60, least: 1, words: "samples of each cell of the grid" },
     json: { kind: "flag", words: "as JSON" },
     page: { kind: "flag", words: "write the tables into docs/internals/edge-speed.md, too" },

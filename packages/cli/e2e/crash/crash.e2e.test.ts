@@ -10,7 +10,7 @@ import {
   hasDynamoDbLocal,
   startDynamoDbLocal,
 } from "@radical/lvi-server/e2e/dynamodb-local";
-import { drawn } from "@radical/command-line";
+import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALL_FAILPOINTS, type Crash, crashAt, type CrashOptions, failpointsOf } from "./crash-run.ts";
 import { type Application, buildApplication, type StorageChoice } from "./deployment.ts";

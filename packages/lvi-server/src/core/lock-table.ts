@@ -183,6 +183,12 @@ export class LockTable<Owner extends object> {
     return this.#held.keys();
   }
 
+  /** The way in which the owner waits: for its locks, or for a release; null: it does not wait. */
+  waitOf(owner: Owner): "locks" | "release" | null {
+    if (this.#waiting.has(owner)) return "locks";
+    return this.#observing.has(owner) ? "release" : null;
+  }
+
   heldBy(owner: Owner): ReadonlySet<UnitId> {
     return this.#held.get(owner) ?? new Set();
   }

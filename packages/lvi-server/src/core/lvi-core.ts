@@ -1015,7 +1015,7 @@ export class LviCore {
         near.abandoned.kills++;
         return this.#pause(execution, near.abandoned);
       case "exhausted":
-        throw new Error("a run near storage had the fuel of a speculation");
+        throw new Error("Broken invariant: a run near storage had the fuel of a speculation");
     }
   }
 

@@ -278,6 +278,27 @@ const BROKEN: readonly Break[] = [
     },
   ],
   [
+    "a wait for locks that is in no queue",
+    /its wait for others/,
+    ({ other, runs }) => {
+      runs.splice(0);
+      other.phase = { kind: "waiting", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+    },
+  ],
+  [
+    "a place in a queue of one that runs",
+    /its wait for others/,
+    ({ other, locks }) => locks.acquire(other, declaredLocks(UNITS), 9),
+  ],
+  [
+    "a release that nobody watches",
+    /its wait for others/,
+    ({ other, runs }) => {
+      runs.splice(0);
+      other.phase = { kind: "watching", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+    },
+  ],
+  [
     "a gate that is not held",
     /lacks the gate/,
     ({ other }) => (other.phase = { kind: "running", near: near({ gated: true }), snapshot: new Map() }),
@@ -285,19 +306,21 @@ const BROKEN: readonly Break[] = [
   [
     "a validation of another set",
     /another set/,
-    ({ other, runs }) => {
+    ({ other, runs, operations }) => {
       runs.splice(0);
+      operations.push({ kind: "load", execution: other });
       const declared = { units: UNITS, speculator: other.callers[0]! };
-      other.phase = { kind: "watching", stage: { kind: "validate", declared }, sinceMs: 0 };
+      other.phase = { kind: "loading", stage: { kind: "validate", declared } };
     },
   ],
   [
     "a speculator that has gone",
     /speculator/,
-    ({ other, runs, declared }) => {
+    ({ other, runs, declared, operations }) => {
       runs.splice(0);
+      operations.push({ kind: "load", execution: other });
       other.callers = [callerOf("2")];
-      other.phase = { kind: "watching", stage: { kind: "validate", declared }, sinceMs: 0 };
+      other.phase = { kind: "loading", stage: { kind: "validate", declared } };
     },
   ],
   [
@@ -306,6 +329,7 @@ const BROKEN: readonly Break[] = [
     ({ locks, other, declared, runs }) => {
       runs.splice(0);
       other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
+      locks.acquire(other, declaredLocks(UNITS), other.ticket);
       locks.acquireBehind(other, [{ unit: GATE, mode: "shared" }], other.ticket, () => false);
     },
   ],

@@ -25,7 +25,7 @@ export interface RunUnderWay {
 
 export interface CoreState {
   readonly executions: ReadonlyMap<ExecutionId, Execution>;
-  readonly locks: Pick<LockTable<Execution>, "modeOf" | "heldBy" | "owners">;
+  readonly locks: Pick<LockTable<Execution>, "modeOf" | "heldBy" | "owners" | "waitOf">;
   readonly operations: Iterable<OperationUnderWay>;
   readonly runs: Iterable<RunUnderWay>;
   /** Told executions whose followup did not come, and those of them that are being re-executed. */
@@ -128,6 +128,9 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
   if (underWay.completions !== (phase.kind === "completing" ? 1 : 0)) return "its completion does not fit its phase";
   if (underWay.runs !== (phase.kind === "running" ? 1 : 0)) return "its run does not fit its phase";
   if (underWay.replayLoads + underWay.replayRuns > 1) return "it is re-executed more than once at a time";
+
+  const wait = phase.kind === "waiting" ? "locks" : phase.kind === "watching" ? "release" : null;
+  if (locks.waitOf(execution) !== wait) return "its wait for others does not fit its phase";
 
   const lacks = (wanted: readonly Access[]): boolean =>
     wanted.some(({ unit, mode }) => {

@@ -14,7 +14,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     renewLeadership: (epoch, termMs) =>
       termMs === 0
         ? storage.renewLeadership(epoch, termMs)
-        : between("storage.lease-renewal-unsent", "storage.lease-renewed", () =>
+        : between("storage.leadership-renewal-unsent", "storage.leadership-renewed", () =>
             storage.renewLeadership(epoch, termMs),
           ),
     recover: (epoch) => storage.recover(epoch),

@@ -360,7 +360,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "refused",
     },
     {
-      what: "lease: a dead server is replaced after",
+      what: "leadership: a dead server is replaced after",
       from: `${SERVER}/server.ts#DEFAULT_LEASE_MS`,
       unit: "ms",
       of: "and 5 %",

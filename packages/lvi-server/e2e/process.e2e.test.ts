@@ -105,7 +105,7 @@ describe.runIf(parts.includes("dynamodb"))("on DynamoDB", () => {
     await once(child, "exit");
   });
 
-  test("a server that was stopped past its lease ends, and what it had promised is kept", async () => {
+  test("a server that was stopped past its leadership ends, and what it had promised is kept", async () => {
     const storage = dynamoStorage(local);
     const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
@@ -255,7 +255,7 @@ describe.runIf(isHere)("two servers on one file", () => {
     expect(await sqlite.stored("a")).toBe(1);
   });
 
-  test("the first is stopped past its lease and goes on: it ends, and has answered nothing stale", async () => {
+  test("the first is stopped past its leadership and goes on: it ends, and has answered nothing stale", async () => {
     const first = await standby();
     await first.client.register();
     const commit = commitOf(
@@ -286,7 +286,7 @@ describe.runIf(isHere)("two servers on one file", () => {
   });
 });
 
-describe.runIf(isHere)("a server that waits for the lease", () => {
+describe.runIf(isHere)("a server that waits for the leadership", () => {
   test("says that it is alive and not ready, refuses everything else, and is ready when it has taken over", async () => {
     const advertised = "https://first.example";
     const first = await start(sqlite, "--advertise", advertised, ...LONG_LEASE);

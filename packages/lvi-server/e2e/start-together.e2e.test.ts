@@ -51,7 +51,7 @@ test("a new file, and one of an older schema, are opened by several processes at
   }
 });
 
-test("of two servers that start together one serves, and the other one waits for its lease", async () => {
+test("of two servers that start together one serves, and the other one waits for its leadership", async () => {
   for (let round = 0; round < 3; round++) {
     const { args } = sqliteStorage(path.join(folder, `${round}.sqlite`));
     const servers = [0, 1].map(() => spawnServer([...args, "--workers", "1"]));

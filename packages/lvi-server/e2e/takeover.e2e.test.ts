@@ -1,10 +1,10 @@
 /**
  * Two servers on one storage, and clients that repeat each request until one of them answers. The one that serves is
- * killed, or stopped past its lease and continued: what was answered is there, once, and the pause that clients see is
- * bounded by the lease.
+ * killed, or stopped past its leadership and continued: what was answered is there, once, and the pause that clients see is
+ * bounded by the leadership.
  *
  * The machine may be slow, so nothing is compared with the time of a clock. The standby's own bound is counted in its looks
- * at the lease, a quarter of the term apart; the pause of clients in ticks, of which there are fewer if the machine does
+ * at the leadership, a quarter of the term apart; the pause of clients in ticks, of which there are fewer if the machine does
  * something else.
  */
 import { once } from "node:events";
@@ -24,7 +24,7 @@ import { spawnServer, startProcess } from "./test-process.ts";
 
 const LEASE_MS = 1_500;
 /**
- * One at which the lease is first found as its holder left it, four until its term is over, one for the drift of clocks; and
+ * One at which the leadership is first found as its holder left it, four until its term is over, one for the drift of clocks; and
  * two for timers that are a moment early.
  */
 const MOST_LOOKS = 8;
@@ -63,7 +63,7 @@ describe.runIf(storages.includes("dynamodb"))("on DynamoDB", () => {
 
   takeovers(() => dynamoStorage(local));
 
-  test("a leader that is stopped past its lease, and has no successor, goes on under its epoch", async () => {
+  test("a leader that is stopped past its leadership, and has no successor, goes on under its epoch", async () => {
     const leaseMs = 300;
     const child = spawnServer([...dynamoStorage(local).args, "--workers", "1", "--lease-ms", String(leaseMs)]);
     try {
@@ -107,7 +107,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
 
   const args = (): string[] => [...storage.args, "--workers", "1", "--lease-ms", String(LEASE_MS)];
 
-  test.each(drawn("storages of a takeover", ["killed", "stopped past its lease", "told to stop"], 2))(
+  test.each(drawn("storages of a takeover", ["killed", "stopped past its leadership", "told to stop"], 2))(
     "the leader is %s under load",
     async (how) => {
       // Told to stop, it lets nothing under way end.
@@ -135,16 +135,16 @@ function takeovers(storageOf: () => StorageUnderTest): void {
       if (how !== "told to stop") expect(looks).toBeGreaterThan(0);
       expect(looks).toBeLessThanOrEqual(MOST_LOOKS);
       await clients.answered(ANSWERS);
-      if (how === "stopped past its lease") leader.child.kill("SIGCONT");
+      if (how === "stopped past its leadership") leader.child.kill("SIGCONT");
       // It was not told that it has been replaced: it finds out. So does one that the machine has stopped before it was killed.
       const [code, signal] = await ended;
       expect([how === "told to stop" ? 0 : 1, "SIGKILL"]).toContain(code ?? signal);
-      if (how === "stopped past its lease") expect(code).toBe(1);
+      if (how === "stopped past its leadership") expect(code).toBe(1);
       await clients.answered(ANSWERS);
 
       // Nothing of it is a fault: what was under way is asked of the next server.
       expect(log.split("\n").filter((line) => line.includes('"level":"error"'))).toEqual([]);
-      if (how === "stopped past its lease") expect(log).toContain('"event":"taken_over"');
+      if (how === "stopped past its leadership") expect(log).toContain('"event":"taken_over"');
       if (how === "told to stop") expect(log).toContain('"event":"stopped"');
       const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       expect(metrics.match(/^radical_alarms_total\{.*\} [1-9].*$/gm)).toBeNull();

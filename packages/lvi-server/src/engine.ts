@@ -1,5 +1,5 @@
 /**
- * The driver in a server process: its ports over real storage, workers and time, and what a process offers besides, such as the
+ * The driver in a server process: its ports over real storage, workers and time. A process offers more than ports: the
  * registration of modules, samples for operators, and the words of the log.
  */
 import {
@@ -69,7 +69,7 @@ const LOGGED_UNITS = 5;
 /** Longest that a timer lasts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Whoever takes samples; one at a time. */
+/** The operator's command that takes samples; one at a time. */
 export interface SampleTaker {
   /** Null: one that had to be left out. */
   readonly take: (sample: Sample | null) => void;
@@ -212,7 +212,7 @@ export class Engine {
     return this.#asking(() => this.#options.storage.moduleContent(hash));
   }
 
-  /** Storage that is closed, or another server's, is no fault of this one. */
+  /** Storage that is closed, or another server's, is not a fault of this one. */
   async #asking<T>(ask: () => Promise<T>): Promise<T> {
     const { ended } = this.#driver;
     if (ended !== null) throw ended.later;

@@ -10,11 +10,11 @@ export function storageWithFailpoints(storage: Storage): Storage {
     isExclusive: storage.isExclusive,
     readLeadership: () => storage.readLeadership(),
     acquireLeadership: (seen, termMs, leader) => storage.acquireLeadership(seen, termMs, leader),
-    // A term of 0 gives the lease up.
+    // A term of 0 gives the leadership up.
     renewLeadership: (epoch, termMs) =>
       termMs === 0
         ? storage.renewLeadership(epoch, termMs)
-        : between("storage.lease-renewal-unsent", "storage.lease-renewed", () =>
+        : between("storage.leadership-renewal-unsent", "storage.leadership-renewed", () =>
             storage.renewLeadership(epoch, termMs),
           ),
     recover: (epoch) => storage.recover(epoch),

@@ -75,7 +75,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   let server: RunningServer | null = null;
   const stop = (cause: string): void => {
     log.info("stopping", { cause });
-    // What waits for the lease holds nothing.
+    // A standby holds nothing.
     if (server === null) process.exit(0);
     server.close(drainMs).then(
       () => process.exit(0),

@@ -45,7 +45,7 @@ export interface ServerOptions {
   readonly heartbeatMs?: number;
   /** How long storage that several servers share waits for one that has died. */
   readonly leaseMs?: number;
-  /** Where locations reach this server: those that wait for its lease tell whoever asks them. */
+  /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
@@ -135,7 +135,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     const acquired = await acquireLeadership(leading);
     epoch = acquired.epoch;
-    failpoint("start.lease-acquired");
+    failpoint("start.leadership-acquired");
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {

@@ -18,7 +18,7 @@ export const SAMPLES_PATH = "/v1/samples";
 export const LINES_TYPE = "application/x-ndjson";
 
 export interface ServerStatus {
-  /** `serving`: it has the lease and has recovered. `standby`: another server has the lease. */
+  /** `serving`: it has the leadership and has recovered. `standby`: another server has the leadership. */
   readonly state: "serving" | "draining" | "starting" | "standby" | "recovering" | "stopped";
   /** The epoch of its leadership; null while it has none. */
   readonly epoch: number | null;
@@ -32,7 +32,7 @@ export interface ServerStatus {
    */
   readonly overdue?: number | null;
   /**
-   * Handlers whose runs here have left their read/write set, since this server has the lease; null unless it serves. An
+   * Handlers whose runs here have left their read/write set, since this server has the leadership; null unless it serves. An
    * older server does not say.
    */
   readonly setsLeft?: readonly SetLeft[] | null;

@@ -464,12 +464,12 @@ describe.runIf(parts.includes("loss"))("what is lost", () => {
 });
 
 describe.runIf(parts.includes("loss"))("a primary of two servers", () => {
-  /** A server that waits for the lease, and counts who has asked it. */
+  /** A server that waits for the leadership, and counts who has asked it. */
   async function standby(): Promise<{ readonly asked: () => number; readonly url: string }> {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked++;
-      response.writeHead(503).end(new RadicalError("not_leading", "another server has the lease", "").toBody());
+      response.writeHead(503).end(new RadicalError("not_leading", "another server has the leadership", "").toBody());
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     others.push(server);

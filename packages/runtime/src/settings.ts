@@ -48,7 +48,7 @@ export interface Settings {
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 const MIN_KEY_BYTES = 16;
-/** While a standby takes over nobody leads, for the term of a lease and some more: so many rounds last that long. */
+/** While a standby takes over nobody leads, for the term of a leadership and some more: so many rounds last that long. */
 const ATTEMPTS_WITH_STANDBY = 10;
 
 /** Throws an `internal_error` that names the variable. */

@@ -51,7 +51,7 @@ export class ModelStorage {
 
   acquireLeadership(seen: Leadership, termMs: number): Leadership | null {
     const { epoch, beat } = this.leadership;
-    // variant: lease-as-seen
+    // variant: leadership-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
     return (this.leadership = { epoch: epoch + 1, beat: 0, termMs });
   }

@@ -452,7 +452,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the leadership is taken whatever was seen of it",
     within: 250,
     weather: "leadership",
-    edits: [condition("lease-as-seen", `epoch < seen.epoch || beat < 0`)],
+    edits: [condition("leadership-as-seen", `epoch < seen.epoch || beat < 0`)],
   },
   {
     name: "an intent that arrives after a takeover counts",

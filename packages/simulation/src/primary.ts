@@ -6,7 +6,7 @@ import { ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
 
 export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "tell" | "note"> {
-  /** How many servers know the storage. One alone needs no lease. */
+  /** How many servers know the storage. One alone needs no renewal of its leadership. */
   readonly servers: number;
   readonly fencesIntents: boolean;
   /** These hand a message to the network. */

@@ -212,7 +212,7 @@ const STORIES: readonly Story[] = [
   {
     title: "Takeover",
     words:
-      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the leadership out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its lease over, and asks storage who has it.",
+      "The server is stopped after it has told `valid`. The followup finds nobody. The other server waits the leadership out, adopts the intent with its locks, and runs the handler from it. The first one goes on, finds its leadership over, and asks storage who has it.",
     servers: 2,
     play: (stage) => stage.ask(0, "update", A).run(58).stopServer(3_000).run(3_100),
   },

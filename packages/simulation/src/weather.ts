@@ -172,7 +172,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         ...collecting(random, calm.core),
       };
     case "leadership": {
-      // Two servers, of which one stops for about as long as its lease, or waits as long for storage; else all is well.
+      // Two servers, of which one stops for about as long as its term, or waits as long for storage; else all is well.
       const termMs = random.pick([800, 3_000]);
       return {
         ...calm,
@@ -187,7 +187,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         groups: [random.pick(["items", "registers", "registers", "slots"])],
         pauseMs: termMs / 2,
         operations: 48,
-        // Long enough to hear a server that was stopped past its lease.
+        // Long enough to hear a server that was stopped past its term.
         attemptMs: 6_000,
         affinity: 0.5,
       };

@@ -33,7 +33,7 @@ export const FOLLOWUP_TIMEOUT_MS = 400;
 const ROUND_TRIP_MS = 4;
 /** Of requests to a server that may end by itself and be started again. */
 const MOST_ATTEMPTS = 200;
-/** Of a server that ends before it listens: its lease may run out while it starts, on a machine that stands still. */
+/** Of a server that ends before it listens: its leadership may run out while it starts, on a machine that stands still. */
 const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
 const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
@@ -75,7 +75,7 @@ export interface StorageChoice {
   address(folder: string): string;
   readonly leaseMs: number;
   readonly environment: Readonly<Record<string, string>>;
-  /** As if the lease of a server that was killed had run out. */
+  /** As if the leadership of a server that was killed had run out. */
   endLease(): Promise<void>;
 }
 
@@ -149,7 +149,7 @@ export class Deployment {
 
   /**
    * Resolves when it listens. One that ends by itself is started again, as its unit would do it: on a machine that stands
-   * still its lease runs out. `prepared`: where it is to stop once `armServer` is called.
+   * still its leadership runs out. `prepared`: where it is to stop once `armServer` is called.
    */
   async startServer(prepared: ArmedAt | null = null): Promise<void> {
     for (let starts = 1; ; starts++) {
@@ -204,7 +204,7 @@ export class Deployment {
     this.#linkedPort = this.#serverPort;
   }
 
-  /** Starts a second server on the same storage, and the locations anew with a way to each. Resolves when it waits for the lease. */
+  /** Starts a second server on the same storage, and the locations anew with a way to each. Resolves when it waits for the leadership. */
   async startStandby(): Promise<void> {
     const standby = this.#launch(null, "", "info");
     this.#standby = standby;
@@ -272,7 +272,7 @@ export class Deployment {
     this.#server?.signal("SIGTERM");
   }
 
-  /** Registers the application once more, whichever server takes it: one that has lost its lease may end now. */
+  /** Registers the application once more, whichever server takes it: one that has lost its leadership may end now. */
   async registerApplication(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {

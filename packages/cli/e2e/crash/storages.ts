@@ -5,7 +5,7 @@ import { KeyRing, openStorage } from "@radical/lvi-server";
 import { CREDENTIALS } from "@radical/lvi-server/e2e/dynamodb-local";
 import type { StorageChoice } from "./deployment.ts";
 
-/** A killed holder of its lease is known to be dead at once. */
+/** A killed holder of its leadership is known to be dead at once. */
 export const SQLITE: StorageChoice = {
   kind: "sqlite",
   address: (folder) => `sqlite:${join(folder, "data.sqlite")}`,
@@ -15,7 +15,7 @@ export const SQLITE: StorageChoice = {
 };
 
 /**
- * Tables of their own. The lease is long, so that nobody loses it on a machine that stands still; that a successor waits
+ * Tables of their own. The leadership is long, so that nobody loses it on a machine that stands still; that a successor waits
  * it out is tried where a server is killed beside its standby.
  */
 export function dynamoDb(endpoint: string): StorageChoice {

@@ -361,7 +361,7 @@ function withStatus({ body }: Answer, status: string): Answer {
   return { status: 200, body: body.replace(/<StackStatus>\w+</, `<StackStatus>${status}<`) };
 }
 
-/** What a server of this machine writes when it takes the lease. */
+/** What a server of this machine writes when it takes the leadership. */
 async function lead(node: "a" | "b"): Promise<void> {
   await new DynamoDBClient().send(
     new PutItemCommand({

@@ -111,7 +111,7 @@ test("the image of the Dockerfile: what it copies is there, and its command serv
   const healthOf = (port: string): number | null =>
     spawnSync(process.execPath, health.slice(1), { env: { RADICAL_PORT: port }, ...AS_NODE }).status;
   expect(health[0]).toBe("node");
-  // Its first write, the lease, is in the database; the next is a module.
+  // Its first write, the leadership, is in the database; the next is a module.
   expect(statSync(join(inImage(workdir), "radical.sqlite")).size).toBeGreaterThan(0);
   if (AS_NODE.uid !== undefined) expect(statSync(join(inImage(workdir), "radical.sqlite")).uid).toBe(AS_NODE.uid);
   expect(await exitOf(process.execPath, health.slice(1), { RADICAL_PORT: new URL(url).port })).toBe(0);

@@ -1,4 +1,4 @@
-/** A server that is kept running as systemd keeps it: one that ends by itself, for instance because its lease ran out, is started again. */
+/** A server that is kept running as systemd keeps it: one that ends by itself, for instance because its leadership ran out, is started again. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

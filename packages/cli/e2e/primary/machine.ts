@@ -115,7 +115,7 @@ export function machineTests(moto: () => Moto): void {
       expect((await once(second.process, "exit"))[0]).toBe(0);
     });
 
-    test("a leader without a tunnel gives up the lease at the third look; a standby and one that is reached do not", async () => {
+    test("a leader without a tunnel gives up the leadership at the third look; a standby and one that is reached do not", async () => {
       const machine = machineOf("a");
       const looks = async (serving: boolean, tunnel: boolean, times: number): Promise<string> => {
         const [server, way] = await Promise.all([answering(serving ? 200 : 503), answering(tunnel ? 200 : 503)]);

@@ -38,7 +38,7 @@ export interface DeploymentOptions {
   readonly systems: readonly System[];
   /** Of the storage of a system by its name; null: SQLite in a folder that is gone afterwards. */
   readonly storage: { readonly addressOf: (name: string) => string; readonly environment: NodeJS.ProcessEnv } | null;
-  /** A second LVI server waits for the lease, which is then one of seconds. */
+  /** A second LVI server waits for the leadership, which is then one of seconds. */
   readonly standby: boolean;
   /** Each line that the LVI server logs. */
   readonly onServerLog?: (line: Readonly<Record<string, unknown>>) => void;

@@ -23,7 +23,7 @@ export type Profile = "paper" | "native";
 
 /**
  * `sqlite`: in the process of the primary. `dynamodb`: DynamoDB Local, a process of its own. `-standby`: a second LVI server
- * waits for the lease, so that the lease is renewed and each write is fenced.
+ * waits for the leadership, so that the leadership is renewed and each write is fenced.
  */
 export type StorageSetup = "sqlite" | "dynamodb" | "dynamodb-standby";
 

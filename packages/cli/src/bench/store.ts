@@ -45,9 +45,9 @@ export class Store {
 
   static async open(address: StorageAddress): Promise<Store> {
     const storage = await openStorage(address, { retentionMs: RETENTION_MS, hasher: HASHES });
-    const lease = await storage.acquireLeadership(await storage.readLeadership(), TERM_MS);
-    if (lease === null) throw new Error("somebody else has the storage of the benchmark");
-    return new Store(storage, lease.epoch);
+    const leadership = await storage.acquireLeadership(await storage.readLeadership(), TERM_MS);
+    if (leadership === null) throw new Error("somebody else has the storage of the benchmark");
+    return new Store(storage, leadership.epoch);
   }
 
   /** What is there from the beginning. */

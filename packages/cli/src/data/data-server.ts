@@ -1,8 +1,8 @@
 /**
  * The LVI server that `radical data` goes through. It owns all writes to its storage, and what it holds in memory is what
  * locations are compared with: nobody else may write there. So a command asks the server that runs, and where none does it
- * starts one itself, for as long as it takes: that one takes the lease with the next epoch, adopts what the last one had
- * promised, and gives the lease up again.
+ * starts one itself, for as long as it takes: that one takes the leadership with the next epoch, adopts what the last one had
+ * promised, and gives the leadership up again.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -120,7 +120,7 @@ async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> 
   }
 }
 
-/** Whether a server that lives has the lease. */
+/** Whether a server that lives has the leadership. */
 async function isServed(storage: Storage, { kind }: StorageAddress): Promise<boolean> {
   const seen = await storage.readLeadership();
   if (seen.termMs === 0) return false;

@@ -14,7 +14,7 @@ const CONTENT: ModuleContent = {
   rwWasm: new Uint8Array([2]),
   handlers: {},
 };
-const STANDBY = { status: 503, body: { error: { code: "not_leading", message: "waits for the lease" } } };
+const STANDBY = { status: 503, body: { error: { code: "not_leading", message: "waits for the leadership" } } };
 const NOT_FOUND = { status: 404, body: { error: { code: "not_found", message: "no such module" } } };
 const REFUSES = { status: 401, body: { error: { code: "unauthorized", message: "no such key" } } };
 /** What stands in front of a server that is away. */

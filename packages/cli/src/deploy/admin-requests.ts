@@ -37,7 +37,7 @@ export async function pendingIntents(address: AdminAddress): Promise<number> {
   return modules.reduce((sum, { pending }) => sum + pending, 0);
 }
 
-/** Asks one server after the other until one leads: which one does is decided by the lease, and may change at any time. */
+/** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */
 async function askLeader(
   { urls, key }: AdminAddress,
   method: "GET" | "PUT",

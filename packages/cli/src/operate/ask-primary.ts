@@ -13,7 +13,7 @@ export type PrimaryFailure =
   | "primary_not_reached"
   /** Not signed with a key that the server has, or at another time than it believes it is. */
   | "primary_refused_key"
-  /** It waits for the lease, or recovers. */
+  /** It waits for the leadership, or recovers. */
   | "primary_not_serving"
   | "primary_failed";
 

@@ -52,7 +52,7 @@ export function benchStorageCalls(_effort: Effort, progress: Progress): Promise<
         figures.push(figure(`read of those ${count} units: calls`, hot, "", { atMost: 0 }));
       }
       return figures;
-      // No renewal of the lease among the calls.
+      // No renewal of the leadership among the calls.
     },
     "--lease-ms",
     "60000",

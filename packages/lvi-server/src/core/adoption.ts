@@ -1,9 +1,9 @@
 /**
- * In which order a starting server takes the locks of the intents that an earlier one left pending.
+ * The order in which a starting server takes the locks of the intents that an earlier one left pending.
  *
- * Two of them overlap for one of two reasons. The younger one has read what the older one is to write, its location's
- * own write: then it is behind it, and is applied after it. Or the older one was abandoned and its locks were given to
- * the younger one: nobody was told a success of it, so it may be run near storage later.
+ * Two of them overlap for one of two reasons. Either the younger one has read a write of the older one, its location's own
+ * write. Then it is behind the older one, and is applied after it. Or the older one was abandoned and its locks were given
+ * to the younger one. Nobody was told a success of it, so it may run near storage later.
  */
 import { type CommitId, compareCommits, type UnitId } from "@radical/protocol";
 import type { Intent, IntentUnit } from "./intent.ts";

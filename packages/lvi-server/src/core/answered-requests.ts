@@ -1,15 +1,15 @@
 /**
  * Requests that were answered without leaving a trace in storage: read-only executions and refusals.
  *
- * Such an execution may write if it runs again, because it finds other values. That is right for a location that sends
- * the same execution again: it has given up the answers to its earlier attempts. It would be wrong for a duplicate, or
- * for an attempt that was overtaken by a later one: their answer was used, or their location is gone. Attempts are
- * numbered, so what was answered is known as long as it is remembered.
+ * Such an execution may write if it runs again, because it finds other values. That is right for a location that sends the
+ * same execution again: it has given up the answers to its earlier attempts. It would be wrong for a duplicate, or for an
+ * attempt that a later one has overtaken. Their answer was used, or their location is gone. Attempts are numbered, so an
+ * answered one is known as long as it is remembered.
  *
- * Memory is bounded, and begins when the server starts. A request that was certainly sent after the beginning of memory
- * and is not in it is new. Commit ids are the clock that tells: each reply names the latest one taken, each request the
- * one its location has seen, and memory begins at one. So no clock of a location matters, and a location that has heard
- * nothing since pays one more round trip.
+ * Memory is bounded, and begins when the server starts. A request that was certainly sent after the beginning of memory and
+ * is not in it is new. Commit ids are the clock. Each reply names the latest one taken, each request the one that its
+ * location has seen, and memory begins at one. So no clock of a location matters, and a location that has heard nothing
+ * since pays one more round trip.
  */
 import { type CommitId, compareCommits, type LviRequest } from "@radical/protocol";
 import { AttemptTable } from "./attempt-table.ts";
@@ -23,7 +23,7 @@ export interface AnsweredOptions {
 export class AnsweredRequests {
   readonly #options: AnsweredOptions;
   /**
-   * The last attempts that were answered, by execution and seed: attempts of one series have the same seed, the same
+   * The last attempts that were answered, by execution and seed. Attempts of one series have the same seed. The same
    * execution asked for elsewhere or anew has another. Two generations: when one is full, the older one goes.
    */
   #recent = new AttemptTable();
@@ -34,7 +34,7 @@ export class AnsweredRequests {
   /** When the older one began, by our clock. */
   #olderSinceMs: number;
   #recentSinceMs: number;
-  /** What is known of a request is asked twice: when it comes, and when it is answered. */
+  /** The core looks a request up twice: when it comes, and when it is answered. */
   #looked: { readonly request: LviRequest; readonly known: number } | null = null;
 
   constructor(options: AnsweredOptions, since: CommitId, nowMs: number) {
@@ -68,8 +68,8 @@ export class AnsweredRequests {
     // A later one than is known may still have been answered and forgotten, before a duplicate of an earlier one was
     // refused and remembered.
     if (this.isSentInMemory(request, latest)) return "new";
-    // What was answered before could still be signed well enough for two replay windows, one before our time and one
-    // after it; a third is for a clock of ours that was set.
+    // An earlier request could still be signed well enough for two replay windows, one before our time and one after it. A
+    // third window covers a clock of ours that was set.
     return nowMs - this.#olderSinceMs > 3 * this.#options.replayWindowMs ? "new" : "in doubt";
   }
 

@@ -1,6 +1,6 @@
 /**
- * The last attempt of each series of sendings, by execution and seed: a hash table of numbers alone, since there are very many
- * and most live for long. To the garbage collector a map of texts would be most of what a busy server keeps.
+ * The last attempt of each series of sendings, by execution and seed. It is a hash table of numbers alone, since there are
+ * very many and most live for long. To the garbage collector a map of texts would be most of what a busy server keeps.
  */
 import type { ExecutionId, LviRequest } from "@radical/protocol";
 

@@ -1,9 +1,9 @@
 /**
- * What one location may use of the server, so that none can starve the others: executions under way, units held or asked
- * for, bytes that requests keep in memory, and time that its handlers run here. A location is the name in the body that
- * its key has signed.
+ * The share of the server that one location may use, so that none can starve the others. It bounds executions under way,
+ * units held or asked for, bytes that requests keep in memory, and time that handlers run here. A location is the name in
+ * the body that its key has signed.
  *
- * Run time is a bucket: what a location's runs took is put in, and leaks out at the rate of its share. It is known only
+ * Run time is a bucket: the time of a location's runs is put in, and leaks out at the rate of its share. It is known only
  * when a run has ended, so a location is refused for what it has used, not for what it asks.
  */
 import { present } from "@radical/protocol";
@@ -18,7 +18,7 @@ export interface Budget {
   readonly burstMs: number;
 }
 
-/** What an execution uses until it ends. */
+/** The part of a budget that an execution uses until it ends. */
 export interface Usage {
   readonly units: number;
   readonly bytes: number;
@@ -34,7 +34,7 @@ interface Account {
   executions: number;
   units: number;
   bytes: number;
-  /** What its runs took and has not leaked out, as of a time. */
+  /** The time of its runs that has not leaked out, as of a time. */
   ranMs: number;
   asOfMs: number;
 }
@@ -72,7 +72,7 @@ export class Budgets {
     return used;
   }
 
-  /** What an execution more would be over; null: nothing. */
+  /** The bound that one more execution would exceed; null: none. */
   excess(location: string, { units, bytes }: Usage): OverBudget | null {
     const most = this.#budget;
     const has = this.#accounts.get(location) ?? NOTHING;
@@ -84,7 +84,7 @@ export class Budgets {
     return this.excessOfUnits(location, units);
   }
 
-  /** What units more for an execution under way would be over; null: nothing. */
+  /** The bound that more units for an execution under way would exceed; null: none. */
   excessOfUnits(location: string, units: number): OverBudget | null {
     const has = this.#accounts.get(location) ?? NOTHING;
     if (has.units + units <= this.#budget.units) return null;

@@ -1,6 +1,7 @@
 /**
- * What is kept of a finished call, to tell whether a later request under its execution id repeats it: a hash of handler,
- * arguments and caller, with a secret that storage does not have. Whoever has a copy of the storage can't try passwords on it.
+ * The hash of a finished call. It tells whether a later request under its execution id repeats the call. It covers handler,
+ * arguments and caller, with a secret that storage does not have. So a copy of the storage does not allow to try passwords
+ * on it.
  */
 import { CborWriter, type ContentHash } from "@radical/protocol";
 import type { Invocation } from "./intent.ts";
@@ -20,7 +21,7 @@ export interface CallHasher {
   hashWith(key: string, bytes: Uint8Array): CallHash | null;
 }
 
-/** What an execution id stands for: repeats ask for the same. */
+/** The call that an execution id stands for: repeats ask for the same. */
 export interface Call {
   readonly handler: string;
   readonly args: Uint8Array;
@@ -37,8 +38,8 @@ export function bytesOfCall({ handler, args, caller }: Call): Uint8Array {
 }
 
 /**
- * What is kept of what a call came to, by the secret of its hash: else whoever has a copy of the storage could try outcomes on
- * it. `completion`: of outcome and writes. Null: the secret is gone.
+ * The hash of a call's result, with the secret of the call's hash. So a copy of the storage does not allow to try outcomes
+ * on it. `completion`: of outcome and writes. Null: the secret is gone.
  */
 export function hashOfResult(call: CallHash, completion: ContentHash, hasher: CallHasher): string | null {
   const bytes = new CborWriter().array(2).text(call.hash).text(completion).finish();

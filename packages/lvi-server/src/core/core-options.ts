@@ -1,4 +1,4 @@
-/** What the operator and the embedding program decide about the protocol core: times, bounds, memory. */
+/** Decisions of the operator and the embedding program about the protocol core: times, bounds, memory. */
 import { REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
@@ -20,7 +20,7 @@ export interface CoreOptions {
   readonly maxReadBytes: number;
   /** Most callers that wait for one execution. */
   readonly maxCallers: number;
-  /** What one location may use. */
+  /** The budget of one location. */
   readonly location: Budget;
   /** Most executions at once that are re-executed because their followup did not come. */
   readonly maxReplaced: number;

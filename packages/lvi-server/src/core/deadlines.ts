@@ -1,6 +1,6 @@
 /**
- * What is due when: a heap by time, first in first out at the same time. Nothing is cancelled: what is due looks again. What
- * has become moot is dropped when there may be more of it than of all else, so that it is not kept in memory until its time.
+ * Deadlines: a heap by time, first in first out at the same time. Nothing is cancelled: a due entry looks again. Moot
+ * entries are dropped when there may be more of them than of all others. So they do not stay in memory until their time.
  */
 interface Entry<T> {
   readonly atMs: number;
@@ -68,7 +68,7 @@ export class Deadlines<T> {
 
   #sweep(): void {
     const live = this.#heap.filter(({ what }) => !this.#isMoot(what));
-    // What is sorted is a heap.
+    // A sorted array is a heap.
     this.#heap = live.toSorted((a, b) => (before(a, b) ? -1 : 1));
     this.#sweepAt = Math.max(FEW, 2 * live.length);
   }

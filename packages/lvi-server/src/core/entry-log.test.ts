@@ -62,7 +62,7 @@ function check(log: EntryLog, model: ReadonlyMap<UnitId, Entry>, of: UnitId, oth
   return true;
 }
 
-/** What was held is held no more, also if it was asked for just before, and with the very same object. */
+/** A replaced version is held no more, also if it was asked for just before, and with the very same object. */
 function checkReplaced(log: EntryLog, before: Version | undefined, put: Action & { kind: "put" }): void {
   if (before !== undefined) expect(log.holds(put.unit, before)).toBe(log.has(put.unit));
   log.put(put.unit, put.entry);

@@ -1,12 +1,12 @@
 /**
- * Entries of units in little more memory than their bytes: records in a log of segments, and a hash table of where the
- * record of each unit is. Nothing in it is an object to the garbage collector, however many units there are.
+ * Entries of units in little more memory than their bytes: records in a log of segments, and a hash table of their places.
+ * Nothing in it is an object to the garbage collector, however many units there are.
  *
- * Records are appended to the newest segment. One that is replaced by a record of another size is *dead*: it stays where it
- * is until its segment is recycled, which moves what is to be kept of it to the newest one and frees the rest. When most of
- * the log is dead, the segment with the least alive is recycled, and all that is alive is kept. When the log takes more than
- * it may, it is the one with the least *used*, and only that is kept. Used is what was looked at since the hand of a clock
- * has passed its segment; the hand moves on with each segment that is recycled.
+ * Records are appended to the newest segment. A record that is replaced by one of another size is *dead*. It stays where it
+ * is until its segment is recycled. Recycling moves the records to keep to the newest segment, and frees the rest. When
+ * most of the log is dead, the segment with the least alive is recycled, and all that is alive is kept. When the log
+ * exceeds its bound, the segment with the least *used* is recycled, and only that is kept. An entry is used if it was
+ * looked at since the hand of a clock has passed its segment. The hand moves on with each segment that is recycled.
  */
 import { type CommitId, commitId, contentHash, type Entry, type UnitId, type Version } from "@radical/protocol";
 
@@ -63,8 +63,8 @@ export class EntryLog {
   /** Two words for each slot: the hash of a unit, and one more than the place of its record; 0: free. */
   #slots = new Uint32Array(2 * MIN_SLOTS);
   /**
-   * Versions that were found to be held, and still are: a version that comes again as the same object, as those of hot units
-   * do, is not compared again.
+   * Versions that were found to be held, and still are. A version that comes again as the same object, as those of hot
+   * units do, is not compared again.
    */
   readonly #confirmed = new Map<UnitId, Version>();
   #size = 0;
@@ -183,7 +183,7 @@ export class EntryLog {
     }
   }
 
-  /** Until the log is within its bound. What was put or used since the last time may go too. */
+  /** Until the log is within its bound. Entries that were put or used since the last time may go too. */
   shrink(): void {
     // One at a time, so that no call takes long.
     if (this.#deadWords > this.#liveWords + this.#offsetMask)
@@ -266,7 +266,7 @@ export class EntryLog {
 
   /** From the segment that it is at: nothing in it counts as used any more. */
   #moveHand(): void {
-    // Who is looked at again is to count as used again.
+    // An entry that is looked at again is to count as used again.
     this.#confirmed.clear();
     const segment = this.#segments[this.#hand];
     this.#hand = (this.#hand + 1) % this.#segments.length;
@@ -276,7 +276,7 @@ export class EntryLog {
     segment.used = 0;
   }
 
-  /** Frees a segment. What is used of it is kept, up to so many words; without a bound all that is alive. */
+  /** Frees a segment. Its used records are kept, up to so many words; without a bound all that are alive. */
   #recycle(number: number, keptWords: number): void {
     this.#confirmed.clear();
     const { words, length } = this.#segments[number]!;
@@ -420,7 +420,7 @@ function hashOf(text: string, seed: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** What at most 8 lowercase hex characters stand for. */
+/** The number that at most 8 lowercase hex characters stand for. */
 function hexWord(text: string, from: number, to: number): number {
   let word = 0;
   for (let i = from; i < to; i++) {

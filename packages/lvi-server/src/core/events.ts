@@ -1,9 +1,8 @@
 /**
- * What the protocol core is told and what it answers with: `step(event) → effects`. A driver carries them out and
- * decides nothing.
+ * Events and effects of the protocol core: `step(event) → effects`. A driver carries the effects out and decides nothing.
  *
- * Order is data. An effect that leaves the server names the facts that it has waited for. The core holds it back until they are
- * true. The driver checks each of them for itself, and sends nothing before.
+ * Order is data. An effect that leaves the server names the facts that it has waited for. The core holds it back until they
+ * are true. The driver checks each of them for itself, and sends nothing before.
  */
 import type {
   ExecutedCause,
@@ -72,7 +71,7 @@ export type Event =
   | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
-  /** What is to be sampled from now on; null: nothing. */
+  /** The executions to sample from now on; null: none. */
   | { readonly kind: "sampling"; readonly sampling: Sampling | null }
   /** Time to collect what was kept long enough. */
   | { readonly kind: "collect" }
@@ -129,8 +128,9 @@ export type Effect =
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
   /**
-   * Delete a batch of intents that were done before a time, and of outcomes that were kept briefly, of what was done before
-   * another; store when modules were used; remove modules that have not been used since the time that goes with them.
+   * Delete a batch of intents that were done before one time, and of outcomes that were kept briefly, of executions done
+   * before another. Store when modules were used. Remove modules that have not been used since the time that goes with
+   * them.
    */
   | {
       readonly kind: "collect";
@@ -159,7 +159,7 @@ export interface Note {
   readonly detail?: string;
   /** Of a near-storage execution, or of a re-execution. */
   readonly cause?: ExecutedCause | ReExecutionCause;
-  /** Whose versions were not the primary's. */
+  /** The units whose versions were not the primary's. */
   readonly units?: readonly UnitId[];
   /** For units that others held. */
   readonly waitedMs?: number;
@@ -180,19 +180,19 @@ export type ReExecutionCause =
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
 
-/** What executions under way name a module. */
+/** The executions under way that name a module. */
 export interface ModuleLoad {
   readonly executions: number;
-  /** Of these, pending intents. */
+  /** Those that are pending intents. */
   readonly pending: number;
 }
 
-/** What is under way, and what memory holds. */
+/** The executions under way, and the contents of memory. */
 export interface Load {
   readonly executions: number;
-  /** Whose intent is durable and not applied yet. */
+  /** Executions whose intent is durable and not applied yet. */
   readonly pending: number;
-  /** Of these, the told ones of which a re-execution was ended from outside. */
+  /** Pending and told ones whose re-execution was ended from outside. */
   readonly overdue: number;
   /** Those that wait for units that others hold. */
   readonly waiting: number;

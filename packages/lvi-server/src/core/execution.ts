@@ -174,7 +174,7 @@ export interface Execution {
   readonly ticket: Ticket;
   readonly invocation: Invocation;
   readonly location: string;
-  /** Of its location's budget. */
+  /** Its part of its location's budget. */
   usage: Usage;
   readonly retained: boolean;
   /** The client chose the id, or has asked again under the id that it was told: it may ask for the outcome later, too. */

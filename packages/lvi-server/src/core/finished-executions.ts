@@ -27,7 +27,7 @@ export class FinishedExecutions {
   readonly #forgotten = new Map<ExecutionId, number>();
   /** Of the ids that are forgotten too, when the last was done. */
   #lostAtMs = Number.NEGATIVE_INFINITY;
-  /** What earlier servers did is not read back. */
+  /** The work of earlier servers is not read back. */
   readonly #startedAtMs: number;
 
   constructor(maxBytes: number, maxIds: number, startedAtMs: number) {
@@ -74,8 +74,8 @@ export class FinishedExecutions {
   }
 
   /**
-   * Drops what was done before a time, outcomes that were kept briefly, of what was done before another, and the ids of what
-   * can't be repeated any more.
+   * Drops executions that were done before one time, and ids that no request can repeat any more. Drops outcomes that were kept
+   * briefly, of executions done before another time.
    */
   collect(beforeMs: number, toldBeforeMs: number, nowMs: number): void {
     for (const done of this.#done.values()) {

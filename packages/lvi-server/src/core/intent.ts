@@ -1,10 +1,10 @@
 /**
- * Write intents: the durable promise that an execution's writes will be applied, with all that is needed to
- * re-execute it (paper, sections 3.2 and 3.4).
+ * Write intents: the durable promise that an execution's writes will be applied, with all that is needed to re-execute it
+ * (paper, sections 3.2 and 3.4).
  *
- * Departure from the paper, which stores a status bit, and in its replicated server every lock beside it: one intent
- * names every locked unit with its mode, so that it is the durable record of the locks, and one storage write makes
- * it whatever their number.
+ * Departure from the paper, which stores a status bit, and in its replicated server every lock beside it. Here one intent
+ * names every locked unit with its mode. So it is the durable record of the locks, and one storage write makes it whatever
+ * their number.
  */
 import {
   type CommitId,
@@ -21,7 +21,7 @@ import {
 } from "@radical/protocol";
 import type { CallHash } from "./call-hash.ts";
 
-/** What is run: the same at a location, near storage and in a re-execution. */
+/** The run of a handler: the same at a location, near storage and in a re-execution. */
 export interface Invocation {
   readonly module: ModuleHash;
   readonly handler: string;
@@ -60,7 +60,7 @@ export type OutcomeKept =
   /** As long as the done intent: the client chose the id, and may ask again. */
   | "retained";
 
-/** How an execution ended. What storage keeps of it says {@link doneIntentOf}. */
+/** How an execution ended. {@link doneIntentOf} has the part that storage keeps. */
 export interface Completion extends Invocation {
   readonly executionId: ExecutionId;
   /** Of the writes; differs from the pending intent's if the execution had to be run with other locks. */
@@ -77,8 +77,8 @@ export interface Completion extends Invocation {
 }
 
 /**
- * What is known of a done execution, for repeats and late followups: that it is done, what it was a call of, and perhaps its
- * outcome. The values are in the items, and it never runs again, so nothing is kept that it would need for that.
+ * The record of a done execution, for repeats and late followups: that it is done, its call, and perhaps its outcome. The
+ * values are in the items. The execution never runs again, so nothing is kept that a run would need.
  */
 export interface DoneIntent {
   readonly executionId: ExecutionId;

@@ -1,10 +1,10 @@
 /**
- * The gate of a serving server to its core: an event reaches the core only under the server's leadership, by its own
- * clock. An answer of storage is no exception: the successor of a server whose leadership had run out may not have found
- * the intent that was stored after that.
+ * The gate of a serving server to its core: an event reaches the core only under the server's leadership, by its own clock.
+ * That holds for an answer of storage too. The intent may have been stored after the leadership had run out, and the
+ * successor of the server may not have found it.
  *
- * When the leadership runs out, events are *put off* until a renewal succeeds or fails. A renewal that succeeds proves
- * that no other server has led meanwhile, and the driver hands the events back. A renewal that fails halts the server.
+ * When the leadership runs out, events are *put off* until a renewal succeeds or fails. A renewal that succeeds proves that
+ * no other server has led meanwhile, and the driver hands the events back. A renewal that fails halts the server.
  */
 import type { Effect, Event, Note, NoteName, OperationId } from "./events.ts";
 import { type HeldLeadership, heldUntilMs, renewalMs } from "./leadership.ts";
@@ -38,7 +38,7 @@ export class Leader {
   /** When to renew it; Infinity: a renewal is under way, or none is needed. */
   #renewAtMs: number;
   #renewal: { readonly operation: OperationId; readonly sentAtMs: number } | null = null;
-  /** What has come since the leadership ran out; null: it is held. */
+  /** The events that have come since the leadership ran out; null: it is held. */
   #putOff: PutOff | null = null;
 
   /** `held` null: no other server knows the storage, so that the leadership needs no renewal. */

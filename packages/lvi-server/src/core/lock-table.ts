@@ -9,8 +9,7 @@
  * The table remembers one owner in the way of each waiter, the nearest: as long as that one waits or holds, so does the
  * waiter. When it has gone, its waiters look for the next. So a release costs as much as the waiters that it lets go on.
  *
- * An owner may also take units *behind* others that hold them: it holds them as well, and its user sees to it that those
- * act first. An observer asks for no unit, and is told when one is released. Nothing here is durable: the intents are.
+ * An owner may also take units *behind* others that hold them. It holds them as well, and its user makes those act first. An observer asks for no unit, and is told when one is released. Nothing here is durable: the intents are.
  */
 import { assert, ItemMap, type UnitId, type UnitMap } from "@radical/protocol";
 
@@ -43,7 +42,7 @@ interface Lock<Owner> {
   exclusive: number;
   /** Null: nobody waits for it. */
   queue: Queue<Owner> | null;
-  /** Who is told when it is released; null: nobody. */
+  /** Owners that hear when it is released; null: none. */
   observers: Set<Owner> | null;
 }
 
@@ -179,7 +178,7 @@ export class LockTable<Owner extends object> {
     return this.#locks.get(unit)?.holders.get(owner);
   }
 
-  /** Who holds anything. */
+  /** Owners that hold anything. */
   owners(): Iterable<Owner> {
     return this.#held.keys();
   }
@@ -199,7 +198,7 @@ export class LockTable<Owner extends object> {
     return this.#locks.size > 0 && this.#locks.hasOverlapping(unit);
   }
 
-  /** Who holds the unit exclusively, or one that overlaps it; of one unit each behind those before it. */
+  /** Exclusive holders of the unit, or of one that overlaps it. Of one unit each is behind those before it. */
   exclusiveHolders(unit: UnitId): readonly Owner[] {
     const holders: Owner[] = [];
     for (const [, lock] of this.#locks.overlapping(unit)) {
@@ -255,7 +254,7 @@ export class LockTable<Owner extends object> {
     return size + this.#held.size + this.#waiting.size + this.#blocked.size + this.#observing.size === 0;
   }
 
-  /** The nearest owner in the way of an access: a waiter rather than a holder, so that those that wait for one unit form a line. */
+  /** The nearest owner in the way of an access. It is a waiter rather than a holder, so that waiters for one unit form a line. */
   #inWay(owner: Owner, { unit, mode }: Access, ticket: Ticket): Owner | undefined {
     for (const [, lock] of this.#locks.overlapping(unit)) {
       const waiters = conflictingWaiters(lock, mode);

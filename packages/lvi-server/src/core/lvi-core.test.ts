@@ -1,8 +1,8 @@
 /**
- * Stories of the protocol as transcripts: what the core is told, and, line by line, what it does about it.
+ * Stories of the protocol as transcripts: the events of the core, and, line by line, its effects.
  *
- * Executions have names, values are short texts, commit ids show as epoch.sequence: the server of a story has epoch 2,
- * what it found in storage was written by epoch 1.
+ * Executions have names, values are short texts, and commit ids show as epoch.sequence. The server of a story has epoch 2.
+ * Epoch 1 has written all that it found in storage.
  */
 import {
   type AccessedUnit,
@@ -313,7 +313,7 @@ class Story {
     return this.#core.isLeading;
   }
 
-  /** What the core has done since the last look. */
+  /** The effects of the core since the last look. */
   get said(): readonly string[] {
     return this.#said.splice(0);
   }
@@ -906,7 +906,7 @@ describe("refusals", () => {
         story.loaded();
         story.ran({ kind: "missing", units: [unit("y")] });
         story.loaded();
-        // What was read on guesses says nothing: once more without.
+        // A run on guesses proves nothing: once more without.
         story.ran({ kind: "missing", units: [unit("x")] });
         story.ran({ kind: "missing", units: [unit("y")] });
       },

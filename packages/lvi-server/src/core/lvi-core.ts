@@ -8,8 +8,8 @@
  *            │                  └ stale ┐                         └ lost ── re-execute ──┤
  *            └─ no set ────────── near storage ── capture ── run ── confirm ────────────── complete ── release
  *
- * An execution is *told* when its success may have left the server and its writes are not in storage yet: from then on
- * nobody may see the values it replaces.
+ * An execution is *told* when its success may have left the server and its writes are not in storage yet. From then on
+ * nobody may see the values that it replaces.
  */
 import {
   type AccessedUnit,
@@ -111,12 +111,12 @@ import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 
-/** What a starting server found in storage. */
+/** The state that a starting server found in storage. */
 export interface Recovered {
   /** One more than the last server's; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
-  /** What units hold that those have read, null: nothing. Whatever is left out is loaded when it is wanted. */
+  /** The items of units that those have read, null: absent. Items that are left out are loaded when they are wanted. */
   readonly items?: ReadonlyMap<UnitId, StoredItem | null>;
   /** Null: nobody else knows the storage. */
   readonly leadership: HeldLeadership | null;
@@ -230,7 +230,7 @@ export class LviCore {
     return this.#modules.setsLeft;
   }
 
-  /** What is under way, by module. */
+  /** The executions under way, by module. */
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
     for (const execution of this.#executions.values()) {
@@ -383,7 +383,7 @@ export class LviCore {
     }
   }
 
-  /** What is kept for a time goes when it is over: done intents, their outcomes, and modules that nobody asks for. */
+  /** Records go when their time is over: done intents, their outcomes, and modules that nobody asks for. */
   #collect(): void {
     const { retentionMs, outcomeRetentionMs, moduleRetentionMs, collectBatch: limit } = this.#options;
     // variant: done-kept-for
@@ -497,7 +497,7 @@ export class LviCore {
       return this.#runNearStorage(execution, "requested", null);
     }
     const { units } = declared;
-    // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution: a read-only
+    // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution. Here a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
     const stage: Validate = { kind: "validate", declared };
     if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution, stage);
@@ -522,8 +522,9 @@ export class LviCore {
   // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whether the request is valid and over in this step: it only reads, nobody who was told is to write what it reads, and
-   * all versions are in memory and the same. Most requests are of this kind, and nothing is kept of them as an execution.
+   * Whether the request is valid and over in this step. It only reads, no told execution will write what it reads, and all
+   * versions are in memory and the same. Most requests are of this kind, and the core keeps nothing of them as an
+   * execution.
    */
   #validatesAtOnce({ units, retained }: LviRequest): boolean {
     if (units === null || retained) return false;
@@ -605,9 +606,9 @@ export class LviCore {
   }
 
   /**
-   * Whether the location that ran an intent's handler sends, as the version of a unit, the commit id of that intent: it
-   * holds exactly what will be applied, and no other location has the commit id before that. So it reads its own write at
-   * once, and its place in the order is behind that intent.
+   * Whether the version of a unit is the commit id of an intent, from the location that ran the intent's handler. That
+   * location holds exactly what will be applied, and no other location has the commit id before that. So it reads its own
+   * write at once, and its place in the order is behind that intent.
    */
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
     const writer = this.#toldHolder(execution, unit);
@@ -641,7 +642,7 @@ export class LviCore {
     const operation = ++this.#names;
     this.#operations.set(operation, { kind: "load", execution, isReplay });
     this.#versions.loadStarted(operation, units);
-    // What an intent reads was validated, and must be had again.
+    // The reads of an intent were validated, and the values must be loaded again.
     const mostBytes = isReplay ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
     this.#effects.push({ kind: "load", operation, units, mostBytes });
   }
@@ -778,9 +779,9 @@ export class LviCore {
   // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────
 
   /**
-   * Runs the handler in place of the followup. Departure from the paper, which waits for the timer: it happens at once
-   * when somebody waits for what the intent holds, so that a lock is held as long as the handler runs here, not as long
-   * as a round trip to the other side of the world takes.
+   * Runs the handler in place of the followup. Departure from the paper, which waits for the timer: it happens at once when
+   * somebody waits for units of the intent. So a lock is held for a run of the handler here, not for a round trip to the
+   * other side of the world.
    */
   #replay(execution: Execution, cause: ReExecutionCause): void {
     const { phase } = execution;
@@ -809,7 +810,7 @@ export class LviCore {
     this.#lost.delete(execution);
     if (execution.phase.kind !== "pending" || execution.phase.replay !== null) return;
     this.#note("followup_lost", execution);
-    // What is ahead of it is run first, and ends it when it has ended.
+    // The executions ahead of it run first, and end it when they have ended.
     if (execution.ahead.size === 0) this.#replaced.add(execution);
     this.#replay(execution, "followup_lost");
   }
@@ -862,7 +863,7 @@ export class LviCore {
         return;
       }
       case "undeclared":
-        // What it read was validated, and is the same still.
+        // Its reads were validated, and their values are the same still.
         return this.#abandon(execution, phase, this.#setLeft(execution, result.reason));
       // variant: re-execution-exhausted
       case "exhausted":
@@ -880,9 +881,9 @@ export class LviCore {
   }
 
   /**
-   * The handler left its declared set, or used up the fuel of a speculation, so the location's run stopped there too and
-   * nobody was told a success: what was locked and validated means nothing, and the execution runs near storage. Its intent
-   * stays pending meanwhile.
+   * The handler left its declared set, or used up the fuel of a speculation. So the location's run stopped there too, and
+   * nobody was told a success. The locks and the validated versions mean nothing, and the execution runs near storage. Its
+   * intent stays pending meanwhile.
    */
   #abandon(execution: Execution, { intent, pauses, early }: Pending, hasLeftSet: boolean): void {
     this.#note("abandoned_intent", execution);
@@ -1020,7 +1021,10 @@ export class LviCore {
     }
   }
 
-  /** Whatever the manifest says of the handler, it came as a GET and has written: nothing of it remains. */
+  /**
+   * The execution came as a GET and has written, so the manifest is wrong about the handler. Nothing of the execution
+   * remains.
+   */
   #refuseWrites(execution: Execution, near: NearStorage): void {
     const { handler } = execution.invocation;
     const message = wroteOnGet(handler, "its run near storage has written");
@@ -1039,7 +1043,7 @@ export class LviCore {
     return true;
   }
 
-  /** On values that never were there together a handler may run for ever: once more, on nothing but what is there. */
+  /** On values that never were there together a handler may run forever: once more, on values that are there. */
   #captureStrictly(execution: Execution, near: NearStorage): void {
     near.guessing = false;
     near.wanted = declaredReads(execution, near.abandoned);
@@ -1133,7 +1137,7 @@ export class LviCore {
     });
   }
 
-  /** What the location's cache lacks of all that the execution read and wrote. */
+  /** The entries that the location's cache lacks, of all that the execution read and wrote. */
   #repairs({ declared }: Execution, of: Pending | RanNearStorage, writes: readonly Write[]): readonly Repair[] {
     if (of.kind === "pending" || of.ran === null) return [];
     const entries = new Map(of.ran.snapshot);
@@ -1142,8 +1146,8 @@ export class LviCore {
   }
 
   /**
-   * The unit's entry as a cache may take it. Absent, it gets the latest commit id after which it was absent for sure: a
-   * writer that holds it will create it under the id that it has already taken.
+   * The unit's entry as a cache may take it. An absent one gets the latest commit id after which it was absent for sure. A
+   * writer that holds the unit will create it under the id that it has already taken.
    */
   #current(unit: UnitId): Entry {
     const entry = present(this.#versions.get(unit), HOT);
@@ -1430,7 +1434,7 @@ export class LviCore {
     }
   }
 
-  /** Waiting is bounded. What runs or is on its way to storage ends by itself. */
+  /** Waiting is bounded. A run, or an operation on its way to storage, ends by itself. */
   #giveUp(execution: Execution): void {
     const { phase, callers } = execution;
     if (phase.kind === "ended") return;
@@ -1511,8 +1515,8 @@ export class LviCore {
   }
 
   /**
-   * Installs the locks of an intent that an earlier server left pending, behind those of others whose writes it has read;
-   * `first` null: it was abandoned, and somebody else has its units.
+   * Installs the locks of an intent that an earlier server left pending, behind the intents whose writes it has read.
+   * `first` null: the intent was abandoned, and another one has its units.
    */
   #adopt(intent: Intent, first: ReadonlySet<CommitId> | null, installed: Map<CommitId, Execution>): void {
     const abandoned = first === null ? abandonedOf(intent, 0, false) : null;
@@ -1650,7 +1654,7 @@ export class LviCore {
   }
 }
 
-/** What an execution has come to: its outcome, and its writes. */
+/** The end of an execution: its outcome, and its writes. */
 interface Ended {
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
@@ -1708,8 +1712,8 @@ function wroteOnGet(handler: string, how: string): string {
 }
 
 /**
- * Of an execution that ends. A location that has sent the followup has the answer and has told it, so it asks no more; one
- * that has asked again meanwhile has given that answer up.
+ * How long the outcome of an ending execution is kept. A location that has sent the followup has the answer and has told
+ * it, so it asks no more. A location that has asked again meanwhile has given that answer up.
  */
 function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | null): OutcomeKept {
   if (clientMayAsk) return "retained";

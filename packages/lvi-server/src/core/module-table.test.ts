@@ -44,7 +44,7 @@ test("nothing goes as long as nobody asks for anything, nor because a module is 
   const table = new ModuleTable(new Map([[A, PLANS]]), new Map([[A, 100]]), 1_000_000);
   table.register(B, PLANS, 1_000_000);
   expect(table.takeUnused(1, nobody)).toEqual([]);
-  // What is asked for stays, however long it was not.
+  // A module that is asked for stays, however long it was not.
   table.use(A, 2_000_000);
   expect(table.takeUnused(1_000_000, nobody)).toEqual([]);
   expect(table.takeUnused(999_999, nobody)).toEqual([{ module: B, usedAtMs: 1_000_000 }]);

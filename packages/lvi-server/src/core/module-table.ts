@@ -1,7 +1,7 @@
 /**
- * The modules that can be run here, and when each was last asked for. One that no location asks for any more is removed
- * after a time in which others were asked for: an application that nobody uses for long keeps its module. One that an
- * execution under way names is never removed, since it may have to be run again.
+ * The modules that can run here, and when each was last asked for. A module that no location asks for any more is removed
+ * after a time in which others were asked for. So an application that nobody uses for long keeps its module. A module that
+ * an execution under way names is never removed, since it may have to run again.
  */
 import type { HandlerPlan, ModuleHash, SetLeft } from "@radical/protocol";
 import { SetsLeft } from "./sets-left.ts";

@@ -1,4 +1,4 @@
-/** What a reply brings to the cache of its location: fresh entries of units whose version there is not the primary's. */
+/** The repairs of a reply: fresh entries of units whose version at the location is not the primary's. */
 import {
   type AccessedUnit,
   compareKeys,

@@ -1,6 +1,6 @@
 /**
- * Samples of executions for operators. A sample says what an execution ran on and what came of it, and is taken in the very
- * step in which the core knows both. `radical replay` runs it again.
+ * Samples of executions for operators. A sample has the input of an execution and its result. The core takes it in the very
+ * step in which it knows both. `radical replay` runs it again.
  */
 import type {
   AccessedUnit,

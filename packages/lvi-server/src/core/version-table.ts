@@ -1,10 +1,10 @@
 /**
- * The version table: versions and values of hot units. The server owns all writes to its storage, so what the table
- * holds is authoritative and validating hot units reads no storage.
+ * The version table: versions and values of hot units. The server owns all writes to its storage. So the versions in the
+ * table are authoritative, and validating hot units reads no storage.
  *
- * Two things could make it wrong, and it excludes both. A load that was overtaken by an apply must not bring back the
- * old value; a load that runs beside an apply must not show one of its writes before the others. So a unit that is
- * being applied is *unsettled*: loads of it under way are ignored, and new ones wait until it is settled.
+ * Two things could make it wrong, and it excludes both. A load that was overtaken by an apply must not bring back the old
+ * value. A load that runs beside an apply must not show one of its writes before the others. So a unit that is being
+ * applied is *unsettled*: loads of it under way are ignored, and new ones wait until it is settled.
  */
 import {
   type CommitId,
@@ -66,7 +66,7 @@ export class VersionTable {
     return this.#unsettled.hasOverlapping(unit);
   }
 
-  /** What storage holds of a unit that nobody writes meanwhile; null: it is absent. */
+  /** The item that storage holds of a unit that nobody writes meanwhile; null: it is absent. */
   found(unit: UnitId, item: StoredItem | null): void {
     this.#entries.put(unit, item === null ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value));
   }

@@ -95,7 +95,7 @@ const executed = (outcome: Outcome, repairs: Readonly<Record<UnitId, Entry>> = {
     times,
   });
 const unanswered = (atMs = 0): ExecutionEvent => ({ kind: "unanswered", reason: "timeout", atMs });
-const notLeading = (atMs = 0): ExecutionEvent => ({ kind: "not-leading", reason: "it waits for the lease", atMs });
+const notLeading = (atMs = 0): ExecutionEvent => ({ kind: "not-leading", reason: "it waits for the leadership", atMs });
 const waited = (before: "lvi" | "followup", atMs = 0): ExecutionEvent => ({ kind: "waited", before, atMs });
 
 const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind);

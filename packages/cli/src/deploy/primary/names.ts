@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 
-/** The two machines; one leads, the other stands by. Which one does is decided by the lease in storage alone. */
+/** The two machines; one leads, the other stands by. Which one does is decided by the leadership in storage alone. */
 export const NODES = ["a", "b"] as const;
 export type NodeName = (typeof NODES)[number];
 
@@ -74,7 +74,7 @@ export function bindingOf(node: NodeName): string {
   return `RADICAL_PRIMARY_${node.toUpperCase()}`;
 }
 
-/** What the server of this node says of itself in the lease: no address that could be asked, but a name for who leads. */
+/** What the server of this node says of itself in the leadership: no address that could be asked, but a name for who leads. */
 export function advertisedBy(node: NodeName): string {
   return `http://${node}.primary.internal:${SERVER_PORT}`;
 }

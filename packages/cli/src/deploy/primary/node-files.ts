@@ -5,7 +5,7 @@
  *   radical-lvi-server      the server; the same unit as for a server that the developer hosts, with one drop-in
  *   radical-tunnel          cloudflared, the machine's only way in
  *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
- *   radical-watch           every ten seconds: a leader that can't be reached gives up the lease; a line of log a minute
+ *   radical-watch           every ten seconds: a leader that can't be reached gives up the leadership; a line of log a minute
  */
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
 
@@ -208,8 +208,8 @@ if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then sy
 }
 
 /**
- * A leader that locations can't reach would keep the lease from the one that they can: after the third look without a
- * tunnel it is started again, which gives the lease up. The variables with defaults are for tests.
+ * A leader that locations can't reach would keep the leadership from the one that they can: after the third look without a
+ * tunnel it is started again, which gives the leadership up. The variables with defaults are for tests.
  */
 function watchScript(): string {
   return `#!/bin/bash

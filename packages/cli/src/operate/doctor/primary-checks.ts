@@ -45,7 +45,7 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     const states = looks.map(({ server, status }) => `${server} is ${status?.state}`).join(", ");
     problems.push({
       message: `no LVI server leads: ${states}`,
-      hint: "another server has the lease of this storage, or one is about to take it: see its /readyz and log",
+      hint: "another server has the leadership of this storage, or one is about to take it: see its /readyz and log",
     });
   }
   const overdue = looks[leading]?.status?.overdue ?? 0;

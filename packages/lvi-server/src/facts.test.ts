@@ -36,7 +36,7 @@ describe("an operation", () => {
   test("that no effect names is remembered from step to step, however long the core puts its answer off", () => {
     facts.succeeded(1);
     facts.endStep();
-    facts.require([operation(1)], 24 * 3600 * SECOND);
+    expect(() => facts.require([operation(1)], 24 * 3600 * SECOND)).not.toThrow();
   });
 
   test("that no effect names is remembered in bounded memory", () => {

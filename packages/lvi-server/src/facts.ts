@@ -5,8 +5,8 @@
 import type { Fact, OperationId, SessionId } from "./core/events.ts";
 
 /**
- * A success that no effect has named is remembered until at least so many others have come. That is more than storage is asked
- * for at once: the core may put off what it has heard for as long as it does not lead, and asks for nothing new meanwhile.
+ * A success that no effect has named is remembered until at least so many others have come. Storage is never asked for as much
+ * at once. A core that does not lead puts off what it has heard, perhaps for long, and asks for nothing new meanwhile.
  */
 const GENERATION = 50_000;
 

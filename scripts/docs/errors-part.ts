@@ -8,7 +8,10 @@ interface Words {
 }
 
 const ERRORS: Readonly<Record<ErrorCode, Words>> = {
-  invalid_json: { cause: "The body is not a JSON object.", remedy: "Send an object of the handler's parameters by name." },
+  invalid_json: {
+    cause: "The body is not a JSON object.",
+    remedy: "Send an object of the handler's parameters by name.",
+  },
   missing_argument: { cause: "A parameter without a default was not sent.", remedy: "Send it; the message names it." },
   unknown_argument: {
     cause: "The handler has no such parameter.",

@@ -71,6 +71,10 @@ function commitOf(reply: LviReply): CommitId {
 /** On this machine alone, or on DynamoDB: the short tier draws one. */
 const parts = drawn("server processes", hasDynamoDbLocal() ? ["here", "dynamodb"] : ["here"], 1);
 const isHere = parts.includes("here");
+/** The moments of a kill, of which it draws two. */
+const moments = drawn("server processes", ["told", "told, location dead", "not told", "any"], 2);
+/** The option of a test that leaves its moment out. */
+const at = (moment: string): { readonly skip: boolean } => ({ skip: !moments.includes(moment) });
 
 describe.runIf(isHere)("on SQLite", () => {
   killed(() => sqlite);
@@ -153,7 +157,7 @@ function killed(storageOf: () => StorageUnderTest): void {
     storage = storageOf();
   });
 
-  test("kill -9 between reply and followup: the new server takes the followup", async () => {
+  test("kill -9 between reply and followup: the new server takes the followup", at("told"), async () => {
     const first = await start(storage, "--followup-timeout-ms", "60000");
     await first.client.register();
     const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
@@ -175,65 +179,77 @@ function killed(storageOf: () => StorageUnderTest): void {
     expect(await storage.stored("a")).toBe(1);
   });
 
-  test("kill -9 between reply and followup, and the location dies too: re-executed by the timer", async () => {
-    const first = await start(storage, "--followup-timeout-ms", "60000");
-    await first.client.register();
-    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
-    commitOf(await first.client.lvi(request));
-    await first.server.kill("SIGKILL");
+  test(
+    "kill -9 between reply and followup, and the location dies too: re-executed by the timer",
+    at("told, location dead"),
+    async () => {
+      const first = await start(storage, "--followup-timeout-ms", "60000");
+      await first.client.register();
+      const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT));
+      commitOf(await first.client.lvi(request));
+      await first.server.kill("SIGKILL");
 
-    const second = await start(storage, "--followup-timeout-ms", "1");
-    // A reader waits for the adopted intent, so this needs no timing.
-    expect(await second.client.read("a")).toBe(1);
-    expect(await storage.stored("a")).toBe(1);
-  });
+      const second = await start(storage, "--followup-timeout-ms", "1");
+      // A reader waits for the adopted intent, so this needs no timing.
+      expect(await second.client.read("a")).toBe(1);
+      expect(await storage.stored("a")).toBe(1);
+    },
+  );
 
-  test("kill -9 before the reply reached the location: the same request gets the outcome, once", async () => {
-    const first = await start(storage, "--followup-timeout-ms", "60000");
-    await first.client.register();
-    const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
-    commitOf(await first.client.lvi(request));
-    await first.server.kill("SIGKILL");
+  test(
+    "kill -9 before the reply reached the location: the same request gets the outcome, once",
+    at("not told"),
+    async () => {
+      const first = await start(storage, "--followup-timeout-ms", "60000");
+      await first.client.register();
+      const request = first.client.requestOf("increment", "a", incrementUnits("a", ABSENT), { retained: true });
+      commitOf(await first.client.lvi(request));
+      await first.server.kill("SIGKILL");
 
-    const second = await start(storage, "--followup-timeout-ms", "60000");
-    expect(await second.client.lvi(request)).toMatchObject({
-      kind: "executed",
-      cause: "stored",
-      outcome: { value: Uint8Array.of(1) },
-    });
-    await second.server.kill("SIGKILL");
-    const third = await start(storage);
-    expect(await third.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });
-    expect(await storage.stored("a")).toBe(1);
-  });
+      const second = await start(storage, "--followup-timeout-ms", "60000");
+      expect(await second.client.lvi(request)).toMatchObject({
+        kind: "executed",
+        cause: "stored",
+        outcome: { value: Uint8Array.of(1) },
+      });
+      await second.server.kill("SIGKILL");
+      const third = await start(storage);
+      expect(await third.client.lvi(request)).toMatchObject({ kind: "executed", cause: "stored" });
+      expect(await storage.stored("a")).toBe(1);
+    },
+  );
 
-  test("kill -9 at any time during a stream of writes: nothing that was answered is lost, nothing is doubled", async () => {
-    let { server, client } = await start(storage);
-    await client.register();
-    let answered = 0;
-    let asked = 0;
-    for (let round = 0; round < 3; round++) {
-      const writing = Promise.all(
-        Array.from({ length: 20 }, async () => {
-          asked++;
-          try {
-            const reply = await client.lvi(client.requestOf("increment", "a", null));
-            if (reply.kind === "executed") answered++;
-          } catch {
-            // Killed: whether it happened is not known.
-          }
-          if (answered === 5 * (round + 1)) void server.kill("SIGKILL");
-        }),
-      );
-      await writing;
-      if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
-      ({ server, client } = await start(storage));
-    }
-    const value = await client.read("a");
-    expect(value).toBeGreaterThanOrEqual(answered);
-    expect(value).toBeLessThanOrEqual(asked);
-    expect(await storage.stored("a")).toBe(value);
-  });
+  test(
+    "kill -9 at any time during a stream of writes: nothing that was answered is lost, nothing is doubled",
+    at("any"),
+    async () => {
+      let { server, client } = await start(storage);
+      await client.register();
+      let answered = 0;
+      let asked = 0;
+      for (let round = 0; round < 3; round++) {
+        const writing = Promise.all(
+          Array.from({ length: 20 }, async () => {
+            asked++;
+            try {
+              const reply = await client.lvi(client.requestOf("increment", "a", null));
+              if (reply.kind === "executed") answered++;
+            } catch {
+              // Killed: whether it happened is not known.
+            }
+            if (answered === 5 * (round + 1)) void server.kill("SIGKILL");
+          }),
+        );
+        await writing;
+        if (server.child.exitCode === null && server.child.signalCode === null) await server.kill("SIGKILL");
+        ({ server, client } = await start(storage));
+      }
+      const value = await client.read("a");
+      expect(value).toBeGreaterThanOrEqual(answered);
+      expect(value).toBeLessThanOrEqual(asked);
+      expect(await storage.stored("a")).toBe(value);
+    },
+  );
 }
 
 describe.runIf(isHere)("two servers on one file", () => {

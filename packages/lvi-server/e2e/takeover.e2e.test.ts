@@ -107,7 +107,7 @@ function takeovers(storageOf: () => StorageUnderTest): void {
 
   const args = (): string[] => [...storage.args, "--workers", "1", "--lease-ms", String(LEASE_MS)];
 
-  test.each(drawn("storages of a takeover", ["killed", "stopped past its leadership", "told to stop"], 2))(
+  test.each(drawn("storages of a takeover", ["killed", "stopped past its leadership", "told to stop"], 1))(
     "the leader is %s under load",
     async (how) => {
       // Told to stop, it lets nothing under way end.

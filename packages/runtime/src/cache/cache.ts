@@ -16,8 +16,8 @@ export interface Cache {
 }
 
 /**
- * Whether a cache that holds `held` takes the put: only forward in the order of commits, so that a late repair can't undo a
- * newer write.
+ * Whether a cache that holds `held` takes the put. It goes only forward in the order of commits, so that a late repair
+ * can't undo a newer write.
  *
  * With equal commit ids a value is taken. It replaces a garbled copy of itself, or an absence that was read while that
  * commit was still under way.

@@ -1,6 +1,6 @@
 /**
  * Workers KV takes one write a second for a key. An isolate puts more frequent writes together. The first write leaves at
- * once. Of those that come within the second, the newest one leaves at its end. All of it happens after the client was
+ * once. The newest one of those that come within the second leaves at its end. All of it happens after the client was
  * answered.
  */
 import type { Entry, Version } from "@radical/protocol";

@@ -111,7 +111,7 @@ function isTooManyWrites(error: unknown): boolean {
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
 /**
- * The unit as it is where that is a key of KV, so that an operator can find it; otherwise its hash: the seal tells whose it is.
+ * The unit where that is a key of KV, so that an operator can find it; otherwise its hash. The seal tells whose it is.
  */
 function keyOf(owner: string, unit: UnitId): string {
   const key = `${owner}/${unit}`;

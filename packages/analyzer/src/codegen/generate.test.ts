@@ -422,6 +422,7 @@ describe("handlers of every parameter and result type", () => {
           "handler": null,
           "readWriteSet": null,
         },
+        "tables": null,
         "transformations": [],
         "writes": [],
       }

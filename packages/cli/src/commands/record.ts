@@ -166,7 +166,7 @@ function tell({ recorded, leftOut, differing, unredacted }: Recording, output: s
 function wholeNumber(name: string, text: string): number {
   const value = Number(text);
   if (/^\d{1,9}$/.test(text) && value >= 1) return value;
-  throw new CommandError("usage", `${name} "${text}" is no whole number from 1`, `for example ${name} 100`, {
+  throw new CommandError("usage", `${name} must be an integer from 1, and is "${text}"`, `for example ${name} 100`, {
     exitCode: EXIT_USAGE,
   });
 }

@@ -8,7 +8,10 @@ interface Words {
 }
 
 const ERRORS: Readonly<Record<ErrorCode, Words>> = {
-  invalid_json: { cause: "The body is no JSON object.", remedy: "Send an object of the handler's parameters by name." },
+  invalid_json: {
+    cause: "The body is not a JSON object.",
+    remedy: "Send an object of the handler's parameters by name.",
+  },
   missing_argument: { cause: "A parameter without a default was not sent.", remedy: "Send it; the message names it." },
   unknown_argument: {
     cause: "The handler has no such parameter.",
@@ -28,7 +31,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   invalid_idempotency_key: {
     cause:
-      "`Idempotency-Key` is empty, longer than 255 characters, or has others than visible ASCII. Or it has fewer than 16 characters, and nobody is signed in. Or it is the id of an execution that has a key.",
+      "`Idempotency-Key` is empty, longer than 255 characters, or contains characters other than visible ASCII. Or it has fewer than 16 characters, and nobody is signed in. Or it is the id of an execution that has a key.",
     remedy: "Send a UUID; repeat a request with the key that it had.",
   },
   unknown_location: {
@@ -71,7 +74,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   idempotency_key_reused: {
     cause: "The key was used with another handler, with other arguments, or by another caller.",
-    remedy: "Take a new key for each thing that shall happen once.",
+    remedy: "Use a new key for each operation.",
   },
   idempotency_key_unverified: {
     cause:

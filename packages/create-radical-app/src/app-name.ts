@@ -11,5 +11,5 @@ export function appNameOf(directory: string): string {
 /** Why the name can't be used, or null. */
 export function problemOfName(name: string): string | null {
   if (NAME.test(name)) return null;
-  return `"${name}" is no name for an application: use 1 to 63 lowercase letters, digits and dashes, a letter first`;
+  return `"${name}" is not a valid application name: use 1 to 63 lowercase letters, digits and dashes, a letter first`;
 }

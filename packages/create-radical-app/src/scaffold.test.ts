@@ -71,7 +71,7 @@ test("a folder that holds something is refused and left as it is; an empty one a
 test("names that no package or application may have are refused", () => {
   for (const name of ["a", "my-app", "a1"]) expect(problemOfName(name)).toBeNull();
   for (const name of ["", "My-App", "1a", "-a", "a b", "ä", "a".repeat(64), "..", "a_b"])
-    expect(problemOfName(name)).toMatch(/no name/);
+    expect(problemOfName(name)).toMatch(/is not a valid application name/);
 });
 
 test("an unknown template is refused with those that there are", async () => {

@@ -179,6 +179,32 @@ describe("an answer", () => {
     driver.tell({ kind: "drain" });
     expect(told).toEqual(["A answered"]);
   });
+
+  test("may wait for a success whose event the core has put off for an hour", () => {
+    on("clock", () => [{ kind: "store-intent", operation: 7, intent: INTENT }]);
+    on("intent-stored", () => []);
+    ask("A");
+    driver.wake();
+    takeCall("storeIntent").succeeded({ kind: "stored" });
+    nowMs = 3_600_000;
+    on("intent-stored", () => [reply(1, [{ kind: "operation", operation: 7 }])]);
+    const putOff = { kind: "intent-stored", operation: 7, result: { kind: "stored" } } as const;
+    on("drain", () => [{ kind: "resume", events: [putOff] }]);
+    driver.tell({ kind: "drain" });
+    expect([told, halts]).toEqual([["A answered"], []]);
+  });
+
+  test("may make its asker ask again at once, while others wait for the same success", () => {
+    const after = [{ kind: "operation", operation: 7 }] as const;
+    on("lvi-request", ({ caller }) => (caller > 2 ? [reply(caller)] : []));
+    driver.request(REQUEST, { answered: () => ask("C"), failed: () => {} });
+    ask("B");
+    on("clock", () => [{ kind: "store-intent", operation: 7, intent: INTENT }]);
+    on("intent-stored", () => [reply(1, after), reply(2, after)]);
+    driver.wake();
+    takeCall("storeIntent").succeeded({ kind: "stored" });
+    expect([told, halts]).toEqual([["C answered", "B answered"], []]);
+  });
 });
 
 describe("the end", () => {

@@ -128,6 +128,8 @@ export class Driver {
   #listened: ListenerId = 0;
   /** Of the step that is being carried out. */
   #nowMs = -Infinity;
+  /** The steps that are being carried out, one within the other. */
+  #steps = 0;
   /** When the port is to call; Infinity: it was not asked to. */
   #wakeAtMs = Infinity;
   #ended: Ended | null = null;
@@ -204,19 +206,23 @@ export class Driver {
     if (this.#ended !== null) return;
     const now = this.#ports.now();
     this.#nowMs = now.monotonicMs;
+    this.#steps++;
     try {
       for (const effect of this.#core.step(now, event)) {
         this.#perform(effect);
         if (this.#isOver()) return;
       }
       if (this.#isOver()) return;
-      this.#facts.endStep();
+      // The effects that are left of a step around this one may name the same successes.
+      if (this.#steps === 1) this.#facts.endStep();
       this.#askToBeWoken();
     } catch (error) {
       // A step within this one has found it broken before.
       if (this.#isOver()) throw error;
       const broken = error instanceof Error ? error : new Error(String(error));
       this.#halt({ underWay: broken, later: broken }, { kind: "broken", error });
+    } finally {
+      this.#steps--;
     }
   }
 
@@ -265,7 +271,7 @@ export class Driver {
           this.#operating(operation, (result) => {
             const isStored =
               result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
-            if (isStored) this.#succeeded(operation);
+            if (isStored) this.#facts.succeeded(operation);
             return { kind: "intent-stored", operation, result };
           }),
         );
@@ -280,7 +286,7 @@ export class Driver {
             const isDone =
               result.kind === "applied" ||
               (result.kind === "exists" && result.record?.state === "done" && result.record.done.commitId === commitId);
-            if (isDone) this.#succeeded(operation);
+            if (isDone) this.#facts.succeeded(operation);
             return { kind: "completed", operation, result };
           }),
         );
@@ -331,10 +337,6 @@ export class Driver {
       },
       failed: (effect, reason) => this.#step({ kind: "storage-failed", operation, effect, reason }),
     };
-  }
-
-  #succeeded(operation: OperationId): void {
-    this.#facts.succeeded(operation, this.#ports.now().monotonicMs);
   }
 
   /** None of it is waited for by another: a module whose use is stored too late is removed all the same. */

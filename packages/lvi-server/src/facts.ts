@@ -4,14 +4,16 @@
  */
 import type { Fact, OperationId, SessionId } from "./core/events.ts";
 
-/** A success that no effect has named is remembered for at least one of these, and for less than two. */
-const GENERATION_MS = 30_000;
+/**
+ * A success that no effect has named is remembered until at least so many others have come. Storage is never asked for as much
+ * at once. A core that does not lead puts off what it has heard, perhaps for long, and asks for nothing new meanwhile.
+ */
+const GENERATION = 50_000;
 
 export class Facts {
   /** Operations that have succeeded, in two generations: the older one goes. */
   #recent = new Set<OperationId>();
   #older = new Set<OperationId>();
-  #turnsAtMs = -Infinity;
   /** Those that effects of this step have named. */
   readonly #named: OperationId[] = [];
   /** The number of the last message that each session has heard. */
@@ -22,16 +24,12 @@ export class Facts {
     return this.#recent.size + this.#older.size;
   }
 
-  succeeded(operation: OperationId, nowMs: number): void {
-    this.#age(nowMs);
+  succeeded(operation: OperationId): void {
+    if (this.#recent.size >= GENERATION) {
+      this.#older = this.#recent;
+      this.#recent = new Set();
+    }
     this.#recent.add(operation);
-  }
-
-  #age(nowMs: number): void {
-    if (nowMs < this.#turnsAtMs) return;
-    this.#older = nowMs < this.#turnsAtMs + GENERATION_MS ? this.#recent : new Set();
-    this.#recent = new Set();
-    this.#turnsAtMs = nowMs + GENERATION_MS;
   }
 
   heard(session: SessionId, n: number): void {
@@ -55,7 +53,6 @@ export class Facts {
     switch (fact.kind) {
       case "operation": {
         const { operation } = fact;
-        this.#age(nowMs);
         if (!this.#recent.has(operation) && !this.#older.has(operation)) return false;
         this.#named.push(operation);
         return true;

@@ -28,7 +28,7 @@ export const MAX_DEPTH = 64;
 const float = new DataView(new ArrayBuffer(8));
 const floatBytes = new Uint8Array(float.buffer);
 
-/** So few are quickly there; a short reply fits. */
+/** The first size of the buffer; a short reply fits. */
 const FIRST_BYTES = 64;
 
 /** Longer texts are encoded by the platform. */

@@ -1,5 +1,5 @@
 /**
- * One run of a handler, or of its read/write-set function, in an instance as good as new: serves the host functions, keeps the
+ * One run of a handler, or of its read/write-set function, in a freshly reset instance: serves the host functions, keeps the
  * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";

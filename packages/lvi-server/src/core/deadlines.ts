@@ -8,7 +8,7 @@ interface Entry<T> {
   readonly what: T;
 }
 
-/** So many are not worth looking through. */
+/** Below this size a sweep is not worthwhile. */
 const FEW = 1_000;
 
 export class Deadlines<T> {

@@ -1425,6 +1425,38 @@ describe("own writes", () => {
     expect(story.said).toEqual(["followup A ← applied", "run derive writing nothing on x=2"]);
   });
 
+  test.each<[string, (story: Story) => void, readonly string[]]>([
+    ["a followup came early", (story) => story.followup("B", commitId(2, 2), "x:=3"), ["followup B ← not_covered"]],
+    ["somebody waits", (story) => story.request("R", "x=1", { location: "elsewhere" }), []],
+    [
+      "their followups were lost, after a restart",
+      (story) => {
+        story.restart();
+        story.passes(5_000);
+        story.loaded();
+      },
+      [],
+    ],
+  ])("the one ahead is abandoned, and with it those that have read its write: %s", (_, wanted, answers) => {
+    const story = withPendingWrite();
+    story.request("B", "+x=2@2.1");
+    story.stored();
+    wanted(story);
+    expect(story.said.at(-1)).toBe("run declared on x=1");
+    story.ran({ kind: "exhausted" });
+    const { said } = story;
+    expect(said.filter((line) => line.startsWith("followup"))).toEqual(answers);
+    expect(said.filter((line) => line === "run derive writing nothing on x=1")).toHaveLength(2);
+    expect(story.notes.filter((note) => note === "abandoned_intent")).toHaveLength(2);
+    // Each of them sees the write of the one before.
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.ran(did("x x:=2"));
+    story.ran(did("x x:=3"));
+    story.completed();
+    expect([story.storedValue("x"), story.isIdle]).toEqual(["3", true]);
+  });
+
   test("a restart: intents are adopted behind those whose writes they have read", () => {
     const story = withPendingWrite();
     story.request("B", "+x=2@2.1");

@@ -885,12 +885,14 @@ export class LviCore {
    * nobody was told a success. The locks and the validated versions mean nothing, and the execution runs near storage. Its
    * intent stays pending meanwhile.
    */
-  #abandon(execution: Execution, { intent, pauses }: Pending, hasLeftSet: boolean): void {
+  #abandon(execution: Execution, { intent, pauses, early }: Pending, hasLeftSet: boolean): void {
     this.#note("abandoned_intent", execution);
     this.#lost.delete(execution);
     this.#replaced.delete(execution);
     const abandoned = abandonedOf(intent, pauses, hasLeftSet);
     execution.phase = abandoned;
+    // The one ahead may have been abandoned in this step: these have been put off, and are not covered now.
+    for (const { caller, followup } of early) this.#followup(caller, followup);
     this.#leaveQueue(execution);
     this.#unlock(execution);
     this.#runNearStorage(execution, "requested", abandoned);
@@ -1366,7 +1368,8 @@ export class LviCore {
   /** Does what was to be done when nobody is ahead any more. */
   #goOn(execution: Execution): void {
     const { phase } = execution;
-    assert(phase.kind === "pending", "an execution that is due is told, and waits for its followup");
+    // Its reads are the writes of one ahead. If that one was abandoned, this one may be too, in the same step.
+    if (phase.kind !== "pending") return;
     const { early, wanted } = phase;
     phase.early = [];
     phase.wanted = null;

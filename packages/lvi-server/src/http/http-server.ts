@@ -136,7 +136,7 @@ export function createHttpServer(options: HttpOptions): Server {
   return server;
 }
 
-/** What comes is no HTTP, or not all of it: the answer that Node would give, with an error in it as in all others. */
+/** Answers malformed or truncated HTTP as Node would, but with our error body. */
 function refusalOf({ code, message }: NodeJS.ErrnoException, log: Log): string {
   const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
   const { body, type } = errorAnswer(new MalformedError(`no HTTP request: ${message}`), log);

@@ -40,7 +40,7 @@ const LEFT_OUT =
 const RULES = [
   {
     pattern:
-      /\b(is|are|was|were|be) no (?!longer\b|more\b|later\b|less\b|other\b|newer\b|older\b|earlier\b|greater\b|larger\b|smaller\b|better\b)/i,
+      /(?<!\bthere )\b(is|are|was|were|be) no (?!longer\b|more\b|later\b|less\b|other\b|newer\b|older\b|earlier\b|greater\b|larger\b|smaller\b|better\b)/i,
     words: 'write "is not a", or "has no"',
   },
   { pattern: /\bfor ever\b/i, words: 'write "forever"' },

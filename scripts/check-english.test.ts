@@ -31,6 +31,7 @@ describe("Markdown", () => {
     ["a block of code", "```\nWhat is no sentence.\n```"],
     ["a link counts as its words", `[${"word ".repeat(10)}](https://example.com/a-b-c) ends here.`],
     ["no longer", "A leader is no longer needed, and its version is no newer."],
+    ["a thing that does not exist", "There is no record."],
     ["a cell with a list in parts", `| ${TWENTY_FIVE.slice(0, -1)}; ${TWENTY_FIVE} |`],
     ["a sentence that begins with a variable", `${TWENTY_FIVE} *f* ends here.`],
     ["a sentence of 25 words", TWENTY_FIVE],

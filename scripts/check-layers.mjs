@@ -38,8 +38,8 @@ const LAYERS = {
     libraries: "any",
   },
   cli: {
-    workspace: ["protocol", "history", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
-    tests: ["command-line"],
+    workspace: ["command-line", "protocol", "history", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    tests: [],
     libraries: "any",
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { createProgram } from "../../packages/cli/src/program.ts";
+import { radicalProgram } from "../../packages/cli/src/program.ts";
+import { readProgramLine } from "../../packages/command-line/src/index.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const EXAMPLE = path.join(ROOT, "docs/examples/booking");
@@ -23,11 +24,7 @@ function unknownCommands(commands: readonly string[], project: string): readonly
   const { scripts } = JSON.parse(readFileSync(path.join(project, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
-  const radical = (words: readonly string[]): boolean => {
-    const command = createProgram().commands.find((candidate) => candidate.name() === words[1]);
-    const options = command?.options.flatMap(({ long, short }) => [long, short]) ?? [];
-    return command !== undefined && words.slice(2).every((word) => !word.startsWith("-") || options.includes(word));
-  };
+  const radical = ([, ...args]: readonly string[]): boolean => readProgramLine(radicalProgram(), args).kind === "run";
   const isThere = (command: string): boolean => {
     const [tool, first = "", ...rest] = command.split(" ");
     if (tool === "npx") return radical([first, ...rest]);

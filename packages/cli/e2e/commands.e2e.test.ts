@@ -64,9 +64,14 @@ describe("radical", () => {
   });
 
   test.each([
-    [["biuld"], /unknown command/],
-    [["build", "--fast"], /unknown option/],
-    [["dev", "--port", "http"], /--port/],
+    [
+      ["biuld"],
+      /^error Unknown command 'biuld'\.\n\(Did you mean build\?\)\n {2}radical --help shows how it is used\n$/,
+    ],
+    [["build", "--fast"], /^error Unknown option '--fast'\.\n {2}radical build --help shows how it is used\n$/],
+    [["dev", "--port", "http"], /--port must be an integer from 0 to 65535, and is "http"\./],
+    [[], /Usage: radical \[options\] \[command\]/],
+    [["data", "get", "users"], /Missing required argument 'key'/],
     [["dev", "--locations", "VA"], /--locations/],
     [["build", "--project", "/nonexistent"], /there is no radical\.config\.ts/],
   ])("%j is wrong usage: exit code 2, nothing on stdout", async (args, message) => {

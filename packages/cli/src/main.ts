@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command `radical`, as a process: what it needs of Node, and how it ends. */
-import { EXIT_USAGE } from "./command-error.ts";
+import { CommandError, EXIT_USAGE } from "./command-error.ts";
 
 const MIN_NODE_MAJOR = 24;
 
@@ -21,13 +21,21 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 // After the check above: they use what older versions lack.
-const { CommanderError } = await import("commander");
-const { createProgram } = await import("./program.ts");
+const { problemText, readProgramLine } = await import("@radical/command-line");
+const { reportError } = await import("./commands/command.ts");
+const { radicalProgram } = await import("./program.ts");
 
-try {
-  await createProgram().exitOverride().parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // Help that was asked for is no error; everything else that commander throws is wrong usage.
-  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+const line = readProgramLine(radicalProgram(), process.argv.slice(2));
+switch (line.kind) {
+  case "run":
+    await line.run();
+    break;
+  case "answer":
+    process.stdout.write(line.text);
+    break;
+  case "misuse":
+  case "wrong": {
+    const isJson = line.kind === "wrong" && line.values["json"] === true;
+    reportError(new CommandError("usage", problemText(line), line.hint, { exitCode: EXIT_USAGE }), isJson);
+  }
 }

@@ -131,7 +131,7 @@ const SERVER = {
   environment: "SERVE",
   options: {
     leaseMs: { kind: "number", unit: "ms", default: 5_000, least: 100, most: 600_000, words: "how long" },
-    share: { kind: "number", least: 0, most: 1, fraction: true, words: "how much" },
+    share: { kind: "number", least: 0, most: 1, fraction: true, percent: true, words: "how much" },
     storage: {
       kind: "text",
       placeholder: "address",
@@ -171,7 +171,7 @@ test("each kind of option has its value, and null for one that nobody gives", ()
     place: "here",
     more: null,
   });
-  const args = "--lease-ms 100 --share 0.25 --storage file:b --level high --exit-with-parent --no-watch";
+  const args = "--lease-ms 100 --share 0.25% --storage file:b --level high --exit-with-parent --no-watch";
   expect(served(...args.split(" "), "-o", "x", "--only", "y", "a", "b")).toEqual({
     leaseMs: 100,
     share: 0.25,

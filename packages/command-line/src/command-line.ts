@@ -78,6 +78,8 @@ export type Problem =
       readonly kind: "wrong";
       readonly wrong: ReadonlyMap<string, string>;
       readonly given: GivenOptions;
+      /** Values of the other options. */
+      readonly values: Readonly<Record<string, unknown>>;
       readonly hint: string;
     };
 
@@ -152,7 +154,8 @@ class Reading {
       if (!(error instanceof CommanderError)) throw error;
       if (error.exitCode === 0) return { kind: "answer", text: this.out };
       const hint = `${this.#path} --help shows how it is used`;
-      if (error.code === "commander.help") return { kind: "misuse", message: this.#help.trim(), hint };
+      if (error.code === "commander.help")
+        return { kind: "misuse", message: `The command is missing.\n\n${this.#help.trim()}`, hint };
       return { kind: "misuse", message: sentenceOf(error.message), hint };
     }
   }
@@ -348,7 +351,7 @@ function valuesOf({ options, environment }: Command<Options>, parser: Parser, pa
       }
     }
   }
-  if (wrong.size > 0) return { kind: "wrong", wrong, given, hint: `${path} --help shows how it is used` };
+  if (wrong.size > 0) return { kind: "wrong", wrong, given, values, hint: `${path} --help shows how it is used` };
   return { kind: "values", values, given };
 }
 

@@ -14,6 +14,8 @@ export type Option =
       readonly least: number;
       readonly most?: number;
       readonly fraction?: true;
+      /** A percent sign may follow it. */
+      readonly percent?: true;
       /** The placeholder in the help, by default `number`. */
       readonly unit?: string;
     })
@@ -128,12 +130,13 @@ interface Bounds {
   readonly least: number;
   readonly most?: number;
   readonly fraction?: true;
+  readonly percent?: true;
 }
 
-function numberOf({ least, most, fraction }: Bounds, text: string): number {
+function numberOf({ least, most, fraction, percent }: Bounds, given: string): number {
+  const text = percent === true ? given.replace(/%$/, "") : given;
   const value = (fraction === true ? /^\d{1,15}(?:\.\d+)?$/ : /^\d{1,16}$/).test(text) ? Number(text) : Number.NaN;
-  const isInRange = value >= least && value <= (most ?? Number.MAX_SAFE_INTEGER);
-  if (isInRange) return value;
+  if (value >= least && value <= (most ?? Number.MAX_SAFE_INTEGER)) return value;
   throw new WrongValue(
     `be ${fraction === true ? "a number" : "an integer"} from ${least}${most === undefined ? "" : ` to ${most}`}`,
   );

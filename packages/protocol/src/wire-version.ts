@@ -1,5 +1,6 @@
 /**
- * The policy of wire versions. Each form below has a floor, the version that is sent, and a line of history per version.
+ * The policy of wire versions. Each form below has a floor, the version that is sent, and in
+ * {@link HISTORY} a line per version.
  *
  * - A decoder takes every version from the floor on. It skips fields that a later sender has added.
  * - A change adds a field at the end of its message, with a meaning for its absence. No field changes its meaning or goes.
@@ -13,77 +14,62 @@
 /** The version of the framing, the first field of every message. It is the one that is sent and the only one that is served. */
 export const PROTOCOL_VERSION = 1;
 
-/** The history of one form, by the number of its version. */
+/** The versions of one form. */
 interface Form {
   /** The oldest version that is served. */
   readonly floor: number;
   /** The version that is sent. */
   readonly sent: number;
-  readonly history: Readonly<Record<number, string>>;
 }
 
 /** By the number of their fields, the protocol version not counted. */
-export const LVI_REQUEST: Form = {
-  floor: 11,
-  sent: 16,
-  history: {
-    11: "execution id, module, handler, arguments, time, seed, location, units, retained, deadline, effects",
-    13: "attempt and seen: without them it is attempt 1 of a location that has heard of no server",
-    14: "caller: without it there is none",
-    16: "a reserved field and must not write: without it the execution may write",
-  },
-};
+export const LVI_REQUEST: Form = { floor: 11, sent: 16 };
 
 /** By the number of fields that come after those of its kind. */
-export const LVI_REPLY_TAIL: Form = {
-  floor: 0,
-  sent: 1,
-  history: {
-    0: "valid, executed, refused",
-    1: "as of: without it the location has not heard of the server",
-  },
-};
+export const LVI_REPLY_TAIL: Form = { floor: 0, sent: 1 };
 
 /** By the number of their fields. */
-export const FOLLOWUP: Form = {
-  floor: 4,
-  sent: 4,
-  history: { 4: "execution id, commit id, outcome, writes" },
-};
+export const FOLLOWUP: Form = { floor: 4, sent: 4 };
 
 /** By the number of their fields. */
-export const FOLLOWUP_REPLY: Form = {
-  floor: 1,
-  sent: 1,
-  history: { 1: "result" },
-};
+export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
 
 /** A line of an answer to a location that listens, by the number of fields of an entry. JSON, without the framing. */
-export const HINT: Form = {
-  floor: 4,
-  sent: 4,
-  history: {
-    4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
-  },
-};
+export const HINT: Form = { floor: 4, sent: 4 };
 
 /**
  * The ABI: the boundary between handlers and hosts, and the form of a module's content. It is part of the module hash. A
  * module states the least version that has its imports and sections. A primary runs every version from the floor on,
  * because intents may name modules that earlier releases have built.
  */
-export const ABI: Form = {
-  floor: 3,
-  sent: 5,
-  history: {
-    3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
-    4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",
-    5: "named sections instead of fields, among them the tables that each handler reads and writes",
-  },
-};
+export const ABI: Form = { floor: 3, sent: 5 };
 
 /** The newest version of the ABI. */
 export const ABI_VERSION: number = ABI.sent;
 
 /** The oldest version of the ABI that hosts run. */
 export const OLDEST_ABI_VERSION: number = ABI.floor;
+
+/** A line for each version of each form. It stands apart from the forms, so that a location's bundle leaves it out. */
+export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+  LVI_REQUEST: {
+    11: "execution id, module, handler, arguments, time, seed, location, units, retained, deadline, effects",
+    13: "attempt and seen: without them it is attempt 1 of a location that has heard of no server",
+    14: "caller: without it there is none",
+    16: "a reserved field and must not write: without it the execution may write",
+  },
+  LVI_REPLY_TAIL: {
+    0: "valid, executed, refused",
+    1: "as of: without it the location has not heard of the server",
+  },
+  FOLLOWUP: { 4: "execution id, commit id, outcome, writes" },
+  FOLLOWUP_REPLY: { 1: "result" },
+  HINT: {
+    4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
+  },
+  ABI: {
+    3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
+    4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",
+    5: "named sections instead of fields, among them the tables that each handler reads and writes",
+  },
+};

@@ -11,7 +11,7 @@ export class CallError extends Error {
   readonly status: number;
   /** For programs: a snake_case word. */
   readonly code: string;
-  /** What to do about it; may be empty. */
+  /** The action to take; may be empty. */
   readonly hint: string;
   /** With this key the call may be repeated without a second effect; null: nothing was called. */
   readonly idempotencyKey: string | null;

@@ -1,7 +1,7 @@
 /**
  * `GET /api/-/health`: whether this location serves, found out by one real LVI round trip. It asks for a handler that no
- * module has: that has no effect whatever the application is, and only a primary that serves, knows the key and has the
- * module says that there is no such handler. The first request through a new deployment.
+ * module has, which has no effect whatever the application is. Only a primary that serves, knows the key and has the module
+ * can say that the handler does not exist. The first request through a new deployment.
  */
 import {
   type CommitId,
@@ -22,7 +22,7 @@ import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 
 interface HealthEnv extends Env {
-  /** What `radical deploy` says of the version, as JSON. */
+  /** The version in the words of `radical deploy`, as JSON. */
   readonly RADICAL_DEPLOYMENT?: string;
 }
 
@@ -91,7 +91,7 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
   throw failure;
 }
 
-/** What is wrong with an answer; null: it is that of a primary that serves this module. */
+/** The fault of an answer; null: it is that of a primary that serves this module. */
 function faultOf(answered: Answered<LviReply>): Error | null {
   if (answered.kind !== "reply")
     return new RadicalError("primary_unreachable", `the primary did not answer: ${answered.reason}`, "see its log");

@@ -1,4 +1,4 @@
-/** What a location reports: one line per request, and warnings for the operator. */
+/** The reports of a location: one line per request, and warnings for the operator. */
 import type { ExecutionPath, PathReason, WarningCode } from "./core/effects.ts";
 
 export type LogLine =

@@ -1,5 +1,5 @@
 /**
- * What a location counts. A Worker has no process that lives on and could be asked, and its isolates come and go, so each
+ * The counts of a location. A Worker has no process that lives on and could be asked, and its isolates come and go. So each
  * request is one data point of Workers Analytics Engine, if a data set is bound: written without waiting, counted by SQL.
  */
 import type { Log, LogLine } from "./log.ts";
@@ -19,7 +19,7 @@ export function withMetrics(log: Log, dataset: AnalyticsEngineDataset | undefine
 function dataPointOf(line: RequestLine): AnalyticsEngineDataPoint {
   const { handler, location, path, reason, code, status, ms, fuel } = line;
   return {
-    // What is sampled by when there is too much.
+    // The key of sampling when there is too much.
     indexes: [handler ?? ""],
     blobs: [location, handler ?? "", path ?? "", reason ?? "", code ?? ""],
     doubles: [status, ms["total"] ?? 0, ...PHASES.map((phase) => ms[phase] ?? 0), fuel ?? 0],

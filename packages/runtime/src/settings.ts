@@ -5,7 +5,7 @@ import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
 import { fromHex } from "./hex.ts";
 import type { PrimaryKey, Way } from "./lvi/primary.ts";
 
-/** What the cache that the build chose needs to be bound. */
+/** The bindings that the caches need; the build chose one cache. */
 export interface CacheBindings {
   /** `durable-object`: the class {@link RadicalCache}. */
   readonly RADICAL_CACHE?: CacheNamespace;

@@ -1,6 +1,6 @@
 /**
- * One run of f after the other, with a gap between them in which the event loop turns. An isolate has one thread: runs
- * that are ready together would go back to back, and the answer of the first would leave after the last one.
+ * One run of f after the other, with a gap between them in which the event loop turns. An isolate has one thread. Without
+ * gaps, runs that are ready together would go back to back, and the answer of the first would leave after the last one.
  *
  * Shared by the requests of an isolate. Each waits by its own turns: no request can wake another one.
  */
@@ -29,7 +29,9 @@ export class SpeculationLane {
     if (this.#gapAfter !== 0) await turns(GAP_TURNS);
   }
 
-  /** After the run, while its result is already on its way. Who enters next leaves the gap, unless it is over by then. */
+  /**
+   * After the run, while its result is already on its way. The next run to enter leaves the gap, unless it is over by then.
+   */
   async leave(): Promise<void> {
     this.#occupied = false;
     const run = ++this.#runs;
@@ -40,7 +42,7 @@ export class SpeculationLane {
 }
 
 /**
- * In which an answer leaves before what comes after it begins: a Durable Object may run in this very thread, and its writes
+ * A pause in which an answer leaves before later work begins. A Durable Object may run in this very thread, and its writes
  * to disk would hold the answer up.
  */
 export function answerLeaves(): Promise<void> {

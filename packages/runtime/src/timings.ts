@@ -9,7 +9,7 @@ export class Timings {
   readonly #now: () => number;
   readonly #startedAtMs: number;
   readonly #spentMs = new Map<Phase, number>();
-  /** What the last run of f here has used of its fuel; null: none has come to its end. */
+  /** The fuel that the last run of f here has used; null: none has come to its end. */
   fuel: number | null = null;
 
   constructor(now: () => number) {

@@ -58,9 +58,11 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
   let sent: Promise<Connection> = Promise.resolve("open");
   const timed = <T>(phase: Phase, work: () => T): T => {
     const sinceMs = now();
-    const result = work();
-    timings.add(phase, sinceMs);
-    return result;
+    try {
+      return work();
+    } finally {
+      timings.add(phase, sinceMs);
+    }
   };
   const ports: ExecutionPorts = {
     now,

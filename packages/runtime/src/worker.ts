@@ -101,8 +101,8 @@ export function createWorker(parts: WorkerParts): RadicalWorker {
 }
 
 /**
- * What a Worker exports by default, from what the application's entry does: a `createRadical` alone is one too. Whatever
- * its own routes are, it tells its health; an entry that is a class has to route that itself.
+ * The default export of a Worker, from that of the application's entry: a `createRadical` alone is one too. It tells its
+ * health whatever its own routes are. An entry that is a class has to route that itself.
  */
 export function entryOf(entry: unknown, manifest: Manifest): unknown {
   if (typeof entry === "function" && !Object.hasOwn(entry, "fetch")) return entry;
@@ -123,7 +123,7 @@ export function entryOf(entry: unknown, manifest: Manifest): unknown {
   return { ...Object.fromEntries(others), fetch };
 }
 
-/** What the platform calls a Worker for, besides requests. */
+/** The events for which the platform calls a Worker, besides requests. */
 const OTHER_EVENTS = ["scheduled", "queue", "email", "tail", "tailStream", "trace", "connect", "test"] as const;
 
 /** The result of a call in process. Throws a CallError for every other reply. */

@@ -1,16 +1,26 @@
 /** `radical analyze`: what each handler reads and writes, how that is known, and why it is not known better. */
 import type { AccessPattern, Diagnostic, HandlerReport, Span, Transformation } from "@radical/analyzer";
-import { Argument, Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { type BuildOutcome, buildApp, framesOf, PLAN_WORDS } from "../build/build-app.ts";
 import { type Compilation, startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
-import { checkStrict, STRICT_OPTION } from "./strict.ts";
+import { PROJECT, reported } from "./command.ts";
+import { checkStrict, STRICT } from "./strict.ts";
 
-const HELP = `
-How the set of a handler is found:
+const ANALYZE = {
+  name: "analyze",
+  words: "show what the handlers read and write",
+  options: {
+    handler: { kind: "operand", optional: true, words: "only this one" },
+    project: PROJECT,
+    explain: { kind: "flag", words: "also why the read/write-set functions do what they do" },
+    emit: { kind: "flag", words: "print the source of the read/write-set functions only" },
+    strict: STRICT,
+    json: { kind: "flag", words: "print the report as JSON" },
+  },
+  notes: `How the set of a handler is found:
   sliced        by a function that was derived from its source
   given         by a function of yours: /** @readwrite <handler> */
   record mode   by running the handler itself at its location, before the primary is asked
@@ -18,54 +28,39 @@ How the set of a handler is found:
 
 The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
 element, {= …} something computed, {?} what is not known. A dependent read is one whose value is needed to find
-further items.
+further items.`,
+  examples: [
+    ["radical analyze"],
+    ["radical analyze follow --explain", "and why its read/write-set function keeps what it keeps"],
+    ["radical analyze follow --emit", "the source of that function and nothing else"],
+    ["radical analyze --strict", "exit code 3 if a handler is neither sliced nor given"],
+    ["radical analyze --json | jq '.handlers[] | {name, plan}'"],
+  ],
+} as const satisfies Command<Options>;
 
-Examples:
-  $ radical analyze
-  $ radical analyze follow --explain     # and why its read/write-set function keeps what it keeps
-  $ radical analyze follow --emit        # the source of that function and nothing else
-  $ radical analyze --strict             # exit code 3 if a handler is neither sliced nor given
-  $ radical analyze --json | jq '.handlers[] | {name, plan}'`;
+type AnalyzeOptions = Values<typeof ANALYZE.options>;
 
-interface AnalyzeOptions extends CommonOptions {
-  readonly emit?: true;
-  readonly explain?: true;
-  readonly strict?: true;
-}
+export const analyzeCommand: Subcommand = subcommand(ANALYZE, (options) => reported(options, () => analyze(options)));
 
-export function analyzeCommand(): Command {
-  return new Command("analyze")
-    .description("show what the handlers read and write")
-    .addArgument(new Argument("[handler]", "only this one"))
-    .option(...PROJECT_OPTION)
-    .option("--explain", "also why the read/write-set functions do what they do")
-    .option("--emit", "print the source of the read/write-set functions only")
-    .option(...STRICT_OPTION)
-    .option("--json", "print the report as JSON")
-    .addHelpText("after", HELP)
-    .action((handler: string | undefined, options: AnalyzeOptions) =>
-      reported(options, () => analyze(handler, options)),
-    );
-}
-
-async function analyze(wanted: string | undefined, options: AnalyzeOptions): Promise<void> {
-  const progress = createTerminal({ quiet: options.json === true });
+async function analyze(options: AnalyzeOptions): Promise<void> {
+  const { handler: wanted } = options;
+  const progress = createTerminal({ quiet: options.json });
   const terminal = createTerminal({ stream: process.stdout });
   const project = await loadProject(options.project);
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
-    const explain = options.explain === true || options.json === true;
+    const explain = options.explain || options.json;
     const outcome = await progress.during(
       "Analyzing",
       buildApp(project, compiler, { optimize: false, bundle: false, explain }),
     );
-    const handlers = outcome.report.handlers.filter(({ name }) => wanted === undefined || name === wanted);
+    const handlers = outcome.report.handlers.filter(({ name }) => wanted === null || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);
-    if (options.json === true) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
-    else if (options.emit === true) emit(handlers, outcome.report);
-    else show(handlers, outcome.report, terminal, options.explain === true);
-    if (options.strict === true) checkStrict(handlers, progress);
+    if (options.json) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
+    else if (options.emit) emit(handlers, outcome.report);
+    else show(handlers, outcome.report, terminal, options.explain);
+    if (options.strict) checkStrict(handlers, progress);
   } finally {
     await compiler.close();
   }

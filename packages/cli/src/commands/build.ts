@@ -1,5 +1,5 @@
 /** `radical build`: the files of a deployment, in the output folder. */
-import { Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import {
   type BuildOutcome,
   buildApp,
@@ -13,40 +13,34 @@ import { type WrittenFile, writeBuild } from "../build/write-build.ts";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
-import { checkStrict, STRICT_OPTION } from "./strict.ts";
+import { PROJECT, reported } from "./command.ts";
+import { checkStrict, STRICT } from "./strict.ts";
 
-const HELP = `
-Writes to the output folder (dist/ unless radical.config.ts names another):
+const BUILD = {
+  name: "build",
+  words: "compile the handlers and write what is deployed",
+  options: {
+    project: PROJECT,
+    strict: STRICT,
+    json: { kind: "flag", words: "print the result as JSON" },
+  },
+  notes: `Writes to the output folder (dist/ unless radical.config.ts names another):
   worker.js          the location's Worker, bundled
   module.wasm        the handlers
   module.rw.wasm     their read/write-set functions
   manifest.json      handlers, types, plans, module hash
   handlers.d.ts      TypeScript types of the handlers
   client.ts          a typed client that needs only fetch
-  openapi.json       the HTTP interface as an OpenAPI 3.1 document
+  openapi.json       the HTTP interface as an OpenAPI 3.1 document`,
+  examples: [["radical build"], ["radical build --project apps/social"], ["radical build --json | jq .module"]],
+} as const satisfies Command<Options>;
 
-Examples:
-  $ radical build
-  $ radical build --project apps/social
-  $ radical build --json | jq .module`;
+type BuildOptions = Values<typeof BUILD.options>;
 
-interface BuildCommandOptions extends CommonOptions {
-  readonly strict?: true;
-}
+export const buildCommand: Subcommand = subcommand(BUILD, (options) => reported(options, () => build(options)));
 
-export function buildCommand(): Command {
-  return new Command("build")
-    .description("compile the handlers and write what is deployed")
-    .option(...PROJECT_OPTION)
-    .option(...STRICT_OPTION)
-    .option("--json", "print the result as JSON")
-    .addHelpText("after", HELP)
-    .action((options: BuildCommandOptions) => reported(options, () => build(options)));
-}
-
-async function build(options: BuildCommandOptions): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
+async function build(options: BuildOptions): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const startedAtMs = performance.now();
   const compiler = await startCompiler({ colours: terminal.colours });
@@ -54,9 +48,9 @@ async function build(options: BuildCommandOptions): Promise<void> {
     const outcome = await terminal.during("Building", buildApp(project, compiler, { colours: terminal.colours }));
     const written = outcome.app === null ? [] : await writeBuild(project, outcome.app);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
-    if (options.json === true) print(JSON.stringify(jsonOf(outcome, written)));
+    if (options.json) print(JSON.stringify(jsonOf(outcome, written)));
     else show(outcome, written, performance.now() - startedAtMs, terminal);
-    if (options.strict === true) checkStrict(outcome.report.handlers, terminal);
+    if (options.strict) checkStrict(outcome.report.handlers, terminal);
   } finally {
     await compiler.close();
   }

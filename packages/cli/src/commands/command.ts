@@ -1,4 +1,5 @@
 /** What all commands share: the option that names the project, and the way an error is told. */
+import type { Option } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, messageOf } from "../command-error.ts";
 import type { StepsOutcome } from "../deploy/steps.ts";
 import { untilSignal } from "../operate/until-signal.ts";
@@ -6,10 +7,16 @@ import { createTerminal, print } from "../terminal/terminal.ts";
 
 export interface CommonOptions {
   readonly project: string;
-  readonly json?: true;
+  readonly json: boolean;
 }
 
-export const PROJECT_OPTION = ["-p, --project <folder>", "folder of the application", "."] as const;
+export const PROJECT = {
+  kind: "text",
+  short: "p",
+  placeholder: "folder",
+  default: ".",
+  words: "folder of the application",
+} as const satisfies Option;
 
 /** Runs a command; what it throws is told, with the state in which it leaves things, if there is something to say of it. */
 export async function reported(
@@ -20,7 +27,7 @@ export async function reported(
   try {
     await run();
   } catch (error) {
-    reportError(error, json === true, state);
+    reportError(error, json, state);
   }
 }
 
@@ -34,7 +41,7 @@ export async function interruptible(
 ): Promise<void> {
   const { signal, stopListening } = untilSignal();
   signal.addEventListener("abort", () => {
-    createTerminal({ quiet: options.json === true }).note("stopping: what is under way is given up");
+    createTerminal({ quiet: options.json }).note("stopping: what is under way is given up");
   });
   await reported(options, () => run(signal), "Nothing was changed.");
   stopListening();

@@ -13,13 +13,13 @@ const planned: readonly PlannedStep[] = [
 ];
 
 test("--yes makes the changes, --plan does not", async () => {
-  expect(await confirmChanges(planned, { yes: true }, terminal)).toBe(true);
+  expect(await confirmChanges(planned, { plan: false, yes: true }, terminal)).toBe(true);
   expect(await confirmChanges(planned, { plan: true, yes: true }, terminal)).toBe(false);
 });
 
 // Tests have no terminal.
 test("where nobody can be asked, nothing is changed, and the error says what to give", async () => {
-  await expect(confirmChanges(planned, {}, terminal)).rejects.toMatchObject({
+  await expect(confirmChanges(planned, { plan: false, yes: false }, terminal)).rejects.toMatchObject({
     code: "not_confirmed",
     exitCode: 2,
     message: "nobody can be asked whether to make 1 change: this is no terminal",
@@ -27,9 +27,9 @@ test("where nobody can be asked, nothing is changed, and the error says what to 
 });
 
 test("what can't be taken back is asked by its name, of nobody but a person", async () => {
-  expect(await confirmByName("shop-staging", { yes: true }, terminal)).toBe(true);
+  expect(await confirmByName("shop-staging", { plan: false, yes: true }, terminal)).toBe(true);
   expect(await confirmByName("shop-staging", { plan: true, yes: true }, terminal)).toBe(false);
-  await expect(confirmByName("shop-staging", {}, terminal)).rejects.toMatchObject({
+  await expect(confirmByName("shop-staging", { plan: false, yes: false }, terminal)).rejects.toMatchObject({
     code: "not_confirmed",
     exitCode: 2,
     message: "nobody can be asked whether to remove shop-staging: this is no terminal",

@@ -6,8 +6,8 @@ import { changesOf } from "../terminal/step-lines.ts";
 import { type Terminal, counted } from "../terminal/terminal.ts";
 
 interface ConfirmOptions {
-  readonly plan?: true;
-  readonly yes?: true;
+  readonly plan: boolean;
+  readonly yes: boolean;
 }
 
 /** Throws a CommandError where nobody can be asked. */
@@ -30,8 +30,8 @@ export async function confirmByName(name: string, options: ConfirmOptions, termi
 
 /** What the options say, or what somebody types. */
 async function answerTo(question: string, { plan, yes }: ConfirmOptions, whether: string): Promise<boolean | string> {
-  if (plan === true) return false;
-  if (yes === true) return true;
+  if (plan) return false;
+  if (yes) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new CommandError(
       "not_confirmed",

@@ -1,92 +1,108 @@
 /** `radical deploy`: an application from this machine to the edge and the primary. */
-import { Command, Option } from "commander";
+import {
+  type Command,
+  type Option,
+  type Options,
+  type Subcommand,
+  subcommand,
+  type Values,
+} from "@radical/command-line";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { type DeployEvent, type DeployOutcome, deploy, primaryTemplate, targetOfProject } from "../deploy/deploy.ts";
-import type { Half } from "../deploy/steps.ts";
 import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, unfinishedJson } from "./command.ts";
+import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 
-const HELP = `
-Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
+export const ENVIRONMENT = {
+  kind: "text",
+  placeholder: "name",
+  default: DEFAULT_ENVIRONMENT,
+  words: "environment: own tables, names and secrets",
+} as const satisfies Option;
+
+const DEPLOY = {
+  name: "deploy",
+  words: "take the application to the edge and its primary",
+  options: {
+    project: PROJECT,
+    plan: { kind: "flag", words: "show what would change, and change nothing" },
+    emitTemplate: {
+      kind: "flag",
+      words: "print the CloudFormation template of the primary at AWS, and do nothing else",
+    },
+    only: {
+      kind: "choice",
+      of: ["edge", "primary"],
+      default: null,
+      placeholder: "half",
+      words: "one half of the deployment",
+    },
+    env: ENVIRONMENT,
+    yes: { kind: "flag", short: "y", words: "ask nothing" },
+    primary: { kind: "text", placeholder: "url", words: "use an LVI server of your own; RADICAL_KEYS has its key" },
+    region: {
+      kind: "text",
+      placeholder: "name",
+      words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+    },
+    url: {
+      kind: "text",
+      placeholder: "origin",
+      words: "where the deployment is reached, if no route and no workers.dev name says it",
+    },
+    strandPending: { kind: "flag", words: "change the primary though intents are pending at the one that serves" },
+    json: { kind: "flag", words: "print the result as JSON" },
+  },
+  notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
 module registered there → Worker uploaded beside the one that serves → a request through it → it serves. Run again it
 changes nothing; after a failure it goes on where it was. docs/deploy.md tells it in full.
 
 Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the key of
-that server in RADICAL_KEYS.
+that server in RADICAL_KEYS.`,
+  examples: [
+    ["radical deploy", "asks before it changes anything"],
+    ["radical deploy --plan", "what would change, and nothing else"],
+    ["radical deploy --yes --json", "in CI"],
+    ["radical deploy --emit-template", "what CloudFormation would get; no account is asked"],
+    ["radical deploy --env staging", "tables, names and secrets of its own"],
+    ["RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com"],
+  ],
+} as const satisfies Command<Options>;
 
-Examples:
-  $ radical deploy                          # asks before it changes anything
-  $ radical deploy --plan                   # what would change, and nothing else
-  $ radical deploy --yes --json             # in CI
-  $ radical deploy --emit-template          # what CloudFormation would get; no account is asked
-  $ radical deploy --env staging            # tables, names and secrets of its own
-  $ RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com`;
+type DeployOptions = Values<typeof DEPLOY.options>;
 
-export const ENVIRONMENT_OPTION = [
-  "--env <name>",
-  "environment: own tables, names and secrets",
-  DEFAULT_ENVIRONMENT,
-] as const;
+export const deployCommand: Subcommand = subcommand(DEPLOY, (options) =>
+  interruptible(options, (signal) => run(options, signal)),
+);
 
-interface DeployCommandOptions extends CommonOptions {
-  readonly plan?: true;
-  readonly emitTemplate?: true;
-  readonly strandPending?: true;
-  readonly only?: Half;
-  readonly env: string;
-  readonly yes?: true;
-  readonly primary?: string;
-  readonly region?: string;
-  readonly url?: string;
-}
-
-export function deployCommand(): Command {
-  return new Command("deploy")
-    .description("take the application to the edge and its primary")
-    .option(...PROJECT_OPTION)
-    .option("--plan", "show what would change, and change nothing")
-    .option("--emit-template", "print the CloudFormation template of the primary at AWS, and do nothing else")
-    .addOption(new Option("--only <half>", "one half of the deployment").choices(["edge", "primary"]))
-    .option(...ENVIRONMENT_OPTION)
-    .option("-y, --yes", "ask nothing")
-    .option("--primary <url>", "use an LVI server of your own; RADICAL_KEYS has its key")
-    .option("--region <name>", "of the primary at AWS (default: that of AWS_REGION or of the profile)")
-    .option("--url <origin>", "where the deployment is reached, if no route and no workers.dev name says it")
-    .option("--strand-pending", "change the primary though intents are pending at the one that serves")
-    .option("--json", "print the result as JSON")
-    .addHelpText("after", HELP)
-    .action((options: DeployCommandOptions) => interruptible(options, (signal) => run(options, signal)));
-}
-
-async function run(options: DeployCommandOptions, signal: AbortSignal): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
+async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const { primary = null, region = null } = options;
-  if (options.emitTemplate === true)
+  const { primary, region, only, url, strandPending } = options;
+  if (options.emitTemplate)
     return print(JSON.stringify(await primaryTemplate({ project, target, primary, region }), null, 2));
   const startedAtMs = performance.now();
   const outcome = await deploy({
     project,
     target,
-    only: options.only ?? null,
+    only,
     primary,
     region,
-    url: options.url ?? null,
-    strandPending: options.strandPending === true,
+    url,
+    strandPending,
     colours: terminal.colours,
     signal,
     onEvent: (event) => show(event, target, terminal),
     confirm: (planned) => confirmChanges(planned, options, terminal),
   });
   const ms = Math.round(performance.now() - startedAtMs);
-  const isPlan = options.plan === true;
+  const isPlan = options.plan;
   if (outcome.kind !== "done" && !(outcome.kind === "declined" && isPlan)) process.exitCode = EXIT_FAILED;
-  if (options.json === true) print(JSON.stringify(jsonOf(outcome, target, isPlan, ms)));
+  if (options.json) print(JSON.stringify(jsonOf(outcome, target, isPlan, ms)));
   else tell(outcome, isPlan, ms, terminal);
 }
 

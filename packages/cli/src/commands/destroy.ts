@@ -1,5 +1,5 @@
 /** `radical destroy`: removes a deployment, but for its tables. */
-import { Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { EXIT_FAILED } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
 import { targetOfProject } from "../deploy/deploy.ts";
@@ -9,47 +9,45 @@ import { applySteps, unlessStopped } from "../deploy/steps.ts";
 import type { Target } from "../deploy/target.ts";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, commandLine, interruptible, unfinishedJson } from "./command.ts";
+import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmByName } from "./confirm-changes.ts";
-import { ENVIRONMENT_OPTION } from "./deploy.ts";
+import { ENVIRONMENT } from "./deploy.ts";
 
-const HELP = `
-Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has
-stored stay unless --tables is given, and so does a primary of your own. Broken off, it goes on where it was when it is run again.
+const DESTROY = {
+  name: "destroy",
+  words: "remove a deployment; its tables stay unless told",
+  options: {
+    project: PROJECT,
+    env: ENVIRONMENT,
+    plan: { kind: "flag", words: "show what would be removed, and change nothing" },
+    tables: { kind: "flag", words: "remove the tables at AWS too, with everything that they hold" },
+    yes: { kind: "flag", short: "y", words: "ask nothing" },
+    primary: { kind: "text", placeholder: "url", words: "the deployment has an LVI server of your own, which stays" },
+    region: {
+      kind: "text",
+      placeholder: "name",
+      words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
+    },
+    strandPending: { kind: "flag", words: "remove the primary though intents are pending there" },
+    json: { kind: "flag", words: "print the result as JSON" },
+  },
+  notes: `Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has
+stored stay unless --tables is given, and so does a primary of your own. Broken off, it goes on where it was when it is run again.`,
+  examples: [
+    ["radical destroy --plan", "what would be removed, and what stays"],
+    ["radical destroy --env staging", "asks"],
+    ["radical destroy --env pr17 --tables --yes", "in CI: everything, with the data"],
+  ],
+} as const satisfies Command<Options>;
 
-Examples:
-  $ radical destroy --plan                    # what would be removed, and what stays
-  $ radical destroy --env staging             # asks
-  $ radical destroy --env pr17 --tables --yes # in CI: everything, with the data`;
+type DestroyOptions = Values<typeof DESTROY.options>;
 
-interface DestroyCommandOptions extends CommonOptions {
-  readonly env: string;
-  readonly plan?: true;
-  readonly yes?: true;
-  readonly tables?: true;
-  readonly strandPending?: true;
-  readonly primary?: string;
-  readonly region?: string;
-}
+export const destroyCommand: Subcommand = subcommand(DESTROY, (options) =>
+  interruptible(options, (signal) => destroy(options, signal)),
+);
 
-export function destroyCommand(): Command {
-  return new Command("destroy")
-    .description("remove a deployment; its tables stay unless told")
-    .option(...PROJECT_OPTION)
-    .option(...ENVIRONMENT_OPTION)
-    .option("--plan", "show what would be removed, and change nothing")
-    .option("--tables", "remove the tables at AWS too, with everything that they hold")
-    .option("-y, --yes", "ask nothing")
-    .option("--primary <url>", "the deployment has an LVI server of your own, which stays")
-    .option("--region <name>", "of the primary at AWS (default: that of AWS_REGION or of the profile)")
-    .option("--strand-pending", "remove the primary though intents are pending there")
-    .option("--json", "print the result as JSON")
-    .addHelpText("after", HELP)
-    .action((options: DestroyCommandOptions) => interruptible(options, (signal) => destroy(options, signal)));
-}
-
-async function destroy(options: DestroyCommandOptions, signal: AbortSignal): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
+async function destroy(options: DestroyOptions, signal: AbortSignal): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
   const planning = async (): Promise<PlannedRemoval> =>
@@ -57,10 +55,10 @@ async function destroy(options: DestroyCommandOptions, signal: AbortSignal): Pro
       project,
       target,
       edge: await openEdge(project, target, process.env, signal),
-      primary: options.primary ?? null,
-      region: options.region ?? null,
-      tables: options.tables === true,
-      strandPending: options.strandPending === true,
+      primary: options.primary,
+      region: options.region,
+      tables: options.tables,
+      strandPending: options.strandPending,
       note: (words) => terminal.note(terminal.style("dim", `  ${words}`)),
     });
   const removal = await unlessStopped(planning(), signal);
@@ -74,14 +72,14 @@ async function destroy(options: DestroyCommandOptions, signal: AbortSignal): Pro
 async function carryOut(
   { planned, stays }: PlannedRemoval,
   target: Target,
-  options: DestroyCommandOptions,
+  options: DestroyOptions,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
   const { application, environment, name } = target;
   const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
   const tell = (outcome: string, more: object = {}): void => {
-    if (options.json === true) print(JSON.stringify({ outcome, application, environment, plan, stays, ...more }));
+    if (options.json) print(JSON.stringify({ outcome, application, environment, plan, stays, ...more }));
   };
   showPlan(planned, terminal);
   for (const what of stays) terminal.note(`  stays: ${what}`);
@@ -91,8 +89,8 @@ async function carryOut(
   }
   if (!(await unlessStopped(confirmByName(name, options, terminal), signal))) {
     terminal.note("Nothing was changed.");
-    if (options.plan !== true) process.exitCode = EXIT_FAILED;
-    return tell(options.plan === true ? "planned" : "declined");
+    if (!options.plan) process.exitCode = EXIT_FAILED;
+    return tell(options.plan ? "planned" : "declined");
   }
   const outcome = await applySteps(planned, { onEvent: (event) => showStep(event, terminal), signal });
   if (outcome.kind === "done") {

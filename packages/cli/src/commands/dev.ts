@@ -1,75 +1,90 @@
 /** `radical dev`: the application with all of its locations on this machine, rebuilt on every save. */
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
-import { parseCommonDistance, parseLocations, parsePort, withCommonDistance } from "../config/config.ts";
+import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/config.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
 import { devLine } from "../terminal/dev-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, reportError, reported } from "./command.ts";
+import { PROJECT, reportError, reported } from "./command.ts";
 
-const HELP = `
-Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
+const PARENT_CHECK_MS = 250;
+
+const DEV = {
+  name: "dev",
+  words: "run the application on this machine and rebuild it on every save",
+  options: {
+    project: PROJECT,
+    port: {
+      kind: "number",
+      least: 0,
+      most: 65_535,
+      words: "port to serve on; 0 takes any free one (default: radical.config.ts, else 8787, or the next that is free)",
+    },
+    host: { kind: "text", placeholder: "address", default: "127.0.0.1", words: "address to listen on" },
+    locations: {
+      kind: "text",
+      placeholder: "list",
+      words: "locations with their round trips to the primary in ms, like VA=7,JP=146±5/1%",
+    },
+    jitter: {
+      kind: "number",
+      least: 0,
+      most: MAX_ROUND_TRIP_MS,
+      fraction: true,
+      unit: "ms",
+      words: "by how much the round trips vary, either way",
+    },
+    loss: {
+      kind: "number",
+      least: 0,
+      most: MAX_LOSS_PERCENT,
+      fraction: true,
+      percent: true,
+      unit: "percent",
+      words: "how much of what is sent between locations and primary is lost, and sent again",
+    },
+    reset: { kind: "flag", words: "delete data and caches of earlier runs first" },
+    central: {
+      kind: "flag",
+      words: 'add a location "central" beside the primary that never speculates, to compare with',
+    },
+    noWatch: { kind: "flag", words: "don't rebuild on changes; the one build is optimized" },
+    json: { kind: "flag", words: "one JSON object for each line of the log" },
+  },
+  notes: `Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
 cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
 The round trips are simulated between each location and the LVI server; requests to the port itself are not delayed.
 
 A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. Instead of ±
 there is +-. What is lost is sent again, as by TCP.
 
-Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.
+Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.`,
+  examples: [
+    ["radical dev"],
+    ["radical dev --port 3000 --reset", "with no data"],
+    ["radical dev --locations VA=7,JP=146±20/1%"],
+    ["radical dev --jitter 5 --loss 0.5"],
+    ["curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'"],
+    ['curl localhost:8787/__radical/faults --json \'{"partitioned": ["JP"]}\''],
+    ["curl localhost:8787/__radical/build"],
+  ],
+} as const satisfies Command<Options>;
 
-Examples:
-  $ radical dev
-  $ radical dev --port 3000 --reset      # with no data
-  $ radical dev --locations VA=7,JP=146±20/1%
-  $ radical dev --jitter 5 --loss 0.5
-  $ curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'
-  $ curl localhost:8787/__radical/faults --json '{"partitioned": ["JP"]}'
-  $ curl localhost:8787/__radical/build`;
+type DevOptions = Values<typeof DEV.options>;
 
-const PARENT_CHECK_MS = 250;
+export const devCommand: Subcommand = subcommand(DEV, (options) => reported(options, () => dev(options)));
 
-interface DevCommandOptions extends CommonOptions {
-  readonly port?: string;
-  readonly host: string;
-  readonly locations?: string;
-  readonly jitter?: string;
-  readonly loss?: string;
-  readonly reset?: true;
-  readonly central?: true;
-  readonly watch: boolean;
-}
-
-export function devCommand(): Command {
-  return new Command("dev")
-    .description("run the application on this machine and rebuild it on every save")
-    .option(...PROJECT_OPTION)
-    .option(
-      "--port <number>",
-      "port to serve on; 0 takes any free one (default: radical.config.ts, else 8787, or the next that is free)",
-    )
-    .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--locations <list>", "locations with their round trips to the primary in ms, like VA=7,JP=146±5/1%")
-    .option("--jitter <ms>", "by how much the round trips vary, either way")
-    .option("--loss <percent>", "how much of what is sent between locations and primary is lost, and sent again")
-    .option("--reset", "delete data and caches of earlier runs first")
-    .option("--central", 'add a location "central" beside the primary that never speculates, to compare with')
-    .option("--no-watch", "don't rebuild on changes; the one build is optimized")
-    .option("--json", "one JSON object for each line of the log")
-    .addHelpText("after", HELP)
-    .action((options: DevCommandOptions) => reported(options, () => dev(options)));
-}
-
-async function dev(options: DevCommandOptions): Promise<void> {
-  const json = options.json === true;
+async function dev(options: DevOptions): Promise<void> {
+  const json = options.json;
   // The log is what this command prints.
   const terminal = createTerminal({ quiet: json, stream: process.stdout });
-  const port = options.port === undefined ? {} : { port: parsePort(options.port) };
-  const common = parseCommonDistance(options);
-  const named = options.locations === undefined ? null : parseLocations(options.locations);
+  const port = options.port === null ? {} : { port: options.port };
+  const common = { jitterMs: options.jitter, lossPercent: options.loss };
+  const named = options.locations === null ? null : parseLocations(options.locations);
   const project = await loadProject(options.project);
   const locations = withCommonDistance(named ?? project.config.dev.locations, common);
   // Not before it is needed: workerd's wrapper is large.
@@ -94,11 +109,11 @@ async function dev(options: DevCommandOptions): Promise<void> {
     onEvent,
     ...port,
     locations,
-    reset: options.reset === true,
+    reset: options.reset,
     host: options.host,
-    central: options.central === true,
-    watch: options.watch,
-    optimize: !options.watch,
+    central: options.central,
+    watch: !options.noWatch,
+    optimize: options.noWatch,
     colours: terminal.colours,
   });
   let server: DevServer | null = null;

@@ -1,63 +1,58 @@
 /** `radical doctor`: what is wrong on this machine and with a deployment, a line each, with what to do. */
 import { terminalText } from "@radical/protocol";
-import { Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
 import { targetOf } from "../deploy/target.ts";
-import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
+import { DEPLOYED } from "../operate/deployed-options.ts";
 import type { Deployment } from "../operate/doctor/doctor.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
-import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
-import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
+import { primaryAddress } from "../operate/primary-address.ts";
+import { PROJECT, reported } from "./command.ts";
 
-const HELP = `
-Says nothing if all is well. Else a line for each problem, with what to do.
+const DOCTOR = {
+  name: "doctor",
+  words: "look for what is wrong on this machine and with a deployment",
+  options: {
+    project: PROJECT,
+    env: DEPLOYED.env,
+    primary: {
+      kind: "text",
+      placeholder: "url",
+      words: "LVI servers of your own, by commas, whose key is in RADICAL_KEYS",
+    },
+    region: DEPLOYED.region,
+    url: { kind: "text", placeholder: "origin", words: "where it is reached (default: as it is deployed)" },
+    json: { kind: "flag", words: "print all that was looked at as JSON" },
+  },
+  notes: `Says nothing if all is well. Else a line for each problem, with what to do.
 
 Looked at: the version of Node; the port of radical dev; and, of radical dev if that runs in the project, or of the deployment
 that is named: the LVI server (reached, takes the key, leads), the one that stands by, the clock of this machine beside theirs,
 each location's round trip to the primary, and whether the primary has what the locations run. With --env all of it is found by
 the names of the environment; and looked at is also who may deploy at Cloudflare and at AWS, their clocks, the Worker, the tables
-and what else was made at AWS. Of a deployment's locations only the one is seen that a request from here arrives at.
+and what else was made at AWS. Of a deployment's locations only the one is seen that a request from here arrives at.`,
+  exitCodes: ["all is well", "there are problems", "wrong usage"],
+  examples: [
+    ["radical doctor", "this machine, and radical dev if it runs"],
+    ["radical doctor --json | jq .roundTrips"],
+    ["radical doctor --env production", "the Worker, and the primary at AWS"],
+    ["RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com"],
+  ],
+} as const satisfies Command<Options>;
 
-Exit codes:
-  0  all is well
-  1  there are problems
-  2  wrong usage
+type DoctorOptions = Values<typeof DOCTOR.options>;
 
-Examples:
-  $ radical doctor                        # this machine, and radical dev if it runs
-  $ radical doctor --json | jq .roundTrips
-  $ radical doctor --env production       # the Worker, and the primary at AWS
-  $ RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com`;
+export const doctorCommand: Subcommand = subcommand(DOCTOR, (options) => reported(options, () => run(options)));
 
-interface DoctorCommandOptions extends CommonOptions {
-  readonly env?: string;
-  readonly primary?: string;
-  readonly region?: string;
-  readonly url?: string;
-}
-
-export function doctorCommand(): Command {
-  return new Command("doctor")
-    .description("look for what is wrong on this machine and with a deployment")
-    .option(...PROJECT_OPTION)
-    .option(...DEPLOYED_OPTIONS.env)
-    .option(PRIMARY_OPTION[0], "LVI servers of your own, by commas, whose key is in RADICAL_KEYS")
-    .option(...DEPLOYED_OPTIONS.region)
-    .option("--url <origin>", "where it is reached (default: as it is deployed)")
-    .option("--json", "print all that was looked at as JSON")
-    .addHelpText("after", HELP)
-    .action((options: DoctorCommandOptions) => reported(options, () => run(options)));
-}
-
-async function run(options: DoctorCommandOptions): Promise<void> {
+async function run(options: DoctorOptions): Promise<void> {
   const { examine } = await import("../operate/doctor/doctor.ts");
   const terminal = createTerminal({ stream: process.stdout });
   const project = await loadProject(options.project);
   const { findings, roundTrips } = await examine(project, await named(project, options), process.version);
   const problems = findings.flatMap(({ problems: found }) => found);
   if (problems.length > 0) process.exitCode = EXIT_FAILED;
-  if (options.json === true) {
+  if (options.json) {
     print(JSON.stringify({ ok: problems.length === 0, checks: findings, roundTrips }));
     return;
   }
@@ -66,15 +61,14 @@ async function run(options: DoctorCommandOptions): Promise<void> {
 }
 
 /** Null: none is named. */
-async function named(project: Project, options: DoctorCommandOptions): Promise<Deployment | null> {
-  const { env } = options;
-  const [primary, region, url] = [options.primary ?? null, options.region ?? null, options.url ?? null];
+async function named(project: Project, options: DoctorOptions): Promise<Deployment | null> {
+  const { env, primary, region, url } = options;
   if (url !== null && !URL.canParse(url)) {
     throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", {
       exitCode: EXIT_USAGE,
     });
   }
-  if (env !== undefined) {
+  if (env !== null) {
     const { lookAtDeployment } = await import("../operate/doctor/deployment.ts");
     return lookAtDeployment({ project, target: targetOf(project.config.name, env), primary, region, url });
   }

@@ -1,30 +1,23 @@
 /** `radical explain`: the page about a diagnostic, as it lies in `docs/diagnostics` and in the published package. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { Argument, Command } from "commander";
+import { type Subcommand, subcommand } from "@radical/command-line";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { reportError } from "./command.ts";
+import { reported } from "./command.ts";
 import { print } from "../terminal/terminal.ts";
-
-const HELP = `
-Examples:
-  $ radical explain                   # all of them, with a sentence each
-  $ radical explain optional_chaining`;
 
 const INDEX = "README";
 
-export function explainCommand(): Command {
-  return new Command("explain")
-    .description("tell what a diagnostic means, with an example and the accepted form")
-    .addArgument(new Argument("[code]", "as in error[code]"))
-    .addHelpText("after", HELP)
-    .action((code: string | undefined) => {
-      try {
-        print(pageOf(code ?? INDEX));
-      } catch (error) {
-        reportError(error, false);
-      }
-    });
-}
+export const explainCommand: Subcommand = subcommand(
+  {
+    name: "explain",
+    words: "tell what a diagnostic means, with an example and the accepted form",
+    options: {
+      code: { kind: "operand", optional: true, words: "as in error[code]" },
+    },
+    examples: [["radical explain", "all of them, with a sentence each"], ["radical explain optional_chaining"]],
+  },
+  ({ code }) => reported({ json: false }, async () => print(pageOf(code ?? INDEX))),
+);
 
 function pageOf(code: string): string {
   const folder = pagesFolder();

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { terminalText } from "@radical/protocol";
-import { Argument, Command } from "commander";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "../command-error.ts";
@@ -11,55 +11,57 @@ import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, replay } from "../replay/replay.ts";
 import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
-
-const HELP = `
-Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and
-caller. Told is what is different: the outcome (result, abort or trap), writes, an item that was not read then, fuel beyond the
-tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No server is needed.
-
-Exit codes:
-  0  no differences
-  1  there are differences, or the handlers do not build
-  2  wrong usage, or a file that holds no records
-
-Examples:
-  $ radical replay records.jsonl
-  $ radical replay records.jsonl --handler follow --fuel-tolerance 25
-  $ radical replay records.jsonl --json | jq '.differing[].handler'
-  $ gunzip -c records.jsonl.gz | radical replay -`;
-
-interface ReplayCommandOptions extends CommonOptions {
-  readonly handler: readonly string[];
-  readonly fuelTolerance: string;
-}
+import { PROJECT, reported } from "./command.ts";
 
 /** Most executions that are shown to people. */
 const MAX_SHOWN = 20;
 const MAX_VALUE_SHOWN = 200;
 
-export function replayCommand(): Command {
-  return new Command("replay")
-    .description("run recorded executions in this build, and tell what is different")
-    .addArgument(new Argument("<file>", "what radical record has written; -: standard input"))
-    .option(...PROJECT_OPTION)
-    .option(
-      "--handler <name>",
-      "only executions of this handler; may be given several times",
-      (value: string, before: readonly string[]) => [...before, value],
-      [],
-    )
-    .option("--fuel-tolerance <percent>", "how much more fuel is no difference", "10")
-    .option("--json", "print the result as JSON")
-    .addHelpText("after", HELP)
-    .action((file: string, options: ReplayCommandOptions) => reported(options, () => run(file, options)));
-}
+const REPLAY = {
+  name: "replay",
+  words: "run recorded executions in this build, and tell what is different",
+  options: {
+    file: { kind: "operand", words: "what radical record has written; -: standard input" },
+    project: PROJECT,
+    handler: {
+      kind: "list",
+      placeholder: "name",
+      words: "only executions of this handler; may be given several times",
+    },
+    fuelTolerance: {
+      kind: "number",
+      default: 10,
+      least: 0,
+      most: 999_999,
+      fraction: true,
+      unit: "percent",
+      words: "how much more fuel is no difference",
+    },
+    json: { kind: "flag", words: "print the result as JSON" },
+  },
+  notes: `Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and
+caller. Told is what is different: the outcome (result, abort or trap), writes, an item that was not read then, fuel beyond the
+tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No server is needed.`,
+  exitCodes: [
+    "no differences",
+    "there are differences, or the handlers do not build",
+    "wrong usage, or a file that holds no records",
+  ],
+  examples: [
+    ["radical replay records.jsonl"],
+    ["radical replay records.jsonl --handler follow --fuel-tolerance 25"],
+    ["radical replay records.jsonl --json | jq '.differing[].handler'"],
+    ["gunzip -c records.jsonl.gz | radical replay -"],
+  ],
+} as const satisfies Command<Options>;
 
-async function run(file: string, options: ReplayCommandOptions): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
-  const { handler: handlers, fuelTolerance: percent } = options;
-  if (!/^\d{1,6}(\.\d+)?$/.test(percent))
-    throw wrongUse(`--fuel-tolerance "${percent}" is no percentage`, "for example --fuel-tolerance 10");
+type ReplayOptions = Values<typeof REPLAY.options>;
+
+export const replayCommand: Subcommand = subcommand(REPLAY, (options) => reported(options, () => run(options)));
+
+async function run(options: ReplayOptions): Promise<void> {
+  const terminal = createTerminal({ quiet: options.json });
+  const { file, handler: handlers, fuelTolerance: percent } = options;
   const records = recordsOf(await read(file), file).filter(
     ({ handler }) => handlers.length === 0 || handlers.includes(handler),
   );
@@ -71,10 +73,9 @@ async function run(file: string, options: ReplayCommandOptions): Promise<void> {
       const frames = framesOf(report, "error").join("\n\n");
       throw new CommandError("build_failed", `the handlers have errors\n\n${frames}`, "correct them: nothing was run");
     }
-    const differing = replay(app.content, records, Number(percent) / 100);
+    const differing = replay(app.content, records, percent / 100);
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
-    if (options.json === true)
-      print(JSON.stringify({ module: app.manifest.module, records: records.length, differing }));
+    if (options.json) print(JSON.stringify({ module: app.manifest.module, records: records.length, differing }));
     else if (differing.length > 0) tell(differing, records.length, terminal);
   } finally {
     await compiler.close();

@@ -1,10 +1,14 @@
 /** The option `--strict`: handlers whose set is neither sliced nor given are a failure. */
 import type { HandlerReport } from "@radical/analyzer";
+import type { Option } from "@radical/command-line";
 import { PLAN_WORDS } from "../build/build-app.ts";
 import { EXIT_FALLBACK, EXIT_OK } from "../command-error.ts";
 import { type Terminal, counted } from "../terminal/terminal.ts";
 
-export const STRICT_OPTION = ["--strict", "exit with code 3 if a handler is neither sliced nor given"] as const;
+export const STRICT = {
+  kind: "flag",
+  words: "exit with code 3 if a handler is neither sliced nor given",
+} as const satisfies Option;
 
 /** Says which handlers fell back and sets the exit code, unless it is that of a failure already. */
 export function checkStrict(handlers: readonly HandlerReport[], terminal: Terminal): void {

@@ -1,78 +1,70 @@
 /** `radical tail`: what both halves of a deployment log, in one stream. */
 import { join } from "node:path";
-import { Command } from "commander";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { loadProject, type Project } from "../config/load-config.ts";
 import { LOCATIONS_LOG_PATH } from "../dev/control-server.ts";
 import { readRunning } from "../dev/running-dev.ts";
 import { targetOf } from "../deploy/target.ts";
-import { DEPLOYED_OPTIONS } from "../operate/deployed-options.ts";
-import { PRIMARY_OPTION, primaryAddress } from "../operate/primary-address.ts";
+import { DEPLOYED } from "../operate/deployed-options.ts";
+import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
 import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";
 import { filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, indentedText, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT_OPTION, reported } from "./command.ts";
+import { PROJECT, reported } from "./command.ts";
 
-const HELP = `
-Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name
+const TAIL = {
+  name: "tail",
+  words: "show what the locations and the LVI server log, as it happens",
+  options: {
+    project: PROJECT,
+    env: DEPLOYED.env,
+    primary: PRIMARY,
+    region: DEPLOYED.region,
+    worker: {
+      kind: "text",
+      placeholder: "name",
+      words: "the deployed Worker (default: that of --env, or the locations of radical dev)",
+    },
+    handler: {
+      kind: "list",
+      placeholder: "name",
+      words: "only what is about this handler; may be given several times",
+    },
+    errors: { kind: "flag", words: "only warnings and errors" },
+    lines: {
+      kind: "number",
+      default: 10,
+      least: 0,
+      most: 999_999,
+      words: "lines of the LVI server's log to begin with",
+    },
+    json: { kind: "flag", words: "one JSON object for each line" },
+  },
+  notes: `Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name
 their location. Connections that are lost are made again. Ctrl-C ends it.
 
 Of radical dev, if that runs in the project; or of the deployment of the environment --env, with both servers of its primary; or
 of the LVI server that --primary names and the Worker that --worker names. A Worker is listened to by wrangler (logged in, or
-CLOUDFLARE_API_TOKEN).
+CLOUDFLARE_API_TOKEN).`,
+  exitCodes: ["it was ended", "a half could not be listened to", "wrong usage"],
+  examples: [
+    ["radical tail", "radical dev of this project"],
+    ["radical tail --handler follow --errors"],
+    ["radical tail --json | jq 'select(.half == \"edge\") | .line.ms.total'"],
+    ["radical tail --env production --errors"],
+    ["RADICAL_KEYS=main:… radical tail --primary https://lvi.example.com --worker my-app-production --lines 500"],
+  ],
+} as const satisfies Command<Options>;
 
-Exit codes:
-  0  it was ended
-  1  a half could not be listened to
-  2  wrong usage
+type TailOptions = Values<typeof TAIL.options>;
 
-Examples:
-  $ radical tail                                # radical dev of this project
-  $ radical tail --handler follow --errors
-  $ radical tail --json | jq 'select(.half == "edge") | .line.ms.total'
-  $ radical tail --env production --errors
-  $ RADICAL_KEYS=main:… radical tail --primary https://lvi.example.com --worker my-app-production --lines 500`;
+export const tailCommand: Subcommand = subcommand(TAIL, (options) => reported(options, () => tail(options)));
 
-interface TailCommandOptions extends CommonOptions {
-  readonly env?: string;
-  readonly primary?: string;
-  readonly region?: string;
-  readonly worker?: string;
-  readonly handler: readonly string[];
-  readonly errors?: true;
-  readonly lines: string;
-}
-
-export function tailCommand(): Command {
-  return new Command("tail")
-    .description("show what the locations and the LVI server log, as it happens")
-    .option(...PROJECT_OPTION)
-    .option(...DEPLOYED_OPTIONS.env)
-    .option(...PRIMARY_OPTION)
-    .option(...DEPLOYED_OPTIONS.region)
-    .option("--worker <name>", "the deployed Worker (default: that of --env, or the locations of radical dev)")
-    .option(
-      "--handler <name>",
-      "only what is about this handler; may be given several times",
-      (value: string, before: readonly string[]) => [...before, value],
-      [],
-    )
-    .option("--errors", "only warnings and errors")
-    .option("--lines <number>", "lines of the LVI server's log to begin with", "10")
-    .option("--json", "one JSON object for each line")
-    .addHelpText("after", HELP)
-    .action((options: TailCommandOptions) => reported(options, () => tail(options)));
-}
-
-async function tail(options: TailCommandOptions): Promise<void> {
-  const json = options.json === true;
-  const { handler: handlers, errors = false } = options;
-  if (!/^\d{1,6}$/.test(options.lines))
-    throw new CommandError("usage", `--lines "${options.lines}" is no number`, "for example --lines 100", {
-      exitCode: EXIT_USAGE,
-    });
+async function tail(options: TailOptions): Promise<void> {
+  const json = options.json;
+  const { handler: handlers, errors } = options;
   const out = createTerminal({ stream: process.stdout });
   const terminal = createTerminal();
   const project = await loadProject(options.project);
@@ -91,7 +83,7 @@ async function tail(options: TailCommandOptions): Promise<void> {
   const { signal, stopListening } = untilSignal();
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal]);
-  const question = { lines: Number(options.lines), level: "debug" } as const;
+  const question = { lines: options.lines, level: "debug" } as const;
   try {
     await Promise.all([...servers.map((server) => tailPrimary(server, question, sink, until)), edge(sink, until)]);
   } finally {
@@ -107,16 +99,16 @@ interface Sources {
 }
 
 /** Throws a CommandError if there is nothing to listen to. */
-async function sourcesOf(project: Project, options: TailCommandOptions): Promise<Sources> {
+async function sourcesOf(project: Project, options: TailOptions): Promise<Sources> {
   const { env, primary, region, worker } = options;
-  if (env !== undefined) {
+  if (env !== null) {
     const { deployedSources } = await import("../operate/tail/deployed-sources.ts");
     const target = targetOf(project.config.name, env);
     const found = await deployedSources({
       project,
       target,
-      primary: primary ?? null,
-      region: region ?? null,
+      primary,
+      region,
       url: null,
     });
     const listener = wranglerTail(worker ?? found.worker, project.root, found.account);
@@ -126,9 +118,9 @@ async function sourcesOf(project: Project, options: TailCommandOptions): Promise
   return {
     servers: [{ address: () => primaryAddress(project, primary), name: null }],
     edge: (sink, signal) => {
-      if (worker !== undefined) return tailWorker(wranglerTail(worker, project.root), sink, signal);
+      if (worker !== null) return tailWorker(wranglerTail(worker, project.root), sink, signal);
       // Of another deployment than that of `radical dev` only the primary, unless its Worker is named.
-      return primary === undefined ? tailDev(() => locationsLog(project), sink, signal) : Promise.resolve();
+      return primary === null ? tailDev(() => locationsLog(project), sink, signal) : Promise.resolve();
     },
   };
 }

@@ -126,8 +126,8 @@ export const PAPER_LOCATIONS: readonly Location[] = [
 
 const DEFAULT_PORT = 8787;
 
-const MAX_ROUND_TRIP_MS = 10_000;
-const MAX_LOSS_PERCENT = 50;
+export const MAX_ROUND_TRIP_MS = 10_000;
+export const MAX_LOSS_PERCENT = 50;
 const APPLICATION_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const LOCATION_NAME = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
 
@@ -319,10 +319,10 @@ function isCacheKind(value: unknown): value is CacheKind {
   return CACHE_KINDS.some((kind) => kind === value);
 }
 
-/** What locations have that name none. */
+/** The distance of locations that name none; null leaves a location as it is. */
 export interface CommonDistance {
-  readonly jitterMs?: number | undefined;
-  readonly lossPercent?: number | undefined;
+  readonly jitterMs: number | null;
+  readonly lossPercent: number | null;
 }
 
 /** `146`, `146±5`, `146+-5`, `146/1%`, `146±5/1%`. */
@@ -356,33 +356,14 @@ export function parseLocations(text: string): readonly Location[] {
   return locations;
 }
 
-/** `--jitter 5` and `--loss 1`. Throws a CommandError. */
-export function parseCommonDistance(options: {
-  readonly jitter?: string | undefined;
-  readonly loss?: string | undefined;
-}): CommonDistance {
-  const read = (option: "jitter" | "loss", most: number, words: string): number | undefined => {
-    const text = options[option];
-    if (text === undefined) return undefined;
-    const value =
-      /^\d+(\.\d+)?%?$/.test(text) && (option === "loss" || !text.endsWith("%")) ? Number.parseFloat(text) : NaN;
-    if (isUpTo(value, most)) return value;
-    throw usage(`--${option} must be ${words}, not "${text}"`, `for example --${option} ${option === "loss" ? 1 : 5}`);
-  };
-  return {
-    jitterMs: read("jitter", MAX_ROUND_TRIP_MS, "a number of milliseconds"),
-    lossPercent: read("loss", MAX_LOSS_PERCENT, LOSS_WORDS),
-  };
-}
-
 /** The locations, each with what is common to all as far as it says nothing itself; none varies by more than its round trip. */
 export function withCommonDistance(locations: readonly Location[], common: CommonDistance): readonly Location[] {
   return locations.map(({ name, roundTripMs, jitterMs, lossPercent }) =>
     locationOf(
       name,
       roundTripMs,
-      jitterMs ?? (common.jitterMs === undefined ? undefined : Math.min(common.jitterMs, roundTripMs)),
-      lossPercent ?? common.lossPercent,
+      jitterMs ?? (common.jitterMs === null ? undefined : Math.min(common.jitterMs, roundTripMs)),
+      lossPercent ?? common.lossPercent ?? undefined,
     ),
   );
 }
@@ -406,15 +387,6 @@ const LOSS_WORDS = `0 to ${MAX_LOSS_PERCENT} percent`;
 
 function usage(message: string, hint: string): CommandError {
   return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
-}
-
-/** A port number as an option gives it. Throws a CommandError. */
-export function parsePort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!isPort(port)) {
-    throw usage(`--port must be an integer from 0 to 65535, not "${text}"`, "for example --port 3000");
-  }
-  return port;
 }
 
 function isPort(value: unknown): value is number {

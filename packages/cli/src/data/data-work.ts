@@ -29,10 +29,11 @@ import { type ItemWrite, writeItems } from "./write-items.ts";
 
 export interface DataOptions {
   readonly project: string;
-  readonly json?: true;
-  readonly storage?: string;
-  readonly server?: string;
-  readonly untyped?: true;
+  readonly json: boolean;
+  readonly storage: string | null;
+  readonly server: string | null;
+  /** Of the commands that write. */
+  readonly untyped?: boolean;
 }
 
 /** Most problems that are shown. */
@@ -50,11 +51,11 @@ export async function get(table: string, key: string, options: DataOptions): Pro
       `radical data list ${table} shows what there is`,
     );
   const line = itemToJson({ table, key, value: item.value });
-  print(options.json === true ? line : valueOf(line));
+  print(options.json ? line : valueOf(line));
 }
 
 export async function list(table: string | null, options: DataOptions): Promise<void> {
-  const json = options.json === true;
+  const json = options.json;
   const counts = new Map<string, number>();
   await reading(options, async (reader) => {
     for await (const { unit, value } of reader.items(table)) {
@@ -133,12 +134,12 @@ export async function put(table: string, key: string, json: string, options: Dat
 export async function remove(table: string, key: string, options: DataOptions): Promise<void> {
   checked(() => checkPlace(table, key, null));
   const project = await loadProject(options.project);
-  const terminal = createTerminal({ quiet: options.json === true });
+  const terminal = createTerminal({ quiet: options.json });
   const { done: deleted } = await writeAll(project, placeOf(project, options), () => [{ table, key, value: null }], {
     untyped: true,
     terminal,
   });
-  if (options.json === true) print(JSON.stringify({ written: deleted, tables: deleted === 0 ? [] : [table] }));
+  if (options.json) print(JSON.stringify({ written: deleted, tables: deleted === 0 ? [] : [table] }));
   else if (deleted === 0) terminal.note(`there was no ${terminalText(`${table}/${key}`)}`);
   else terminal.note(`${terminal.style("green", "✓")} ${terminalText(`${table}/${key}`)} deleted`);
 }
@@ -196,7 +197,7 @@ function itemsOfFile(text: string, types: TableTypes, file: string): readonly Da
 }
 
 async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json === true });
+  const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const { items } = await writeAll(project, placeOf(project, options), itemsOf, {
     untyped: options.untyped === true,
@@ -229,7 +230,7 @@ async function writeAll(
 
 function tell(items: readonly ItemWrite[], terminal: Terminal, options: DataOptions): void {
   const tables = [...new Set(items.map(({ table }) => table))].toSorted();
-  if (options.json === true) print(JSON.stringify({ written: items.length, tables }));
+  if (options.json) print(JSON.stringify({ written: items.length, tables }));
   else terminal.note(`${terminal.style("green", "✓")} ${counted(items.length, "item")} written: ${tables.join(", ")}`);
 }
 
@@ -334,8 +335,8 @@ async function readText(file: string): Promise<string> {
 
 function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
   const place = devPlace(join(root, ".radical"));
-  const named = server === undefined ? null : namedServer(server);
-  if (storage === undefined) return { ...place, server: named };
+  const named = server === null ? null : namedServer(server);
+  if (storage === null) return { ...place, server: named };
   const address = parseStorageAddress(storage);
   if (typeof address === "string") throw wrongOption(`--storage "${storage}" ${address}`);
   return { ...place, storage: address, server: named, isDev: false };

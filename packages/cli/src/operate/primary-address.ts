@@ -1,4 +1,5 @@
 /** Which LVI server a command asks: one that is named, or that of the `radical dev` which runs in the project. Those of a deployment: `deployed.ts`. */
+import type { Option } from "@radical/command-line";
 import { join } from "node:path";
 import { KeysError, parseKeys } from "@radical/lvi-server";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
@@ -25,14 +26,15 @@ export function shortName({ url, node }: PrimaryAddress): string {
   return node ?? new URL(url).host;
 }
 
-export const PRIMARY_OPTION = [
-  "--primary <url>",
-  "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
-] as const;
+export const PRIMARY = {
+  kind: "text",
+  placeholder: "url",
+  words: "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
+} as const satisfies Option;
 
 /** Throws a CommandError if none is named and no `radical dev` runs. */
-export async function primaryAddress(project: Project, named: string | undefined): Promise<PrimaryAddress> {
-  if (named !== undefined) return { url: originOf(named), key: keyOf(process.env["RADICAL_KEYS"] ?? "") };
+export async function primaryAddress(project: Project, named: string | null): Promise<PrimaryAddress> {
+  if (named !== null) return { url: originOf(named), key: keyOf(process.env["RADICAL_KEYS"] ?? "") };
   const running = await runningPrimary(project);
   if (running !== null) return running;
   throw new CommandError(

@@ -2,13 +2,13 @@
  * The port to primary storage: items, write intents, modules and the leadership of the server that serves. Implementations
  * pass the suite in `storage-conformance.ts`.
  *
- * Every method takes effect at once or not at all for whoever asks this storage, and resolves when it is durable; it
- * rejects with a `StorageError`, which says whether it may have taken effect. Operations of one server may overlap and
- * take effect in any order between call and answer.
+ * Every method takes effect at once or not at all for every caller of this storage, and resolves when it is durable. It
+ * rejects with a `StorageError`, which says whether it may have taken effect. Operations of one server may overlap and take
+ * effect in any order between call and answer.
  *
- * Several servers may know one storage; one serves. Who acquires the leadership gets the next *epoch*, and from then on no
- * earlier server completes anything. An intent that an earlier one had on its way may still arrive: it counts as not
- * there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
+ * Several servers may know one storage; one serves. A server that acquires the leadership gets the next *epoch*, and from
+ * then on no earlier server completes anything. An intent that an earlier one had on its way may still arrive. It counts as
+ * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
 import type { StoreResult } from "../core/events.ts";
@@ -23,7 +23,7 @@ export interface Storage {
   /** The leadership as it is; epoch 0 before the first server. */
   readLeadership(): Promise<Leadership>;
   /**
-   * Makes the epoch one more if the leadership is still as it was seen; null if it is not. Whoever calls has waited it out.
+   * Makes the epoch one more if the leadership is still as it was seen; null if it is not. The caller has waited it out.
    * `leader`: where others are to ask from then on.
    */
   acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null>;
@@ -35,9 +35,9 @@ export interface Storage {
   /** The intent of an execution; strongly consistent. */
   lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null>;
   /**
-   * Strongly consistent for each unit; what is not in the answer is absent. Beside a completion that writes some of the
-   * units it may show a part of its writes. For a request some thousand units at the most, for a recovery 100,000. Null:
-   * their values have more bytes than that together; then it stops early, so that memory is bounded.
+   * Strongly consistent for each unit; a unit that the answer lacks is absent. Beside a completion that writes some of the
+   * units it may show a part of its writes. A request has some thousand units at most, a recovery 100,000. Null: their
+   * values have more bytes than that together. Then it stops early, so that memory is bounded.
    */
   load(units: readonly UnitId[], mostBytes: number): Promise<ReadonlyMap<UnitId, StoredItem> | null>;
   /**
@@ -53,8 +53,8 @@ export interface Storage {
    */
   commit(epoch: number, commit: Commit): Promise<CommitResult>;
   /**
-   * Deletes intents that were done before a time, unless the storage expires them itself; and outcomes that were kept briefly,
-   * of what was done before another. What is deleted is then in none of the storage's files.
+   * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
+   * briefly, of executions done before another. Deleted data is then in none of the storage's files.
    */
   collect(due: CollectionDue): Promise<Collected>;
 

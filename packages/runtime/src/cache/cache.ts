@@ -7,19 +7,19 @@ import type { CachePut } from "../core/effects.ts";
 
 /** Every implementation runs `cache-conformance.ts`; what one can't is declared there, with the reason. */
 export interface Cache {
-  /** What can be had without waiting; undefined: not in memory, though the cache may hold it. */
+  /** The entry, if it can be had without waiting; undefined: not in memory, though the cache may hold it. */
   peek(unit: UnitId): Entry | undefined;
-  /** One batch. What is not held, is damaged or can't be had now is left out; it never rejects. */
+  /** One batch. It leaves out units that are not held, are damaged or can't be had now; it never rejects. */
   getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>>;
   /** One batch; each entry is taken or not by {@link takes}. May forget anything at any time; it never rejects. */
   putMany(puts: readonly CachePut[]): Promise<void>;
 }
 
 /**
- * Whether a cache that holds `held` takes the put: only forward in the order of commits, so that a late repair can't
- * undo a newer write.
+ * Whether a cache that holds `held` takes the put. It goes only forward in the order of commits, so that a late repair
+ * can't undo a newer write.
  *
- * With equal commit ids a value is taken: it replaces a garbled copy of itself, or an absence that was read while that
+ * With equal commit ids a value is taken. It replaces a garbled copy of itself, or an absence that was read while that
  * commit was still under way.
  */
 export function takes(held: Version | undefined, { entry: { version }, disproved }: CachePut): boolean {

@@ -9,7 +9,7 @@ import { within } from "./within.ts";
 
 export type CacheNamespace = DurableObjectNamespace<RadicalCache>;
 
-/** What the object's stub offers, without the generic machinery of its type. */
+/** The methods of the object's stub, without the generic machinery of its type. */
 interface RemoteCache {
   getMany(application: string, units: readonly UnitId[]): Promise<readonly CachePut[]>;
   putMany(application: string, puts: readonly CachePut[], maxBytes: number): Promise<void>;

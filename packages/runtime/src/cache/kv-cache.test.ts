@@ -1,4 +1,4 @@
-/** What KV does in production and not in workerd: it is behind, and refuses. A model of it, by a clock of the test's. */
+/** KV as it is in production and not in workerd: it is behind, and refuses. A model of it, by a clock of the test's. */
 import { scheduler } from "node:timers/promises";
 import { type UnitId, unitId } from "@radical/protocol";
 import { beforeEach, expect, test, vi } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * Workers KV as the second tier: the weaker choice (docs/caches.md). It can't compare and set, so that of two isolates
- * the last one to write wins; what it gives may be a minute old, an absence too; a key takes one write a second, and a
- * write is dear. All of that only costs validations.
+ * Workers KV as the second tier: the weaker choice (docs/caches.md). It can't compare and set, so of two isolates the last
+ * one to write wins. Its answers may be a minute old, an absence too. A key takes one write a second, and a write is dear.
+ * All of that only costs validations.
  */
 import type { Entry, UnitId } from "@radical/protocol";
 import { fromBase64, toBase64 } from "../base64.ts";
@@ -11,7 +11,7 @@ import type { KvWrites } from "./kv-writes.ts";
 import { hashOfText, sealOf, unsealed } from "./seal.ts";
 import { within } from "./within.ts";
 
-/** What the primary takes. Larger values are not kept. */
+/** The largest value that the primary takes. Larger values are not kept. */
 const MAX_VALUE_BYTES = 384 * 1024;
 /**
  * Keys of one bulk read. KV takes 100, but its answer ends at 25 MiB: this many values of the largest size, in base 64,
@@ -21,7 +21,7 @@ const BULK_KEYS = 48;
 const MAX_KEY_BYTES = 512;
 /** KV keeps what it has read for so long near the reader, its shortest time; an absence too. */
 const EDGE_TTL_SECONDS = 30;
-/** What nobody has written for so long is garbage, or soon repaired. */
+/** An entry that nobody has written for so long is garbage, or soon repaired. */
 const EXPIRATION_SECONDS = 7 * 24 * 60 * 60;
 /** A request has 1,000 operations, its LVI request and followup among them. */
 const MAX_WRITES = 200;
@@ -110,7 +110,9 @@ function isTooManyWrites(error: unknown): boolean {
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
-/** As it is where that is a key of KV, so that an operator can find it; else its hash: the seal tells whose it is. */
+/**
+ * The unit where that is a key of KV, so that an operator can find it; otherwise its hash. The seal tells whose it is.
+ */
 function keyOf(owner: string, unit: UnitId): string {
   const key = `${owner}/${unit}`;
   return key.length <= MAX_KEY_BYTES && PRINTABLE.test(key) ? key : `${owner}/#${hashOfText(unit)}`;

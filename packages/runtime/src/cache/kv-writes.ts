@@ -1,7 +1,7 @@
 /**
- * Workers KV takes one write a second for a key. What an isolate writes more often is put together: the first write
- * leaves at once, and of those that come within the second the newest one leaves at its end. All of it happens after
- * the client was answered.
+ * Workers KV takes one write a second for a key. An isolate puts more frequent writes together. The first write leaves at
+ * once. The newest one of those that come within the second leaves at its end. All of it happens after the client was
+ * answered.
  */
 import type { Entry, Version } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
@@ -59,7 +59,7 @@ export class KvWrites {
     this.#slots.set(key, { latest: version, freeAtMs: this.#clock.nowMs() + INTERVAL_MS, waiting: null });
   }
 
-  /** Those that are free; and those whose waiting request the platform has ended, which would wait for ever. */
+  /** Those that are free; and those whose waiting request the platform has ended, which would wait forever. */
   #forget(): void {
     const nowMs = this.#clock.nowMs();
     for (const [key, { freeAtMs, waiting }] of this.#slots) {

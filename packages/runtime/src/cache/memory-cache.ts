@@ -7,8 +7,9 @@ import type { CachePut } from "../core/effects.ts";
 import { type Cache, takes } from "./cache.ts";
 
 /**
- * What an entry costs besides its unit and its bytes. Measured in V8 (the test of this bound measures it again): 546 in
- * the heap for the map's slot, the objects and the texts of the version, and the header of the buffer outside of it.
+ * The cost of an entry besides its unit and its bytes. Measured in V8, and again by the test of this bound, it is 546 in
+ * the heap. That holds the map's slot, the objects and the texts of the version. The header of the buffer comes on top,
+ * outside of the heap.
  */
 const ENTRY_OVERHEAD_BYTES = 640;
 

@@ -19,7 +19,7 @@ export interface LocationCache {
 }
 
 /**
- * The memory is the isolate's, whichever places its requests are said to be at: an entry in it that another location has
+ * The memory is the isolate's, whichever places its requests are said to be at. An entry in it that another location has
  * written is compared like any other. Throws an `internal_error` for a binding that the choice needs and that is not there.
  */
 export function openCache(choice: CacheChoice, application: string, bindings: CacheBindings): LocationCache {

@@ -1,6 +1,6 @@
 /**
- * Where a request is served. In production one Worker runs at all places, so that the location is the data centre which
- * has taken the request; a Worker that serves one location only is told its name.
+ * Where a request is served. In production one Worker runs at all places, and the location is the data centre that has
+ * taken the request. A Worker that serves one location only is told its name.
  */
 
 export interface Place {
@@ -9,7 +9,7 @@ export interface Place {
   readonly hint: DurableObjectLocationHint | null;
 }
 
-/** What the platform says of a request, as far as it says anything. */
+/** The place of a request, as far as the platform tells it. */
 export type Whereabouts = Pick<IncomingRequestCfProperties, "colo" | "continent" | "longitude">;
 
 /** For calls that no request is known of, and platforms that say nothing. */

@@ -10,7 +10,7 @@ import { sealOf, unsealed } from "./seal.ts";
 
 /** A row of a Durable Object ends at 2 MB. */
 const MAX_VALUE_BYTES = 1_900_000;
-/** What eviction leaves, so that it is not needed again at once. */
+/** The part that eviction leaves, so that the next one is not needed at once. */
 const KEPT_PERCENT = 90;
 const EVICTION_BATCH = 256;
 

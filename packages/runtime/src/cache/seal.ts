@@ -1,7 +1,7 @@
 /**
- * The seal of a stored entry binds its version to the owner and the unit that it was stored for; the version's hash
- * binds the value. So a cache that outlives isolates takes an entry of somebody else, or one with any bit changed, for
- * a miss. Like the hash it detects damage, not malice: the primary validates whatever is used.
+ * The seal of a stored entry binds its version to the owner and the unit that it was stored for. The version's hash binds
+ * the value. So a cache that outlives isolates takes an entry of somebody else, or one with any bit changed, for a miss.
+ * Like the hash it detects damage, not malice: the primary validates every version that is used.
  */
 import {
   type ContentHash,
@@ -25,7 +25,7 @@ export function sealOf(owner: string, unit: UnitId, { commitId, hash }: Version)
   return hashOfText(JSON.stringify([owner, unit, commitId, hash]));
 }
 
-/** What was read back, of whatever type it is. */
+/** An entry as it was read back, with fields of any type. */
 export interface Stored {
   readonly seal: unknown;
   readonly commitId: unknown;

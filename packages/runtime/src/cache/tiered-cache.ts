@@ -23,13 +23,13 @@ export class TieredCache implements Cache {
     if (rest.length === 0) return found;
     const behind = await this.#back.getMany(rest);
     this.#front.put([...behind].map(([unit, entry]) => ({ unit, entry })));
-    // What came to the front meanwhile is newer.
+    // An entry that came to the front meanwhile is newer.
     for (const [unit, entry] of behind) found.set(unit, this.#front.peek(unit) ?? entry);
     return found;
   }
 
   /**
-   * What the front knows to be old news does not reach the back, which may be unable to compare. A disproved version
+   * An entry that the front knows to be old does not reach the back, which may be unable to compare. A disproved version
    * does: it may be held there only.
    */
   async putMany(puts: readonly CachePut[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** The bound on every call to a cache that is not in memory. */
 
-/** Settles like the call, or rejects after the time. What the call does goes on. */
+/** Settles like the call, or rejects after the time. The call itself continues. */
 export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   const timer = new AbortController();
   try {

@@ -1,4 +1,4 @@
-/** Who calls: the application's own code says it, from what the request proves. */
+/** The caller: the application's own code finds it, from the proof in the request. */
 import { RadicalError, isCaller } from "@radical/protocol";
 
 /**
@@ -7,7 +7,7 @@ import { RadicalError, isCaller } from "@radical/protocol";
  */
 export type Authenticate<Env> = (request: Request, env: Env) => string | null | Promise<string | null>;
 
-/** Throws what `authenticate` throws, and an `internal_error` if it gives something that is no caller. */
+/** Throws what `authenticate` throws, and an `internal_error` if it gives something that is not a caller. */
 export async function callerOf<Env>(
   authenticate: Authenticate<Env> | undefined,
   request: Request,

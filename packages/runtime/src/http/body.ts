@@ -14,7 +14,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)) as unknown;
   } catch (error) {
-    // Only now is it part of the answer: whoever is no browser may say of it what they like.
+    // The type is part of the answer only now: a client that is not a browser may say of it what it likes.
     const type = request.headers.get("content-type");
     const hint =
       type === null || JSON_TYPE.test(type)

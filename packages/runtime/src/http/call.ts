@@ -1,7 +1,7 @@
 /**
- * From an HTTP request to a call of a handler: `POST /api/<handler>` with the parameters by name as a JSON object, or,
- * for handlers that only read, `GET /api/<handler>` with them in the query. Every bad input is refused here, before
- * anything is sent anywhere.
+ * From an HTTP request to a call of a handler. `POST /api/<handler>` has the parameters by name as a JSON object. For
+ * handlers that only read, `GET /api/<handler>` has them in the query. Every bad input is refused here, before anything is
+ * sent anywhere.
  */
 import { type HandlerManifest, type Manifest, RadicalError, encodeArguments } from "@radical/protocol";
 import { readJson } from "./body.ts";
@@ -31,7 +31,7 @@ export function route(request: Request, manifest: Manifest): string {
 }
 
 export class MethodNotAllowed extends RadicalError {
-  /** What is, as the header `Allow` has it. */
+  /** The methods that are allowed, as the header `Allow` has them. */
   readonly allow: string;
 
   constructor(message: string, hint: string, allow: string) {

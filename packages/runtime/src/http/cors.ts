@@ -1,7 +1,7 @@
 /**
- * Who may call from a web page: pages of the application's own origin, and those of the origins that it names. Browsers
- * say with `Origin` on whose behalf a page of another site asks, so a request that names another one is refused before
- * anything is done: cookies that the browser sends along are worth nothing there.
+ * Calls from web pages: allowed are pages of the application's own origin, and those of the origins that it names. Browsers
+ * say with `Origin` on whose behalf a page of another site asks. A request that names another origin is refused before
+ * anything is done. So cookies that the browser sends along are worth nothing there.
  */
 import { RadicalError } from "@radical/protocol";
 import { replyOfError, toResponse } from "./reply.ts";
@@ -17,9 +17,9 @@ export interface CorsOptions {
   readonly maxAgeSeconds?: number;
 }
 
-/** What pages may send without being named. */
+/** Headers that pages may send without being named. */
 const REQUEST_HEADERS = ["authorization", "content-type", "idempotency-key", "traceparent", "tracestate"];
-/** What pages may read besides what the platform lets them. */
+/** Headers that pages may read besides those that the platform lets them. */
 const EXPOSED_HEADERS = [
   "retry-after",
   "server-timing",
@@ -81,7 +81,7 @@ export class Cors {
     });
   }
 
-  /** What lets a page read the response to its request. */
+  /** The headers that let a page read the response to its request. */
   headers(request: Request): Readonly<Record<string, string>> {
     const options = this.#options;
     if (options === null) return {};

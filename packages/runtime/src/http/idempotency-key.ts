@@ -38,7 +38,7 @@ export function isToldExecution(key: string): boolean {
   return key.startsWith(TOLD) && isExecutionId(key.slice(TOLD.length));
 }
 
-/** Null: there is no key. Throws `invalid_idempotency_key`. */
+/** `key` null: the client sent none. Throws `invalid_idempotency_key`. */
 export async function identityOf(key: string | null, scope: Scope): Promise<Identity> {
   if (key === null) {
     const executionId = idOf(crypto.getRandomValues(new Uint8Array(EXECUTION_ID_BYTES)), 0);

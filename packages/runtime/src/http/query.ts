@@ -12,10 +12,10 @@ export function argumentsOfQuery(
   const entries = [...new Set(query.keys())].map((name): [name: string, value: unknown] => {
     const texts = query.getAll(name);
     const parameter = parameters.find((candidate) => candidate.name === name);
-    // Who checks the arguments names an unknown one.
+    // The check of the arguments names an unknown one.
     return [name, parameter === undefined ? texts[0] : valueOf(name, parameter.type, texts)];
   });
-  // What may be null has no other way to be so.
+  // A nullable parameter has no other way to be null.
   const absent = parameters
     .filter(({ name, type, optional }) => type.kind === "nullable" && !optional && !query.has(name))
     .map(({ name }): [name: string, value: unknown] => [name, null]);

@@ -1,6 +1,6 @@
 /** The connections to a server, as far as a Worker can know of them: `fetch` tells nothing before the response. */
 
-/** What a request goes over. */
+/** The connection that a request goes over. */
 export type Connection = "open" | "new";
 
 /** workerd closes a connection that was idle for five seconds. */
@@ -23,7 +23,7 @@ export class Connections {
     return "new";
   }
 
-  /** What was taken is given back, whole or not: a connection that broke has rarely broken alone. */
+  /** The connection that was taken is given back, whole or not: one that broke has rarely broken alone. */
   leave(nowMs: number, isWhole: boolean): void {
     if (isWhole) this.#idleSinceMs.push(nowMs);
     else this.#idleSinceMs.length = 0;

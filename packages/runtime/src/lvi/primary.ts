@@ -229,7 +229,7 @@ function headersOf(trace: TraceContext | null): Record<string, string> {
   return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }
 
-/** What a server says, before it looks at anything, that waits for the leadership or has just taken it. */
+/** The codes of a server that waits for the leadership or has just taken it. It sends them before it looks at anything. */
 const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies readonly ErrorCode[];
 
 /** Statuses that only the LVI server itself gives, and only before it does anything. */

@@ -2,6 +2,7 @@
  * The rest of a commit that is larger than one transaction: its changes but that of the record which decides it, as bytes that
  * stand in parts until they are applied.
  */
+import { toBase64 } from "../../base64.ts";
 import type { Item } from "./limits.ts";
 
 /** What becomes of one item of a table. */
@@ -11,9 +12,11 @@ export type Change =
 
 /** In JSON only the bytes of an attribute (`B`) need a form of their own: base 64. */
 export function encodeRest(changes: readonly Change[]): Uint8Array {
-  const text = JSON.stringify(changes, (_, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value,
-  );
+  const text = JSON.stringify(changes, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
+    // As it was: a `Buffer` has made an object of itself in `value`.
+    const bytes = this[name];
+    return bytes instanceof Uint8Array ? toBase64(bytes) : value;
+  });
   return Buffer.from(text);
 }
 

@@ -34,7 +34,7 @@ const COUNTED_MS = 15_000;
 const { full, json, draw } = commandLine({
   name: "npm test --",
   words:
-    "Check everything that must hold before a change is merged: build, rules, tests. Without --full the tests are the\nshort tier, of which each run says what it leaves out.",
+    "Check everything that must hold before a change is merged: build, rules, tests. Without --full the tests are the short tier, of which each run says what it leaves out.",
   options: {
     full: { kind: "flag", words: "all tests, as CI runs them" },
     draw: {

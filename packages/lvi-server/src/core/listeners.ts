@@ -1,7 +1,7 @@
 /**
  * The registry of listeners, by unit. A location listens to the units that it has read lately, as a client of a distributed file system
  * asks for callbacks. A *hint* is bounded, in memory, and of no consequence: a location that misses one fails a validation and is
- * repaired. So leadership is not needed here. A server that has lost it tells of what is durable all the same.
+ * repaired. So a location may listen at a server without leadership. That server sends hints again when it leads again.
  */
 import {
   type AccessedUnit,

@@ -236,7 +236,10 @@ test("the scaffolder: refuses folders with content and bad names, asks nothing w
     code: 2,
     output: expect.stringContaining("not empty") as unknown,
   });
-  expect(await create("My App")).toMatchObject({ code: 2, output: expect.stringContaining("not a valid application name") as unknown });
+  expect(await create("My App")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("not a valid application name") as unknown,
+  });
   expect(await create("x", "--template", "blog")).toMatchObject({
     code: 2,
     output: expect.stringContaining("no template") as unknown,

@@ -29,9 +29,9 @@ import type { CallerId, OperationId, ReExecutionCause } from "./events.ts";
 import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
 import type { Ticket } from "./lock-table.ts";
-import { NO_WAITS } from "./read-leases.ts";
+import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
-import type { Wait } from "./sessions.ts";
+import type { Revocation } from "./sessions.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -224,7 +224,7 @@ export interface Execution {
   /** The session of the isolate that has begun it; null: it has none. */
   readonly sender: SenderSession | null;
   /** Ends of read leases that it waits for, or has waited for, before it is told or completes. */
-  waits: readonly Wait[];
+  revocations: readonly Revocation[];
   callers: Caller[];
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
@@ -252,7 +252,7 @@ export function requested(caller: Caller, usage: Usage, ticket: Ticket): Executi
     mustNotWrite,
     declared: units === null ? null : { units, speculator: caller },
     sender: caller.request.session,
-    waits: NO_WAITS,
+    revocations: NO_REVOCATIONS,
     callers: [caller],
     phase: { kind: "arrived" },
     watches: 0,
@@ -277,7 +277,7 @@ export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandon
     mustNotWrite,
     declared: null,
     sender: null,
-    waits: NO_WAITS,
+    revocations: NO_REVOCATIONS,
     callers: [],
     phase,
     watches: 0,

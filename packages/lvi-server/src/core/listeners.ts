@@ -27,7 +27,7 @@ import {
 import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
-import { type Session, type SessionBounds, Sessions, type Wait } from "./sessions.ts";
+import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
 
 /** Names one answer that goes on. */
 export type ListenerId = number;
@@ -220,11 +220,11 @@ export class Listeners {
    * The server is about to stop: leases end, and so do all answers but those that sessions still hear of that by. Returns what
    * is to be waited for.
    */
-  end(nowMs: number): readonly Wait[] {
+  end(nowMs: number): readonly Revocation[] {
     this.#isEnding = true;
-    const waits = this.leases.end(nowMs);
+    const revocations = this.leases.end(nowMs);
     for (const [listener, { session }] of this.#places) if (session?.isBound !== true) this.#close(listener, nowMs);
-    return waits;
+    return revocations;
   }
 
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -237,8 +237,10 @@ export class Listeners {
       session !== undefined && session.at.location === location && session.name === name;
     const over = ends === null ? undefined : this.#sessions.get(ends);
     if (isItsOwn(over)) this.leases.giveUp(over);
+    else if (ends !== null && over === undefined) this.#emit({ kind: "session-over", session: ends });
     if (id === undefined) return;
     const known = id === null ? undefined : this.#sessions.get(id);
+    if (id !== null && known === undefined) this.#emit({ kind: "session-over", session: id });
     let session: Session | null = isItsOwn(known) ? known : null;
     if (session !== null) this.#hear(session, heard, nowMs);
     if (session === null || (session.isToEnd && !session.isBound)) {
@@ -265,7 +267,10 @@ export class Listeners {
       this.leases.lapse(session, nowMs);
       return reply({ kind: "lapsed" });
     }
-    if (session === undefined) return reply({ kind: "lapsed" });
+    if (session === undefined) {
+      this.#emit({ kind: "session-over", session: id });
+      return reply({ kind: "lapsed" });
+    }
     const { hasBegun } = session;
     this.leases.served(session, served, nowMs);
     this.#hear(session, n, nowMs);
@@ -275,7 +280,7 @@ export class Listeners {
     }
     // A session that has not heard of a revocation gets no more time: its writer would wait without end.
     // variant: renewed-unheard
-    if (session.waits.length === 0 && !this.#isEnding) session.untilMs = Math.max(session.untilMs, term.untilMs);
+    if (session.revocations.length === 0 && !this.#isEnding) session.untilMs = Math.max(session.untilMs, term.untilMs);
     reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });
     if (!hasBegun) this.leases.begun(session, term);
   }

@@ -115,7 +115,7 @@ import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
-import type { Wait } from "./sessions.ts";
+import type { Revocation } from "./sessions.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 
@@ -159,6 +159,9 @@ type Operation =
       readonly effect: Effect & { kind: "complete" };
       doubtful: boolean;
     };
+
+/** "wait": for all units, now or later. "now": now or never. `behind`: likewise, perhaps behind those executions. */
+type Asking = "wait" | "now" | { readonly behind: ReadonlySet<Execution> };
 
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
@@ -1401,9 +1404,9 @@ export class LviCore {
   }
 
   /** Whether every session that was sent a read lease on what the execution writes has heard the revocation or is past its time. */
-  #isClear({ waits }: Execution): boolean {
+  #isClear({ revocations }: Execution): boolean {
     for (const { atMs } of this.#inherited) if (this.#nowMs < atMs) return false;
-    for (const { fact } of waits) if (fact === null) return false;
+    for (const { fact } of revocations) if (fact === null) return false;
     return true;
   }
 
@@ -1412,7 +1415,7 @@ export class LviCore {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
     for (const { atMs } of this.#inherited) this.#deadlines.add(atMs, { kind: "clear" });
-    for (const { fact, untilMs } of execution.waits) if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
+    for (const { fact, untilMs } of execution.revocations) if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
   }
 
   #goOnClear(): void {
@@ -1429,9 +1432,9 @@ export class LviCore {
   }
 
   /** How the waits of the execution have ended. */
-  #clearFacts({ waits }: Execution): readonly Fact[] {
-    if (waits.length === 0) return this.#inherited;
-    return [...this.#inherited, ...waits.map((wait) => wait.fact ?? heardOf(wait))];
+  #clearFacts({ revocations }: Execution): readonly Fact[] {
+    if (revocations.length === 0) return this.#inherited;
+    return [...this.#inherited, ...revocations.map((revocation) => revocation.fact ?? heardOf(revocation))];
   }
 
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1459,7 +1462,7 @@ export class LviCore {
   #want(
     execution: Execution,
     accesses: readonly Access[],
-    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> },
+    how: Asking,
   ): boolean {
     const isHeld = this.#ask(execution, accesses, how);
     const { leases } = this.#listeners;
@@ -1468,13 +1471,13 @@ export class LviCore {
     if ((isHeld || how === "wait") && !leases.isEmpty) {
       const { sender, declared } = execution;
       const dropped = sender === null || declared === null ? null : { session: sender, units: declared.units };
-      const waits = leases.revoke(accesses, dropped, this.#nowMs);
-      if (waits.length > 0) execution.waits = [...new Set([...execution.waits, ...waits])];
+      const revocations = leases.revoke(accesses, dropped, this.#nowMs);
+      if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];
     }
     return isHeld;
   }
 
-  #ask(execution: Execution, accesses: readonly Access[], how: Parameters<LviCore["#want"]>[2]): boolean {
+  #ask(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
     const { ticket } = execution;
     if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
     if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
@@ -1812,7 +1815,7 @@ export class LviCore {
 }
 
 /** The session has heard the line that the wait is about. */
-function heardOf({ session, n }: Wait): Fact {
+function heardOf({ session, n }: Revocation): Fact {
   return { kind: "heard", session, n };
 }
 

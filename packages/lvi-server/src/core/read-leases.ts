@@ -1,10 +1,10 @@
 /**
- * Read leases: which session holds which unit, and who waits for that to end. A lease promises that its unit keeps its version,
+ * Read leases: which session holds which unit, and who revocations for that to end. A lease promises that its unit keeps its version,
  * until the session has heard that it is revoked, or until the session's time is over.
  *
  *   Nobody is granted a unit that somebody wants exclusively, from when he asks for it until he ends.
  *   Asking revokes: in the same step a line leaves to each session that holds the unit.
- *   Whoever writes it waits for each of them: until it has heard that line, or its time is over.
+ *   Whoever writes it revocations for each of them: until it has heard that line, or its time is over.
  *
  * Leases are given to a location: all its sessions are told. `lease-policy.ts` says to whom it pays.
  */
@@ -21,7 +21,7 @@ import {
 } from "@radical/protocol";
 import { FadingCount, leaseDistance, leftOf, type UnitReader } from "./lease-policy.ts";
 import type { Access } from "./lock-table.ts";
-import type { Session, Sessions, SessionsOfLocation, Wait } from "./sessions.ts";
+import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
 
 export interface LeaseBounds {
   /** Most units that are leased to one location, and most pairs of a session and a unit. */
@@ -36,7 +36,7 @@ export interface LeaseBounds {
 
 /** The core's knowledge of a unit. */
 export interface Ground {
-  /** Somebody holds the unit exclusively, or waits for it. */
+  /** Somebody holds the unit exclusively, or revocations for it. */
   readonly isWanted: (unit: UnitId) => boolean;
   /** Null: it is not in memory. */
   readonly versionOf: (unit: UnitId) => Version | null;
@@ -62,8 +62,8 @@ export interface LeaseCounts {
   lapsed: number;
 }
 
-/** Nothing to wait for. */
-export const NO_WAITS: readonly Wait[] = [];
+/** Nothing to revocation for. */
+export const NO_REVOCATIONS: readonly Revocation[] = [];
 const NO_UNITS: readonly UnitId[] = [];
 
 /** What a unit needs to be leased is counted in reads of it, as long as it is not leased yet. */
@@ -246,12 +246,12 @@ export class ReadLeases {
   #tell(session: Session, units: readonly LeasedUnit[], { nowMs, untilMs }: Term): void {
     if (!session.isListening() || session.hasLapsed(nowMs)) return;
     if (this.#holdings + units.length > this.#bounds.holdings) return;
-    // A session that has not heard of a revocation gets no more time: whoever waits for it waits for the time that it has.
+    // A session that has not heard of a revocation gets no more time: whoever revocations for it revocations for the time that it has.
     // variant: lease-renewed-unheard
-    if (session.waits.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
+    if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
     for (const { unit } of units) {
-      session.held.set(unit, { n, sinceMs: nowMs, wait: null });
+      session.held.set(unit, { n, sinceMs: nowMs, revocation: null });
       this.#holdersOf(unit).sessions.add(session);
     }
     this.#holdings += units.length;
@@ -265,7 +265,7 @@ export class ReadLeases {
     const oldest = [...place.leased.keys()].slice(0, surplus + Math.ceil(this.#bounds.unitsOfLocation / 16));
     for (const unit of oldest) this.#endAt(place, unit);
     for (const session of at.sessions) {
-      const held = oldest.filter((unit) => session.held.get(unit)?.wait === null);
+      const held = oldest.filter((unit) => session.held.get(unit)?.revocation === null);
       if (held.length > 0) this.#revokeFrom(session, held, nowMs);
     }
   }
@@ -273,12 +273,12 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Somebody wants these units exclusively from now on. Their leases end, and the answer is what he waits for before he may tell
+   * Somebody wants these units exclusively from now on. Their leases end, and the answer is what he revocations for before he may tell
    * or apply what he writes.
    */
-  revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Wait[] {
-    if (this.#holders.size === 0) return NO_WAITS;
-    let waits: Set<Wait> | null = null;
+  revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Revocation[] {
+    if (this.#holders.size === 0) return NO_REVOCATIONS;
+    let revocations: Set<Revocation> | null = null;
     let revoked: Map<Session, UnitId[]> | null = null;
     for (const { unit: wanted, mode } of accesses) {
       if (mode !== "exclusive") continue;
@@ -289,7 +289,7 @@ export class ReadLeases {
           if (holding === undefined) continue;
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
           else if (isDropped(dropped, session, unit, holding.n)) this.#drop(session, unit);
-          else if (holding.wait !== null) (waits ??= new Set()).add(holding.wait);
+          else if (holding.revocation !== null) (revocations ??= new Set()).add(holding.revocation);
           else {
             revoked ??= new Map();
             const units = revoked.get(session);
@@ -299,8 +299,8 @@ export class ReadLeases {
         }
       }
     }
-    for (const [session, units] of revoked ?? []) (waits ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
-    return waits === null ? NO_WAITS : [...waits];
+    for (const [session, units] of revoked ?? []) (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
+    return revocations === null ? NO_REVOCATIONS : [...revocations];
   }
 
   /** No session of the location gets the unit any more, before its writer has ended. */
@@ -319,49 +319,49 @@ export class ReadLeases {
     if (holders !== undefined) this.#tidy(unit, holders);
   }
 
-  #revokeFrom(session: Session, units: readonly UnitId[], nowMs: number): Wait {
+  #revokeFrom(session: Session, units: readonly UnitId[], nowMs: number): Revocation {
     const n = this.#sessions.say(session, { kind: "revoke", units }, nowMs);
-    const wait: Wait = { session: session.id, n, units, untilMs: session.untilMs, fact: null };
-    session.waits.push(wait);
+    const revocation: Revocation = { session: session.id, n, units, untilMs: session.untilMs, fact: null };
+    session.revocations.push(revocation);
     for (const unit of units) {
       const holding = session.held.get(unit);
-      if (holding !== undefined) holding.wait = wait;
+      if (holding !== undefined) holding.revocation = revocation;
     }
     this.counts.revoked += units.length;
-    return wait;
+    return revocation;
   }
 
   /** The server is about to stop: all leases end, and none is granted any more. Returns what is to be waited for. */
-  end(nowMs: number): readonly Wait[] {
+  end(nowMs: number): readonly Revocation[] {
     this.#isEnding = true;
-    const waits: Wait[] = [];
+    const revocations: Revocation[] = [];
     for (const session of this.#sessions.all) {
-      const held = [...session.held].filter(([, { wait }]) => wait === null).map(([unit]) => unit);
-      if (held.length > 0) waits.push(this.#revokeFrom(session, held, nowMs));
+      const held = [...session.held].filter(([, { revocation }]) => revocation === null).map(([unit]) => unit);
+      if (held.length > 0) revocations.push(this.#revokeFrom(session, held, nowMs));
     }
     for (const place of this.#places.values()) for (const unit of place.leased.keys()) this.#endAt(place, unit);
-    return waits;
+    return revocations;
   }
 
-  /** These waits have ended: the session has heard of the revocations. */
-  heard(session: Session, ended: readonly Wait[]): void {
-    for (const wait of ended)
-      for (const unit of wait.units) if (session.held.get(unit)?.wait === wait) this.#drop(session, unit);
+  /** These revocations have ended: the session has heard of the revocations. */
+  heard(session: Session, ended: readonly Revocation[]): void {
+    for (const revocation of ended)
+      for (const unit of revocation.units) if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
   }
 
   /** Its time is over. */
   lapse(session: Session, nowMs: number): void {
-    if (session.waits.length > 0) this.#backOff(this.#placeOf(session.at.location), nowMs);
-    for (const wait of session.waits) wait.fact = { kind: "passed", atMs: wait.untilMs };
-    session.waits = [];
+    if (session.revocations.length > 0) this.#backOff(this.#placeOf(session.at.location), nowMs);
+    for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
+    session.revocations = [];
     // variant: lapsed-forgotten
     this.#sessions.delete(session);
   }
 
   /** Its isolate has dropped all that it held, and has another session. */
   giveUp(session: Session): void {
-    for (const wait of session.waits) wait.fact = { kind: "heard", session: session.id, n: wait.n };
-    session.waits = [];
+    for (const revocation of session.revocations) revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
+    session.revocations = [];
     this.#sessions.delete(session);
   }
 
@@ -395,6 +395,24 @@ export class ReadLeases {
     if (nowMs > place.refusedUntilMs + MOST_BACKOFF_MS) place.backoffMs = BACKOFF_MS;
     place.refusedUntilMs = nowMs + place.backoffMs;
     place.backoffMs = Math.min(2 * place.backoffMs, MOST_BACKOFF_MS);
+  }
+
+  /** A rule that the leases break; null: none. */
+  faultOf(): string | null {
+    let holdings = 0;
+    for (const [unit, { places, sessions }] of this.#holders) {
+      const isWanted = this.#ground.isWanted(unit);
+      if (places.size + sessions.size === 0) return `${unit} is held by nobody`;
+      if (isWanted && places.size > 0) return `${unit} is leased, and somebody wants it exclusively`;
+      for (const session of sessions) {
+        const holding = session.held.get(unit);
+        if (holding === undefined) return `session ${session.id} is said to hold ${unit}`;
+        if (isWanted && holding.revocation === null) return `session ${session.id} holds ${unit}, which somebody wants`;
+        if (this.#sessions.get(session.id) !== session) return `session ${session.id} holds ${unit}, and is over`;
+        holdings++;
+      }
+    }
+    return holdings === this.#holdings ? null : `${holdings} units are held, and ${this.#holdings} counted`;
   }
 
   // ── Policy ─────────────────────────────────────────────────────────────────────────────────────────────────────

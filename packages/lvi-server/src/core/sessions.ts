@@ -10,7 +10,7 @@ import type { Fact } from "./events.ts";
 import type { ListenerId, ListeningEffect } from "./listeners.ts";
 
 /** Somebody waits until a session has heard of the end of leases, or is past its time. */
-export interface Wait {
+export interface Revocation {
   readonly session: SessionId;
   /** The line that ends the leases, and their units. */
   readonly n: number;
@@ -27,7 +27,7 @@ export interface Holding {
   readonly n: number;
   readonly sinceMs: number;
   /** Null: it is leased. Else it was revoked, and the session has not heard of that. */
-  wait: Wait | null;
+  revocation: Revocation | null;
 }
 
 /** A line without its number. */
@@ -65,7 +65,7 @@ export class Session {
   untilMs = -Infinity;
   readonly held = new Map<UnitId, Holding>();
   /** Waits that have not ended, in the order of their lines. */
-  waits: Wait[] = [];
+  revocations: Revocation[] = [];
   readonly watched = new Set<UnitId>();
   /** It has heard its first line, which carries its id. */
   hasBegun = false;
@@ -104,7 +104,7 @@ export class Session {
 
   /** It may answer by a lease. */
   get isBound(): boolean {
-    return this.held.size > 0 || this.waits.length > 0;
+    return this.held.size > 0 || this.revocations.length > 0;
   }
 
   /** Its time is over: it answers by no lease any more. */
@@ -134,7 +134,7 @@ export class Session {
   }
 
   /** Returns the waits that have ended. */
-  hear(heard: number, nowMs: number): readonly Wait[] {
+  hear(heard: number, nowMs: number): readonly Revocation[] {
     const n = Math.min(heard, this.#n);
     this.hasBegun = true;
     if (this.#timed !== null && n >= this.#timed.n) {
@@ -145,10 +145,10 @@ export class Session {
     this.#heard = n;
     while (this.#unheard[0] !== undefined && this.#unheard[0].n <= n)
       this.#unheardUnits -= this.#unheard.shift()?.units.length ?? 0;
-    const ended = this.waits.filter((wait) => wait.n <= n);
+    const ended = this.revocations.filter((revocation) => revocation.n <= n);
     if (ended.length === 0) return ended;
-    for (const wait of ended) wait.fact = { kind: "heard", session: this.id, n: wait.n };
-    this.waits = this.waits.filter((wait) => wait.n > n);
+    for (const revocation of ended) revocation.fact = { kind: "heard", session: this.id, n: revocation.n };
+    this.revocations = this.revocations.filter((revocation) => revocation.n > n);
     return ended;
   }
 }

@@ -770,7 +770,6 @@ export class LviCore {
       phase.followups.push({ caller, result: "completed_before" });
       return;
     }
-    // variant: followup-awaited
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     // variant: followup-covered

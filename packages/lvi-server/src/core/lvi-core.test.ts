@@ -760,6 +760,31 @@ describe("locks", () => {
     expect(story.said).toEqual(["A ← valid 2.1", "run declared on x=1"]);
   });
 
+  test("contended at validation: it runs near storage at once, and makes one durable write instead of two", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "+x=1 y=1");
+    story.request("B", "!x");
+    story.request("C", "!x");
+    story.loaded();
+    expect(story.said).toEqual(["load x y", "run derive writing x on x=1 y=1"]);
+    expect(story.notes).toContain("contended");
+    story.ran(did("x y x:=2"));
+    story.completed();
+    expect(story.said.slice(0, 2)).toEqual(["complete A 2.1 new x:=2", "A ← executed stale ok repairs x=2@2.1"]);
+  });
+
+  test("contended, and behind an own write: it is told", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "!x");
+    story.stored();
+    story.request("B", "+x=2@2.1 +y=1");
+    story.request("C", "!y");
+    story.request("D", "!y");
+    story.loaded();
+    expect(story.said.at(-1)).toBe("intent B 2.2 x:read-write y:read-write");
+    expect(story.notes).not.toContain("contended");
+  });
+
   test("units that nobody shares: two writes at once", () => {
     const story = new Story({ x: "1", y: "1" });
     story.request("A", "!x");

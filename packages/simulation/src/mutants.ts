@@ -208,6 +208,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [condition("followup-behind", `execution.ahead.size < 0`)],
   },
   {
+    name: "a contended execution behind own writes runs near storage",
+    within: 5_000,
+    weather: "own writes",
+    edits: [expression("crowded-behind", `execution.ahead.size === 0`, `execution.ahead.size >= 0`)],
+  },
+  {
     name: "after a crash an intent that others are behind counts as abandoned",
     within: 2_500,
     edits: [expression("intents-overlap", `!younger.first.has(intent.commitId)`, `true`)],

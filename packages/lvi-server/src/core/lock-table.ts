@@ -244,6 +244,18 @@ export class LockTable<Owner extends object> {
     return false;
   }
 
+  /** How many wait for one of the units that the owner holds, where most do. */
+  crowdAt(owner: Owner): number {
+    let most = 0;
+    for (const unit of this.heldBy(owner)) {
+      const mode = this.modeOf(owner, unit);
+      assert(mode !== undefined, "a unit that somebody holds is in the table");
+      for (const [, lock] of this.#locks.overlapping(unit))
+        most = Math.max(most, conflictingWaiters(lock, mode).length);
+    }
+    return most;
+  }
+
   /** How many owners wait for a unit that overlaps, and are in the way of an access under this ticket. */
   waitersInWay({ unit, mode }: Access, ticket: Ticket): number {
     let count = 0;

@@ -1,8 +1,8 @@
-/** What came of a wrong variant of the protocol. */
+/** The verdict of the simulation on a wrong variant of the protocol. */
 import type { Mutant } from "./mutants.ts";
 import type { simulate } from "./simulate.ts";
 
-/** The verdict on a variant, after so many histories. */
+/** Caught or not, after so many histories. */
 export type Verdict = { readonly name: string; readonly histories: number } & (
   | { readonly kind: "caught"; readonly problem: string }
   | { readonly kind: "not-caught" }

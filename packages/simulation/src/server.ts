@@ -29,6 +29,7 @@ import {
   type StoragePort,
 } from "@radical/lvi-server/core";
 import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -96,6 +97,9 @@ interface Life {
   readonly awaited: Map<number, ExecutionId>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
+  readonly overtaking: OvertakingChecker;
+  /** Requests and followups that it got and has not answered. */
+  unanswered: number;
   /** The operation that has last tried to renew the leadership. */
   renewal: number | null;
   /** When the driver is to be woken. */
@@ -145,6 +149,11 @@ export class Server {
     return this.#life?.serving?.core.isIdle === true;
   }
 
+  /** Requests and followups that this life of the server got and has not answered. */
+  get unanswered(): number {
+    return this.#life?.unanswered ?? 0;
+  }
+
   get #now(): Now {
     const { nowMs } = this.#options.clock;
     return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
@@ -159,6 +168,8 @@ export class Server {
       serving: null,
       awaited: new Map(),
       completing: new Map(),
+      overtaking: new OvertakingChecker(),
+      unanswered: 0,
       renewal: null,
       wakeAtMs: Infinity,
       streams: new Set(),
@@ -306,14 +317,19 @@ export class Server {
   // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   receive(from: number, message: ToPrimary): void {
-    this.#whileServing(({ driver }, { awaited }) => {
+    this.#whileServing(({ driver }, life) => {
+      const { awaited } = life;
       const { coreOptions, storage, counts, send } = this.#options;
       const failed = (): void => {};
       const { sending } = message;
       if (message.kind === "followup") {
         const { followup } = message;
         const { executionId } = followup;
-        const answered = (reply: ToLocation["reply"]): void => send({ to: from, executionId, sending, reply });
+        life.unanswered++;
+        const answered = (reply: ToLocation["reply"]): void => {
+          life.unanswered--;
+          send({ to: from, executionId, sending, reply });
+        };
         return driver.followup(followup, { answered, failed });
       }
       const { request, signedAtMs } = message;
@@ -323,10 +339,12 @@ export class Server {
       const { executionId } = request;
       const number = ++this.#requests;
       awaited.set(number, executionId);
+      life.unanswered++;
       driver.request(request, {
         failed,
         answered: (reply) => {
           awaited.delete(number);
+          life.unanswered--;
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });
@@ -402,6 +420,7 @@ export class Server {
     this.#write(() => describeEvent(event));
     const effects = core.step(now, event);
     core.assertWellFormed();
+    this.problems.push(...life.overtaking.check(core.lockWaits));
     for (const effect of effects) {
       trace.mix(effect.kind.length);
       const ending = ENDINGS.get(effect.kind);

@@ -137,7 +137,7 @@ export class Isolate {
       if (this.#stopped !== waiting) return;
       if (trace.lines !== null) trace.write(`${this.#name} goes on`);
       this.#stopped = null;
-      // What has come meanwhile is met in any order. The lines of one stream are not overtaken: `next` takes the first.
+      // It meets in any order all that has come meanwhile. The lines of one stream keep theirs: `next` takes the first.
       for (const act of clock.random.some(waiting, waiting.length)) act();
     });
   }

@@ -353,7 +353,7 @@ export class Server {
     });
   }
 
-  /** A location asks to be told of updates. */
+  /** A location listens. */
   listen(stream: Stream): void {
     const life = this.#life;
     if (life === null) return stream.end(false);

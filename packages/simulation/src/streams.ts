@@ -19,7 +19,7 @@ export interface StreamOptions {
   readonly question: ListeningQuestion;
   /** Whether nothing comes from the server to the location at present. */
   readonly isCut: () => boolean;
-  /** Something has come to the location: `next` takes it. */
+  /** A line, or the end, has come to the location: `next` takes it. */
   readonly arrived: () => void;
 }
 
@@ -37,7 +37,7 @@ export class Stream {
   #server: { readonly closed: () => void } | null = null;
   /** The location's side believes in it. */
   #isHeard = true;
-  /** What is sent arrives. */
+  /** The connection carries its lines. */
   #isThrough = true;
 
   constructor(options: StreamOptions) {
@@ -139,7 +139,7 @@ export class Stream {
 
   // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What is under way is lost, and the location finds out. */
+  /** Lines under way are lost, and the location finds out. */
   break(): void {
     const { clock, counts, arrived } = this.#options;
     if (!this.#isThrough) return;
@@ -158,7 +158,7 @@ export class Stream {
     });
   }
 
-  /** What is under way is lost, and nobody finds out. */
+  /** Lines under way are lost, and nobody finds out. */
   halfOpen(): void {
     if (!this.#isThrough) return;
     this.#options.counts.add("stream half-open");

@@ -209,6 +209,7 @@ export class ModelLocation implements Location {
       units,
       retained: invocation.retained,
       mustNotWrite: invocation.mustNotWrite,
+      session: null,
       deadlineMs: 5_000,
       attempt: running.attempts,
       seen: this.#seen,
@@ -272,7 +273,13 @@ export class ModelLocation implements Location {
   #listen(): void {
     const { clock, index, servers, listening, listen } = this.#options;
     if (this.#stream !== null || listening === null) return;
-    const question = { location: nameOf(index), listener: nameOf(index) };
+    const question: ListeningQuestion = {
+      location: nameOf(index),
+      listener: nameOf(index),
+      session: undefined,
+      heard: 0,
+      ends: null,
+    };
     const stream = listen(clock.random.below(servers), question, () =>
       stream.next(
         (line) => this.#refresh(line),
@@ -283,7 +290,8 @@ export class ModelLocation implements Location {
   }
 
   #refresh(line: string): void {
-    const updates = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") })?.entries ?? [];
+    const hint = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") });
+    const updates = hint?.kind === "hint" ? hint.entries : [];
     if (updates.some(({ unit }) => this.#cache.holds(unit))) this.#cache.refresh(updates, this.#options.counts);
   }
 

@@ -208,6 +208,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [condition("followup-behind", `execution.ahead.size < 0`)],
   },
   {
+    name: "a contended execution behind own writes runs near storage",
+    within: 5_000,
+    weather: "own writes",
+    edits: [expression("crowded-behind", `execution.ahead.size === 0`, `execution.ahead.size >= 0`)],
+  },
+  {
     name: "after a crash an intent that others are behind counts as abandoned",
     within: 2_500,
     edits: [expression("intents-overlap", `!younger.first.has(intent.commitId)`, `true`)],
@@ -230,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 25,
+    within: 100,
     edits: [
       condition("followup-late", `phase.kind === "ended"`),
       condition("followup-awaited", `phase.kind === "running"`),

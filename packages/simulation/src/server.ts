@@ -252,7 +252,7 @@ export class Server {
   /** A hint brings only what storage has applied, as it was written. */
   #checkHint(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
-    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    if (line?.kind !== "hint") return void this.problems.push(`a location is told ${text}`);
     for (const { unit, entry } of line.entries) {
       const { commitId } = entry.version;
       const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);

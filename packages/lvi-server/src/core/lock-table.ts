@@ -244,6 +244,18 @@ export class LockTable<Owner extends object> {
     return false;
   }
 
+  /** How many wait for one of the units that the owner holds, where most do. */
+  crowdAt(owner: Owner): number {
+    let most = 0;
+    for (const unit of this.heldBy(owner)) {
+      const mode = this.modeOf(owner, unit);
+      assert(mode !== undefined, "a unit that somebody holds is in the table");
+      for (const [, lock] of this.#locks.overlapping(unit))
+        most = Math.max(most, conflictingWaiters(lock, mode).length);
+    }
+    return most;
+  }
+
   /** How many wait for the unit, if an access of a new owner had to wait for it too; else 0. */
   queueLength({ unit, mode }: Access): number {
     let length = 0;

@@ -78,7 +78,15 @@ export class EdgeLocation implements Location {
   invoke(invocation: Invocation, told: Told): void {
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite, prefersSpeculative } = invocation;
+    const {
+      executionId,
+      program: handler,
+      encodedArgs: args,
+      caller,
+      retained,
+      mustNotWrite,
+      prefersSpeculative,
+    } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const execution = this.#core.execution({
       executionId,

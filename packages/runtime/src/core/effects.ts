@@ -206,7 +206,7 @@ export type Answer =
       readonly retryAfterMs: number | null;
     };
 
-/** What an answer says of the result that was shown before it. */
+/** The relation of an answer to the result that was shown before it. */
 export type Verdict =
   /** The answer is that result. */
   | "confirmed"

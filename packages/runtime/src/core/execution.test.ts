@@ -667,7 +667,14 @@ describe("a result is shown before its confirmation", () => {
     const execution = new Execution({ ...INPUT, ...SHOWING, plan: "recorded" });
     const run = { kind: "completed", outcome: result("mine"), writes: [] } as const;
     const captured = new Map([[ann, item(5, "Ann")]]);
-    const derivation = { kind: "derived", set: set([ann], []), missing: [], captured, run, isExhausted: false } as const;
+    const derivation = {
+      kind: "derived",
+      set: set([ann], []),
+      missing: [],
+      captured,
+      run,
+      isExhausted: false,
+    } as const;
     const effects = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
     expect(kinds(effects)).toEqual(["send", "show"]);
     expect(only(execution.step(valid(null)), "answer")).toMatchObject({ verdict: "confirmed" });
@@ -1089,6 +1096,8 @@ const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
 const world = fc.record({
   servers: fc.integer({ min: 1, max: 3 }),
   plan: fc.constantFrom("sliced", "recorded"),
+  prefersSpeculative: fc.boolean(),
+  speculative: fc.boolean(),
   /** Units that the cache has in memory. */
   memory: fc.subarray(UNITS),
   derivations: fc.array(derivation, { minLength: 1, maxLength: 12 }),
@@ -1140,10 +1149,13 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
   };
 }
 
-test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
+test("property: whatever happens, one answer, and nothing speculative before its confirmation unless it is shown as such", () => {
   fc.assert(
-    fc.property(world, ({ servers, plan, memory, derivations, cached, replies, speculation, followups, order }) => {
-      const execution = new Execution({ ...INPUT, plan }, DEFAULT_BOUNDS, undefined, new PrimaryLink(servers));
+    fc.property(world, ({ servers, plan, prefersSpeculative, speculative, ...others }) => {
+      const { memory, derivations, cached, replies, speculation, followups, order } = others;
+      const input = { ...INPUT, plan, prefersSpeculative, speculative };
+      const execution = new Execution(input, DEFAULT_BOUNDS, undefined, new PrimaryLink(servers));
+      let shown = 0;
       const sends: LviRequest[] = [];
       const fetches: UnitId[] = [];
       const answers: Answer[] = [];
@@ -1214,8 +1226,18 @@ test("property: whatever happens, one answer, and nothing speculative before its
             );
             break;
           }
+          case "show":
+            expect([prefersSpeculative, speculative, isConfirmed, answers.length, ++shown]).toEqual([
+              true,
+              true,
+              false,
+              0,
+              1,
+            ]);
+            break;
           case "answer":
             answers.push(effect.answer);
+            expect(effect.verdict === undefined).toBe(shown === 0);
             if (effect.answer.kind === "outcome" && effect.answer.path === "speculative") {
               // Only confirmed, and only a request that named every version can be.
               expect(lastReply).toMatchObject({ kind: "valid" });

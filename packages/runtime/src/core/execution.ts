@@ -417,7 +417,7 @@ export class Execution {
     if (this.#input.mustNotWrite && hasWritten(speculation))
       return [...warnings, ...this.#stoppedOnGet("its run has written")];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
-    // What is confirmed already is an answer.
+    // A run that ends after the confirmation gives the answer itself.
     // variant: shown-unconfirmed
     const isOpen = phase.kind === "asking" || phase.kind === "backing-off";
     const shown = isOpen ? this.#show(speculation) : [];

@@ -30,7 +30,13 @@ export class Listening {
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
     if (atMs < this.#dueAtMs) return [];
     this.#dueAtMs = atMs + SHIFT_MS;
-    const question: ListeningQuestion = { location, listener: this.#listener };
+    const question: ListeningQuestion = {
+      location,
+      listener: this.#listener,
+      session: undefined,
+      heard: 0,
+      ends: null,
+    };
     return [{ kind: "listen", shift: ++this.#shift, server: this.#primary.leader.believed, question }];
   }
 

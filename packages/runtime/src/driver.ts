@@ -349,7 +349,7 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
   }
 }
 
-export function tellLine(location: LocationMachine, text: string, ports: ListeningPorts): void {
+function tellLine(location: LocationMachine, text: string, ports: ListeningPorts): void {
   const line = decodeLine(text, { decode: fromBase64 });
   if (line?.kind !== "hint") return;
   const updates = line.entries;

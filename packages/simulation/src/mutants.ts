@@ -236,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 25,
+    within: 100,
     edits: [
       condition("followup-late", `phase.kind === "ended"`),
       condition("followup-awaited", `phase.kind === "running"`),
@@ -502,8 +502,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#running.keys())
-          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)]));`,
+        `for (const running of this.#life.running.keys())
+          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#life.memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
@@ -512,11 +512,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
     edits: [
-      after("reply-awaited", `running.hears = this.#sendings.get(sending);`),
+      after("reply-awaited", `running.hears = this.#life.sendings.get(sending);`),
       replace(
         "reply-heard",
-        `const { hears } = [...this.#running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
-        (this.#sendings.get(message.sending) ?? hears)?.(message.reply);`,
+        `const { hears } = [...this.#life.running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
+        (sendings.get(message.sending) ?? hears)?.(message.reply);`,
       ),
     ],
   },

@@ -5,7 +5,8 @@
  * How an earlier server is kept from changing anything, without one item that every write would meet:
  *
  *   - A pending intent names its owner. Only its owner completes it, and recovery makes the new server the owner.
- *   - A transaction that has no pending intent to meet checks a fence (`fences.ts`).
+ *   - The record that decides a large commit names its owner likewise, and each part of the commit checks it.
+ *   - A transaction that has no such record to meet checks a fence (`fences.ts`).
  *   - An intent that an earlier server had on its way arrives with an owner from before the last recovery. It is an
  *     orphan: nobody was told of it, and it counts as not there.
  */

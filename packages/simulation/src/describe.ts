@@ -28,6 +28,8 @@ export function describeEvent(event: Event): string {
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "listens":
       return `hears that ${event.location} listens, listener ${event.listener}`;
+    case "heard":
+      return `hears that session ${event.session} has heard line ${event.n}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -70,7 +72,8 @@ export function describeEffect(effect: Effect): string {
       const { executionId, commitId, writes } = effect.completion;
       const units = writes.length === 0 ? "no writes" : writes.map(({ unit }) => unit).join(" ");
       const expected = effect.expects === "new" ? "if it is new" : "if its intent is pending";
-      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}`;
+      const after = effect.after.map((fact) => `, ${describeFact(fact)}`).join("");
+      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}${after}`;
     }
     case "execute":
       return `starts run ${effect.run.id} ${ACCESS[effect.run.access.kind]}, on ${[...effect.run.snapshot.keys()].join(" ") || "nothing"}`;
@@ -83,6 +86,12 @@ export function describeEffect(effect: Effect): string {
       return `renews the leadership, operation ${effect.operation}`;
     case "tell":
       return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
+    case "heard-reply": {
+      const { caller, reply } = effect;
+      return `answers ${caller}: ${reply.kind === "lapsed" ? "lapsed" : `${reply.untilMs - reply.nowMs} ms`}`;
+    }
+    case "session-over":
+      return `forgets session ${effect.session}`;
     case "hints-left-out":
       return `leaves ${effect.units} units out of its hints`;
     case "end-listening":
@@ -154,9 +163,12 @@ export function describeLocationEffect(effect: LocationEffect): string {
   switch (effect.kind) {
     case "send":
       return `sends attempt ${effect.request.attempt}, ${effect.request.units?.map(describeAccess).join(", ") ?? "without a set"}`;
+    case "show":
+      return "shows the result before its confirmation";
     case "answer": {
-      const { answer } = effect;
-      return `answers: ${answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code}`;
+      const { answer, verdict } = effect;
+      const how = answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code;
+      return `answers: ${how}${verdict === undefined ? "" : `, ${verdict}`}`;
     }
     case "fetch":
       return `fetches ${effect.units.join(" ")}`;

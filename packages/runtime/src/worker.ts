@@ -27,6 +27,7 @@ export function bindRadical({
   rw,
   log = consoleLog,
   pace,
+  onLeased,
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
@@ -47,7 +48,13 @@ export function bindRadical({
       context.waitUntil(
         (async () => {
           const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
-          const one = new Exchange(manifest, module, reported, request === null ? null : traceOf(request));
+          const one = new Exchange(
+            manifest,
+            module,
+            reported,
+            request === null ? null : traceOf(request),
+            onLeased ?? null,
+          );
           try {
             isolate ??= openIsolate(manifest, bindings as Env);
             if (isolate.settings.location === null && request?.cf?.colo !== undefined)

@@ -370,7 +370,16 @@ export class Execution {
       case "exhausted":
         return this.#askNearStorage("long", basis.endsAtMs, atMs);
       case "completed": {
-        const answer: Answer = { kind: "outcome", outcome: run.outcome, path: "leased", reason: "unchanged" };
+        const { set, snapshot } = basis;
+        const { outcome } = run;
+        const answer: Answer = {
+          kind: "outcome",
+          outcome,
+          path: "leased",
+          reason: "unchanged",
+          reads: set.reads,
+          snapshot,
+        };
         return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
       }
     }

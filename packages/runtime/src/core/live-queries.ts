@@ -1,0 +1,543 @@
+/**
+ * The live queries of an isolate. A *live query* is a handler that only reads, with its arguments and its caller. Its
+ * *subscribers* are requests that hear of its outcome as long as they live. Each outcome is that of one ordinary execution, which
+ * began after the outcome before it was computed. So a subscriber hears of states in real-time order, and of each state whole.
+ *
+ * A query runs again when a unit that its last run read has changed. The primary promises to tell of that: the units are *watched*
+ * from the moment that validated the run. The promise belongs to a session. When the session is over, a query is *uncovered*: it
+ * runs at once, then from time to time, until a run is watched again.
+ *
+ * The machine keeps no list of events. It compares the state that a subscriber was sent last with the newest one, whenever the
+ * subscriber can take more. So a client that reads slowly hears of fewer states, and costs no memory.
+ */
+import { ItemMap, type UnitId } from "@radical/protocol";
+
+/** Names one request that hears of a query. */
+export type SubscriberId = number;
+
+/** A message to a subscriber. */
+export type LiveMessage =
+  /** The outcome, as a GET answers it. The id is its digest. */
+  | { readonly kind: "state"; readonly id: string; readonly body: string; readonly isError: boolean }
+  /** The query can't be answered. The stream ends with it. */
+  | { readonly kind: "error"; readonly body: string }
+  /** The location is cut off: the last state may be an old one. */
+  | { readonly kind: "stale" }
+  /** The connection lives. */
+  | { readonly kind: "alive" };
+
+/** The end of a run. */
+export type LiveRun =
+  | {
+      readonly kind: "outcome";
+      readonly id: string;
+      readonly body: string;
+      readonly isError: boolean;
+      /** The units that it has read, as far as they are known here. */
+      readonly units: Iterable<UnitId>;
+      /** Whether these are all. */
+      readonly isWhole: boolean;
+      /** The session that hears when one of them changes; null: nobody promises that. */
+      readonly session: string | null;
+    }
+  | { readonly kind: "failed"; readonly body: string; readonly isFinal: boolean };
+
+export type LiveEvent =
+  | {
+      readonly kind: "subscribed";
+      readonly subscriber: SubscriberId;
+      /** Handler, arguments and caller, in one text. */
+      readonly query: string;
+      /** The id of the last state that its client knows. */
+      readonly known: string | null;
+      /** In [0, 1). */
+      readonly random: number;
+      readonly atMs: number;
+    }
+  | { readonly kind: "unsubscribed"; readonly subscriber: SubscriberId; readonly atMs: number }
+  /** `spent`: the subrequests that the subscriber's request has made. */
+  | {
+      readonly kind: "ran";
+      readonly subscriber: SubscriberId;
+      readonly number: number;
+      readonly run: LiveRun;
+      readonly spent: number;
+      readonly atMs: number;
+    }
+  /** The message that was sent last has left: the client reads. */
+  | { readonly kind: "written"; readonly subscriber: SubscriberId; readonly atMs: number }
+  /** A time is over that the machine waited for. */
+  | {
+      readonly kind: "ticked";
+      readonly subscriber: SubscriberId;
+      readonly dueAtMs: number;
+      readonly spent: number;
+      readonly atMs: number;
+    }
+  /** Its stream has to end: its caller is nobody any more, or another build serves. */
+  | {
+      readonly kind: "retired";
+      readonly subscriber: SubscriberId;
+      readonly body: string | null;
+      readonly atMs: number;
+    };
+
+/** Each effect is carried out in the request of its subscriber. */
+export type LiveEffect =
+  /** Execute the query. */
+  | { readonly kind: "run-query"; readonly subscriber: SubscriberId; readonly number: number }
+  | { readonly kind: "send-event"; readonly subscriber: SubscriberId; readonly message: LiveMessage }
+  /** Tick at this time. */
+  | { readonly kind: "tick"; readonly subscriber: SubscriberId; readonly atMs: number }
+  /**
+   * The stream ends, and the client is to ask again after a time. `isCut`: it reads nothing, so nothing is written any more.
+   * The machine has forgotten the subscriber.
+   */
+  | {
+      readonly kind: "end-stream";
+      readonly subscriber: SubscriberId;
+      readonly message: LiveMessage | null;
+      readonly retryMs: number;
+      readonly isCut: boolean;
+    }
+  /** Too many subscribers, or queries: the stream does not begin. */
+  | { readonly kind: "refuse-stream"; readonly subscriber: SubscriberId };
+
+export interface LiveBounds {
+  readonly subscribers: number;
+  readonly queries: number;
+  /** From the beginning of a run to the beginning of the next one, at least. */
+  readonly spacingMs: number;
+  /** From the beginning of a run to the next one, as long as nobody promises to tell of changes. */
+  readonly pollMs: number;
+  /** The wait after a run without an outcome. It doubles with each further one, up to the longest. */
+  readonly backoffMs: number;
+  readonly longestBackoffMs: number;
+  /** An uncovered query counts as stale when it has had no outcome for so long. */
+  readonly staleMs: number;
+  /** A run that has not ended by then is not waited for: its request may be gone. */
+  readonly runMs: number;
+  /** Most time of a stream. The caller is checked anew when its client comes back. */
+  readonly lifeMs: number;
+  /** Most subrequests of a request; the platform has a limit of its own. */
+  readonly spent: number;
+  /** A client that takes nothing for so long is cut off. */
+  readonly writeMs: number;
+  readonly heartbeatMs: number;
+  readonly tickMs: number;
+}
+
+export const DEFAULT_LIVE_BOUNDS: LiveBounds = {
+  subscribers: 2_000,
+  queries: 500,
+  spacingMs: 100,
+  pollMs: 1_000,
+  backoffMs: 250,
+  longestBackoffMs: 4_000,
+  staleMs: 3_000,
+  runMs: 30_000,
+  lifeMs: 300_000,
+  spent: 500,
+  writeMs: 30_000,
+  heartbeatMs: 15_000,
+  tickMs: 1_000,
+};
+
+/** The part of its life that a stream may end earlier, so that many that began together do not end together. */
+const LIFE_JITTER = 0.2;
+/** After which a client comes back: at least and at most. */
+const RETRY_MS = [100, 1_000] as const;
+/** After an error that ends a stream, likewise. */
+const ERROR_RETRY_MS = [5_000, 10_000] as const;
+
+interface Subscriber {
+  readonly id: SubscriberId;
+  readonly query: Query;
+  readonly random: number;
+  readonly endsAtMs: number;
+  /** States of later runs are new to it: they began after it had asked. */
+  readonly after: number;
+  /** The state that it was sent last; null: none. */
+  sent: string | null;
+  /** It was told that this state may be an old one. */
+  isToldStale: boolean;
+  /** Since when a message is on its way to the client. */
+  writingSinceMs: number | null;
+  writtenAtMs: number;
+  /** The earliest tick that is to come. */
+  tickAtMs: number;
+}
+
+interface Running {
+  readonly by: SubscriberId;
+  readonly number: number;
+  readonly sinceMs: number;
+  /** Units that have changed since. Whether the run has seen a change is not known. */
+  readonly woken: Set<UnitId>;
+  /** Another session has begun, or this one has ended. */
+  isCutOff: boolean;
+}
+
+interface State {
+  readonly number: number;
+  readonly message: Extract<LiveMessage, { kind: "state" }>;
+  readonly units: ReadonlySet<UnitId>;
+  readonly isWhole: boolean;
+  readonly session: string | null;
+}
+
+interface Query {
+  readonly key: string;
+  /** In the order in which they came: the first one runs it. */
+  readonly subscribers: Set<Subscriber>;
+  running: Running | null;
+  state: State | null;
+  /** When it is to run; null: not before something changes. */
+  dueAtMs: number | null;
+  /** When its last run began. */
+  ranAtMs: number;
+  /** Runs without an outcome since the last one that had one. */
+  failures: number;
+  /** Up to this time its state was known to be the newest. It still is as long as the query is current. */
+  freshAtMs: number;
+  isStale: boolean;
+}
+
+type Of<Kind extends LiveEvent["kind"]> = Extract<LiveEvent, { kind: Kind }>;
+
+const NOTHING: readonly LiveEffect[] = [];
+
+export class LiveQueries {
+  readonly #bounds: LiveBounds;
+  readonly #queries = new Map<string, Query>();
+  readonly #subscribers = new Map<SubscriberId, Subscriber>();
+  /** The queries whose last run read a unit. */
+  readonly #readers = new ItemMap<Set<Query>>();
+  /** The queries whose last run read units that are not known here. */
+  readonly #unsure = new Set<Query>();
+  readonly #running = new Set<Query>();
+  #session: string | null = null;
+  #runs = 0;
+  #effects: LiveEffect[] = [];
+
+  constructor(bounds: LiveBounds = DEFAULT_LIVE_BOUNDS) {
+    this.#bounds = bounds;
+  }
+
+  /** Whether anybody subscribes here. */
+  get isUsed(): boolean {
+    return this.#subscribers.size > 0;
+  }
+
+  step(event: LiveEvent): readonly LiveEffect[] {
+    switch (event.kind) {
+      case "subscribed":
+        this.#onSubscribed(event);
+        break;
+      case "unsubscribed":
+        this.#onUnsubscribed(event);
+        break;
+      case "ran":
+        this.#onRan(event);
+        break;
+      case "written":
+        this.#onWritten(event);
+        break;
+      case "ticked":
+        this.#onTicked(event);
+        break;
+      case "retired":
+        this.#onRetired(event);
+        break;
+    }
+    return this.#take();
+  }
+
+  /** These units have changed, or the promise to tell of it has ended for them. */
+  changed(units: Iterable<UnitId>, atMs: number): readonly LiveEffect[] {
+    if (!this.isUsed) return NOTHING;
+    const woken = new Set<Query>(this.#unsure);
+    for (const unit of units) {
+      for (const [, readers] of this.#readers.overlapping(unit)) for (const query of readers) woken.add(query);
+      for (const { running } of this.#running) running?.woken.add(unit);
+    }
+    for (const query of woken) if (query.running === null) this.#wake(query, atMs);
+    return this.#take();
+  }
+
+  /** The primary has told of these units unasked. Covered queries hear of it by the promise. */
+  hinted(units: Iterable<UnitId>, atMs: number): readonly LiveEffect[] {
+    if (!this.isUsed) return NOTHING;
+    for (const unit of units) {
+      for (const query of this.#running) if (!this.#isCovered(query)) query.running?.woken.add(unit);
+      for (const [, readers] of this.#readers.overlapping(unit))
+        for (const query of readers)
+          if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
+    }
+    return this.#take();
+  }
+
+  /** The session of the isolate from now on; null: it has none. `freshAtMs`: up to this time the last one was alive for certain. */
+  inSession(session: string | null, freshAtMs: number, atMs: number): readonly LiveEffect[] {
+    if (session === this.#session) return NOTHING;
+    for (const query of this.#queries.values()) {
+      if (query.running !== null) query.running.isCutOff = true;
+      // variant: live-lapse
+      else this.#wake(query, atMs, freshAtMs);
+    }
+    this.#session = session;
+    return this.#take();
+  }
+
+  #take(): readonly LiveEffect[] {
+    if (this.#effects.length === 0) return NOTHING;
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
+
+  // ── Subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onSubscribed({ subscriber: id, query: key, known, random, atMs }: Of<"subscribed">): void {
+    const { subscribers, queries, lifeMs } = this.#bounds;
+    const query = this.#queries.get(key) ?? newQuery(key, atMs);
+    if (this.#subscribers.size >= subscribers || (query.subscribers.size === 0 && this.#queries.size >= queries))
+      return void this.#effects.push({ kind: "refuse-stream", subscriber: id });
+    this.#queries.set(key, query);
+    const subscriber: Subscriber = {
+      id,
+      query,
+      random,
+      endsAtMs: atMs + lifeMs * (1 - LIFE_JITTER * random),
+      // variant: live-joins
+      after: this.#runs,
+      sent: known,
+      isToldStale: false,
+      writingSinceMs: null,
+      writtenAtMs: atMs,
+      tickAtMs: Infinity,
+    };
+    this.#subscribers.set(id, subscriber);
+    query.subscribers.add(subscriber);
+    this.#tickAt(subscriber, atMs + this.#bounds.tickMs);
+    this.#wake(query, atMs);
+  }
+
+  #onUnsubscribed({ subscriber: id, atMs }: Of<"unsubscribed">): void {
+    const subscriber = this.#subscribers.get(id);
+    if (subscriber !== undefined) this.#forget(subscriber, atMs);
+  }
+
+  #onRetired({ subscriber: id, body, atMs }: Of<"retired">): void {
+    const subscriber = this.#subscribers.get(id);
+    if (subscriber !== undefined) this.#end(subscriber, body, atMs);
+  }
+
+  #forget(subscriber: Subscriber, atMs: number): void {
+    const { id, query } = subscriber;
+    this.#subscribers.delete(id);
+    query.subscribers.delete(subscriber);
+    if (query.subscribers.size === 0) {
+      this.#queries.delete(query.key);
+      this.#running.delete(query);
+      this.#readNothing(query);
+      return;
+    }
+    // Its run ends with it: another subscriber begins one.
+    if (query.running?.by === id) this.#giveUp(query, atMs);
+    else this.#schedule(query, atMs);
+  }
+
+  #end(subscriber: Subscriber, body: string | null, atMs: number): void {
+    const [least, most] = body === null ? RETRY_MS : ERROR_RETRY_MS;
+    this.#effects.push({
+      kind: "end-stream",
+      subscriber: subscriber.id,
+      message: body === null ? null : { kind: "error", body },
+      retryMs: Math.round(least + (most - least) * subscriber.random),
+      isCut: subscriber.writingSinceMs !== null && atMs - subscriber.writingSinceMs >= this.#bounds.writeMs,
+    });
+    this.#forget(subscriber, atMs);
+  }
+
+  #onTicked({ subscriber: id, dueAtMs, spent, atMs }: Of<"ticked">): void {
+    const subscriber = this.#subscribers.get(id);
+    if (subscriber === undefined) return;
+    if (dueAtMs === subscriber.tickAtMs) subscriber.tickAtMs = Infinity;
+    const { query, writingSinceMs } = subscriber;
+    const { writeMs, runMs, staleMs, tickMs } = this.#bounds;
+    if (writingSinceMs !== null && atMs - writingSinceMs >= writeMs) return this.#end(subscriber, null, atMs);
+    if (this.#endsItsLife(subscriber, spent, atMs)) return;
+    if (query.running !== null && atMs - query.running.sinceMs >= runMs) this.#giveUp(query, atMs);
+    if (!query.isStale && !this.#isCurrent(query) && atMs - query.freshAtMs >= staleMs) {
+      query.isStale = true;
+      for (const one of query.subscribers) this.#tell(one, atMs);
+    }
+    this.#schedule(query, atMs);
+    this.#tell(subscriber, atMs);
+    this.#tickAt(subscriber, atMs + tickMs);
+  }
+
+  /** Not while it runs the query: the run would be lost. */
+  #endsItsLife(subscriber: Subscriber, spent: number, atMs: number): boolean {
+    if (subscriber.query.running?.by === subscriber.id) return false;
+    if (atMs < subscriber.endsAtMs && spent < this.#bounds.spent) return false;
+    this.#end(subscriber, null, atMs);
+    return true;
+  }
+
+  #tickAt(subscriber: Subscriber, atMs: number): void {
+    if (atMs >= subscriber.tickAtMs) return;
+    subscriber.tickAtMs = atMs;
+    this.#effects.push({ kind: "tick", subscriber: subscriber.id, atMs });
+  }
+
+  // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Somebody will tell when a unit of its state changes. */
+  #isCovered({ state }: Query): boolean {
+    return state !== null && state.session !== null && state.session === this.#session;
+  }
+
+  /** Its state is the newest. */
+  #isCurrent(query: Query): boolean {
+    return query.running === null && query.dueAtMs === null && this.#isCovered(query);
+  }
+
+  #wake(query: Query, atMs: number, freshAtMs = atMs): void {
+    if (this.#isCurrent(query)) query.freshAtMs = freshAtMs;
+    if (query.dueAtMs === null || query.dueAtMs > atMs) query.dueAtMs = atMs;
+    this.#schedule(query, atMs);
+  }
+
+  /** Nobody waits for the run that is under way. */
+  #giveUp(query: Query, atMs: number): void {
+    query.running = null;
+    this.#running.delete(query);
+    query.dueAtMs = atMs;
+    this.#schedule(query, atMs);
+  }
+
+  /** Begins the run that is due, or sees to it that somebody ticks when it is. */
+  #schedule(query: Query, atMs: number): void {
+    const { dueAtMs, ranAtMs } = query;
+    if (query.running !== null || dueAtMs === null) return;
+    const [first] = query.subscribers;
+    if (first === undefined) return;
+    const beginsAtMs = Math.max(dueAtMs, ranAtMs + this.#bounds.spacingMs);
+    if (beginsAtMs > atMs) return this.#tickAt(first, beginsAtMs);
+    query.dueAtMs = null;
+    query.ranAtMs = atMs;
+    const number = ++this.#runs;
+    query.running = { by: first.id, number, sinceMs: atMs, woken: new Set(), isCutOff: false };
+    this.#running.add(query);
+    this.#effects.push({ kind: "run-query", subscriber: first.id, number });
+  }
+
+  #onRan({ subscriber: id, number, run, spent, atMs }: Of<"ran">): void {
+    const runner = this.#subscribers.get(id);
+    if (runner === undefined) return;
+    const { query } = runner;
+    const { running } = query;
+    // It was given up, and another one has begun.
+    if (running?.number !== number) return;
+    query.running = null;
+    this.#running.delete(query);
+    if (run.kind === "failed") this.#onFailed(query, run, atMs);
+    else this.#onOutcome(query, running, run, atMs);
+    if (this.#subscribers.has(id)) this.#endsItsLife(runner, spent, atMs);
+  }
+
+  #onFailed(query: Query, { body, isFinal }: Extract<LiveRun, { kind: "failed" }>, atMs: number): void {
+    if (isFinal) {
+      for (const subscriber of query.subscribers) this.#end(subscriber, body, atMs);
+      return;
+    }
+    const { backoffMs, longestBackoffMs } = this.#bounds;
+    query.dueAtMs = atMs + Math.min(longestBackoffMs, backoffMs * 2 ** query.failures++);
+    this.#schedule(query, atMs);
+  }
+
+  #onOutcome(
+    query: Query,
+    { number, woken, isCutOff }: Running,
+    { id, body, isError, units, isWhole, session }: Extract<LiveRun, { kind: "outcome" }>,
+    atMs: number,
+  ): void {
+    const read = new Set(units);
+    this.#readNothing(query);
+    query.state = { number, message: { kind: "state", id, body, isError }, units: read, isWhole, session };
+    for (const unit of read) {
+      const readers = this.#readers.get(unit) ?? new Set<Query>();
+      readers.add(query);
+      this.#readers.set(unit, readers);
+    }
+    if (!isWhole) this.#unsure.add(query);
+    query.failures = 0;
+    query.freshAtMs = query.ranAtMs;
+    query.isStale = false;
+    // variant: live-woken
+    if (isCutOff || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))) query.dueAtMs = atMs;
+    else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
+    for (const subscriber of query.subscribers) this.#tell(subscriber, atMs);
+    this.#schedule(query, atMs);
+  }
+
+  #hasRead(query: Query, unit: UnitId): boolean {
+    return this.#readers.overlapping(unit).some(([, readers]) => readers.has(query));
+  }
+
+  #readNothing(query: Query): void {
+    this.#unsure.delete(query);
+    for (const unit of query.state?.units ?? []) {
+      const readers = this.#readers.get(unit);
+      readers?.delete(query);
+      if (readers?.size === 0) this.#readers.delete(unit);
+    }
+  }
+
+  // ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onWritten({ subscriber: id, atMs }: Of<"written">): void {
+    const subscriber = this.#subscribers.get(id);
+    if (subscriber === undefined) return;
+    subscriber.writingSinceMs = null;
+    subscriber.writtenAtMs = atMs;
+    this.#tell(subscriber, atMs);
+  }
+
+  /** Sends what is new to the subscriber, if its client has taken what came before. */
+  #tell(subscriber: Subscriber, atMs: number): void {
+    if (subscriber.writingSinceMs !== null) return;
+    const message = this.#newTo(subscriber, atMs);
+    if (message === null) return;
+    subscriber.writingSinceMs = atMs;
+    subscriber.isToldStale = message.kind === "stale" || (message.kind === "alive" && subscriber.isToldStale);
+    // variant: live-sent
+    if (message.kind === "state") subscriber.sent = message.id;
+    this.#effects.push({ kind: "send-event", subscriber: subscriber.id, message });
+  }
+
+  #newTo({ query, after, sent, isToldStale, writtenAtMs }: Subscriber, atMs: number): LiveMessage | null {
+    const { state, isStale } = query;
+    const isNew = state !== null && state.number > after;
+    // After a warning the same state is sent again: it is the newest.
+    if (isNew && (state.message.id !== sent || (isToldStale && !isStale))) return state.message;
+    if (isStale && !isToldStale) return { kind: "stale" };
+    return atMs - writtenAtMs >= this.#bounds.heartbeatMs ? { kind: "alive" } : null;
+  }
+}
+
+function newQuery(key: string, atMs: number): Query {
+  return {
+    key,
+    subscribers: new Set(),
+    running: null,
+    state: null,
+    dueAtMs: null,
+    ranAtMs: -Infinity,
+    failures: 0,
+    freshAtMs: atMs,
+    isStale: false,
+  };
+}

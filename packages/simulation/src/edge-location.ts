@@ -13,16 +13,18 @@ import {
 } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
-import { type Answer, type Invocation, type Location, type LocationOptions, nameOf } from "./location.ts";
+import { type Invocation, type Location, type LocationOptions, nameOf, type Told } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
-import { locationHost, MODULES, PLANS } from "./programs.ts";
+import { locationHost, MODULES, PLANS, SPECULATIVE } from "./programs.ts";
 
 /** One execution, until nothing is left to do. */
 interface Running {
   readonly invocation: Invocation;
   /** Null: it has told its answer. */
-  answer: ((answer: Answer) => void) | null;
+  told: Told | null;
+  /** The primary has confirmed the values that f runs on. */
+  isConfirmed: boolean;
   /** It has sent an absence that its cache does not know. */
   guesses: boolean;
   /** False once the location has crashed. */
@@ -73,10 +75,10 @@ export class EdgeLocation implements Location {
     return clock.nowMs * rate;
   }
 
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+  invoke(invocation: Invocation, told: Told): void {
     const { clock, index } = this.#options;
     const { module } = this;
-    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite } = invocation;
+    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite, prefersSpeculative } = invocation;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const execution = this.#core.execution({
       executionId,
@@ -89,11 +91,14 @@ export class EdgeLocation implements Location {
       retained,
       repeatKey: executionId,
       mustNotWrite,
+      prefersSpeculative,
+      speculative: SPECULATIVE.has(handler),
       undeclaredTables: [],
     });
-    const running: Running = { invocation, answer, guesses: false, lives: true };
+    const running: Running = { invocation, told, isConfirmed: false, guesses: false, lives: true };
     const machine: ExecutionMachine = {
       step: (event) => {
+        running.isConfirmed ||= event.kind === "replied" && event.reply.kind === "valid";
         const effects = execution.step(event);
         assertWellFormed(execution);
         return effects;
@@ -154,13 +159,15 @@ export class EdgeLocation implements Location {
           return locationHost.runHandler(call, snapshot, set, options);
         },
       },
-      answer: (answer, { done }) => {
+      show: (result) => running.told?.show({ result, isConfirmed: running.isConfirmed }),
+      answer: (answer, verdict, { done }) => {
+        if (verdict !== null) counts.add(`result shown, ${verdict}`);
         if (running.guesses && answer.kind === "outcome") {
           if (answer.path === "speculative") counts.add("absence guessed, rightly");
           else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
         }
-        running.answer?.(answer.kind === "outcome" ? answer.outcome : null);
-        running.answer = null;
+        running.told?.answer(answer.kind === "outcome" ? answer.outcome : null, verdict);
+        running.told = null;
         done();
       },
       warn: (code) => {
@@ -243,7 +250,7 @@ export class EdgeLocation implements Location {
       running.lives = false;
       driver.end();
     }
-    for (const [{ answer }] of lost) answer?.(null);
+    for (const [{ told }] of lost) told?.answer(null);
   }
 
   disturb(): void {

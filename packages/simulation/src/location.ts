@@ -18,6 +18,7 @@ import {
   type UnitId,
   type Write,
 } from "@radical/protocol";
+import type { Verdict } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { type KnownCommits, ModelCache } from "./model-cache.ts";
@@ -36,6 +37,22 @@ export interface Invocation {
   readonly retained: boolean;
   /** A GET, whatever the program does. */
   readonly mustNotWrite: boolean;
+  /** The client asks to be shown a result before its confirmation. */
+  readonly prefersSpeculative: boolean;
+}
+
+/** A result that a client is shown before its answer. */
+export interface Shown {
+  readonly result: Uint8Array;
+  /** The primary had confirmed it already. */
+  readonly isConfirmed: boolean;
+}
+
+/** The ways in which a location tells a client something. */
+export interface Told {
+  /** The verdict is null if nothing was shown, and undefined if the client was told nothing more. */
+  readonly answer: (answer: Answer, verdict?: Verdict | null) => void;
+  readonly show: (shown: Shown) => void;
 }
 
 /** The answer to the client; null: nobody knows what happened. */
@@ -46,7 +63,7 @@ export interface Location {
   module: ModuleHash;
   /** How far its clock is from the true time. */
   offsetMs: number;
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
+  invoke(invocation: Invocation, told: Told): void;
   receive(message: ToLocation): void;
   /** The server sends what others have written of units that the location has read. */
   refresh(line: string): void;
@@ -114,7 +131,8 @@ export class ModelLocation implements Location {
     this.#options = options;
   }
 
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+  invoke(invocation: Invocation, { answer: tell }: Told): void {
+    const answer = (told: Answer): void => tell(told, told === null ? undefined : null);
     const same = this.#running.get(invocation.executionId);
     if (same !== undefined) {
       same.answers.push(answer);

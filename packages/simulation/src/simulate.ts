@@ -2,6 +2,7 @@
 import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
 import { checkSamples, type TakenSample } from "./checkers/samples.ts";
+import { checkShown } from "./checkers/shown.ts";
 import { checkStorage } from "./checkers/storage.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
@@ -71,6 +72,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     ...checkStorage(history, storage),
     ...checkVersions([...history, ...sampled.readers], storage.applied),
     ...checkVisible(history),
+    ...checkShown(workload.tellings),
   ];
   if (!workload.isOver) problems.push("a client was never answered");
   if (!primary.isIdle) problems.push("something is still under way or locked at the end");

@@ -31,6 +31,7 @@ import type {
   WarningCode,
 } from "./core/effects.ts";
 import type { ServerIndex } from "./core/leader.ts";
+import type { LiveEffect } from "./core/live-queries.ts";
 
 /** How something ends that was begun. One of the two is called, once, perhaps before the call that began it has returned. */
 export interface Settled<T> {
@@ -327,6 +328,8 @@ export interface ListeningPorts {
   /** Whether memory holds an entry of the unit. */
   readonly holds: (unit: UnitId) => boolean;
   readonly refresh: (entries: readonly CachePut[]) => void;
+  /** Carries it out in the request of its subscriber. */
+  readonly live: (effect: LiveEffect) => void;
 }
 
 /** Tells the location of an event, and carries out what it wants. */
@@ -345,6 +348,9 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
       }
       case "refresh":
         ports.refresh(effect.entries);
+        break;
+      default:
+        ports.live(effect);
     }
   }
 }
@@ -354,5 +360,5 @@ export function tellLine(location: LocationMachine, text: string, ports: Listeni
   if (line === null) return;
   const updates = line.entries;
   const held = updates.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
-  tell(location, { kind: "told", updates, held }, ports);
+  tell(location, { kind: "told", updates, held, atMs: ports.now() }, ports);
 }

@@ -4,6 +4,7 @@ import { type LocationCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place } from "./cache/place.ts";
 import { LocationCore } from "./core/location.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
+import { LiveStreams } from "./live-stream.ts";
 import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 import { SpeculationLane } from "./speculation-lane.ts";
@@ -17,6 +18,8 @@ export interface Isolate {
   readonly caches: boolean;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  /** Of live queries. */
+  readonly streams: LiveStreams;
   /** Of the last request that had one: for calls that no request is known of. */
   place: Place;
   /** For crash tests. */
@@ -33,6 +36,7 @@ export function openIsolate({ application, cache, testHooks }: Manifest, env: En
     caches: !nearStorageOnly && cache.memoryBytes > 0,
     primary: new Primary(ways, key),
     lane: new SpeculationLane(),
+    streams: new LiveStreams(),
     place: location === null ? NO_PLACE : { location, hint: null },
     failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
   };

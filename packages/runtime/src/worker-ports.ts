@@ -2,11 +2,17 @@
 import type { TraceContext } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import type { Cache } from "./cache/cache.ts";
-import type { MemoryCache } from "./cache/memory-cache.ts";
-import type { Answer, LocationEvent, Verdict, WarningCode } from "./core/effects.ts";
-import type { LocationCore } from "./core/location.ts";
-import { ExecutionDriver, type ExecutionMachine, type ExecutionPorts, type Settled, tell } from "./driver.ts";
+import type { Answer, Verdict, WarningCode } from "./core/effects.ts";
+import {
+  ExecutionDriver,
+  type ExecutionMachine,
+  type ExecutionPorts,
+  type ListeningPorts,
+  type Settled,
+  tell,
+} from "./driver.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
+import type { Isolate } from "./isolate.ts";
 import type { Connection } from "./lvi/connections.ts";
 import type { Primary } from "./lvi/primary.ts";
 import { answerLeaves, type SpeculationLane, turns } from "./speculation-lane.ts";
@@ -72,18 +78,21 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
     getMany: (units, settled) =>
       settle(async () => {
         const sinceMs = now();
+        timings.subrequests++;
         const entries = await cache.getMany(units);
         timings.add("cache", sinceMs);
         return entries;
       }, settled),
     putMany: (entries, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await cache.putMany(entries);
         await failpoint?.reach("edge.put");
       }, settled),
     ask: (server, request, timeoutMs, settled) =>
       settle(async () => {
         const sinceMs = now();
+        timings.subrequests++;
         const sending = primary.ask(server, request, timeoutMs, trace);
         sent = sending.sent;
         if (failpoint !== null) {
@@ -96,11 +105,13 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
       }, settled),
     follow: (server, followup, timeoutMs, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await answerLeaves();
         return primary.follow(server, followup, timeoutMs, trace);
       }, settled),
     alarm: (server, alarm, timeoutMs, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await answerLeaves();
         await primary.alarm(server, alarm, timeoutMs, trace);
       }, settled),
@@ -147,24 +158,31 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
   return { answered: answering.promise, finished: finishing.promise };
 }
 
-/** Settles when it listens no more, at once if another request does; never rejects. */
-export async function listen(
-  core: LocationCore,
-  location: string,
-  primary: Pick<Primary, "listen">,
-  memory: MemoryCache,
-): Promise<void> {
-  let shift: Promise<void> = Promise.resolve();
-  const free: LocationEvent = { kind: "free", location, atMs: now() };
-  tell(core, free, {
+/** The ports of a location, for one of its requests. */
+export function locationPorts({ primary, cache: { memory }, streams }: Isolate): ListeningPorts & {
+  /** Settles when the request listens no more; null: another one does. */
+  readonly listening: () => Promise<void> | null;
+} {
+  let shift: Promise<void> | null = null;
+  return {
     now,
     listen: (server, question, told, ended) => {
       shift = primary.listen(server, question, told).then(ended);
     },
+    listening: () => shift,
     holds: (unit) => memory.holds(unit),
     refresh: (entries) => void memory.put(entries),
-  });
-  await shift;
+    live: (effect) => streams.perform(effect),
+  };
+}
+
+/** Settles to whether it has listened, when it does so no more; never rejects. */
+export async function listen(isolate: Isolate, location: string, isLasting: boolean): Promise<boolean> {
+  const ports = locationPorts(isolate);
+  tell(isolate.core, { kind: "free", location, isLasting, atMs: now() }, ports);
+  const listening = ports.listening();
+  await listening;
+  return listening !== null;
 }
 
 /** Also an error that is thrown before anything was begun is a fault that is told. */

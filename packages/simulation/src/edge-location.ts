@@ -93,6 +93,7 @@ export class EdgeLocation implements Location {
       mustNotWrite,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
+      watches: false,
       undeclaredTables: [],
     });
     const running: Running = { invocation, told, isConfirmed: false, guesses: false, lives: true };
@@ -239,6 +240,7 @@ export class EdgeLocation implements Location {
     listen: () => undefined,
     holds: (unit) => this.#cache.holds(unit),
     refresh: (entries) => this.#cache.refresh(entries, this.#options.counts),
+    live: () => undefined,
   };
 
   crash(): void {

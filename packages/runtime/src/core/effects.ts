@@ -19,6 +19,7 @@ import type {
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type { ServerIndex } from "./leader.ts";
+import type { LiveEffect, LiveEvent } from "./live-queries.ts";
 
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
@@ -216,12 +217,18 @@ export type Verdict =
   | "failed";
 
 export type LocationEvent =
-  /** A request at this location was answered: it is free to listen for those to come. */
-  | { readonly kind: "free"; readonly location: string; readonly atMs: number }
+  /** A request at this location was answered: it is free to listen for those to come. `isLasting`: as long as its client stays. */
+  | { readonly kind: "free"; readonly location: string; readonly isLasting: boolean; readonly atMs: number }
   /** The primary has told what others have written. `held`: the units among them of which memory holds an entry. */
-  | { readonly kind: "told"; readonly updates: readonly CachePut[]; readonly held: readonly UnitId[] }
+  | {
+      readonly kind: "told";
+      readonly updates: readonly CachePut[];
+      readonly held: readonly UnitId[];
+      readonly atMs: number;
+    }
   /** A shift listens no more. `isOver`: the server has ended it in order. */
-  | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number };
+  | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number }
+  | LiveEvent;
 
 export type LocationEffect =
   /** Listen to the server until it ends the answer. */
@@ -232,4 +239,5 @@ export type LocationEffect =
       readonly question: ListeningQuestion;
     }
   /** Put into the cache's memory what has come unasked. */
-  | { readonly kind: "refresh"; readonly entries: readonly CachePut[] };
+  | { readonly kind: "refresh"; readonly entries: readonly CachePut[] }
+  | LiveEffect;

@@ -40,6 +40,7 @@ const INPUT: ExecutionInput = {
   mustNotWrite: false,
   prefersSpeculative: false,
   speculative: false,
+  watches: false,
   undeclaredTables: [],
 };
 
@@ -667,7 +668,14 @@ describe("a result is shown before its confirmation", () => {
     const execution = new Execution({ ...INPUT, ...SHOWING, plan: "recorded" });
     const run = { kind: "completed", outcome: result("mine"), writes: [] } as const;
     const captured = new Map([[ann, item(5, "Ann")]]);
-    const derivation = { kind: "derived", set: set([ann], []), missing: [], captured, run, isExhausted: false } as const;
+    const derivation = {
+      kind: "derived",
+      set: set([ann], []),
+      missing: [],
+      captured,
+      run,
+      isExhausted: false,
+    } as const;
     const effects = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
     expect(kinds(effects)).toEqual(["send", "show"]);
     expect(only(execution.step(valid(null)), "answer")).toMatchObject({ verdict: "confirmed" });

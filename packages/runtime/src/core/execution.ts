@@ -67,8 +67,20 @@ export interface ExecutionInput {
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
   readonly speculative: boolean;
+  /** The session is to hear of each change of what it reads. */
+  readonly watches: boolean;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
+}
+
+/** What an answered execution has read. */
+export interface Footprint {
+  /** As far as they are known here. */
+  readonly units: ReadonlySet<UnitId>;
+  /** Whether these are all. The primary has run f near storage, and tells only of units that are new here. */
+  readonly isWhole: boolean;
+  /** The session that hears of each change of them from now on; null: none. */
+  readonly session: string | null;
 }
 
 export interface ExecutionBounds {
@@ -179,6 +191,7 @@ export class Execution {
   /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
   #phase: Phase = { kind: "new" };
+  #footprint: Footprint | null = null;
   /** The result that the client was shown before its confirmation. */
   #shown: Uint8Array | null = null;
 
@@ -204,6 +217,11 @@ export class Execution {
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
   get answered(): boolean {
     return this.#phase.kind === "following" || this.#phase.kind === "ended";
+  }
+
+  /** Null: it has no outcome. */
+  get footprint(): Footprint | null {
+    return this.#footprint;
   }
 
   /** Whether the client may be shown a result before its confirmation. */
@@ -451,6 +469,11 @@ export class Execution {
         return this.#join(atMs);
       case "executed":
         if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
+        this.#footprint = {
+          units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
+          isWhole: false,
+          session: null,
+        };
         return [
           this.#answer({
             kind: "outcome",
@@ -491,6 +514,7 @@ export class Execution {
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
+        this.#footprint = { units: set.reads, isWhole: true, session: null };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
         const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
@@ -779,6 +803,10 @@ function givesUpSet(question: Question): boolean {
 
 function canBeValid(question: Question): question is SetQuestion {
   return question.kind === "set" && question.run.kind !== "none";
+}
+
+function readsOf(question: Question): Iterable<UnitId> {
+  return question.kind === "set" ? question.set.reads : [];
 }
 
 /** A unit that was guessed absent, and is not written, is known from here on. */

@@ -9,8 +9,12 @@ import type { PrimaryLink } from "./primary-link.ts";
 
 /** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
 const SHIFT_MS = 15_000;
+/** The same of a request that lasts. The server ends its answer before. */
+const LASTING_SHIFT_MS = 30_000;
 /** The wait after a failure. A server that knows no updates is one. */
 const PAUSE_MS = 5_000;
+/** The same for a request that lasts: a live query depends on it. */
+const LASTING_PAUSE_MS = 500;
 
 type Of<Kind extends LocationEvent["kind"]> = Extract<LocationEvent, { kind: Kind }>;
 
@@ -21,22 +25,24 @@ export class Listening {
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
   #shift = 0;
+  #pauseMs = PAUSE_MS;
 
   constructor(primary: PrimaryLink, listener: string) {
     this.#primary = primary;
     this.#listener = listener;
   }
 
-  onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
+  onFree({ location, isLasting, atMs }: Of<"free">): readonly LocationEffect[] {
     if (atMs < this.#dueAtMs) return [];
-    this.#dueAtMs = atMs + SHIFT_MS;
+    this.#dueAtMs = atMs + (isLasting ? LASTING_SHIFT_MS : SHIFT_MS);
+    this.#pauseMs = isLasting ? LASTING_PAUSE_MS : PAUSE_MS;
     const question: ListeningQuestion = { location, listener: this.#listener };
     return [{ kind: "listen", shift: ++this.#shift, server: this.#primary.leader.believed, question }];
   }
 
   onListened({ shift, isOver, atMs }: Of<"listened">): readonly LocationEffect[] {
     // Another shift has begun, and has set its own time.
-    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : atMs + PAUSE_MS;
+    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : atMs + this.#pauseMs;
     return [];
   }
 

@@ -271,8 +271,7 @@ export class LiveQueries {
     for (const unit of units) {
       for (const query of this.#running) if (!this.#isCovered(query)) query.running?.woken.add(unit);
       for (const [, readers] of this.#readers.overlapping(unit))
-        for (const query of readers)
-          if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
+        for (const query of readers) if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
     }
     return this.#take();
   }

@@ -20,12 +20,13 @@ const INPUT: ExecutionInput = {
   mustNotWrite: false,
   prefersSpeculative: false,
   speculative: false,
+  watches: false,
   undeclaredTables: [],
 };
 
 const newLocation = (): LocationCore => new LocationCore({ servers: 2, listener: "isolate" });
 const free = (location: LocationCore, atMs: number): readonly LocationEffect[] =>
-  location.step({ kind: "free", location: "VA", atMs });
+  location.step({ kind: "free", location: "VA", isLasting: false, atMs });
 
 /** The first LVI request of a new execution says this. */
 function asked(location: LocationCore): { readonly server: number; readonly seen: CommitId | null } {
@@ -78,6 +79,8 @@ test("a failure is not tried again by every request", () => {
 test("memory takes updates with a unit that it holds, and else none of them", () => {
   const location = newLocation();
   const updates = [UNIT, OTHER].map((unit) => ({ unit, entry: entryOf(commitId(1, 1), Uint8Array.of(7)) }));
-  expect(location.step({ kind: "told", updates, held: [] })).toEqual([]);
-  expect(location.step({ kind: "told", updates, held: [OTHER] })).toEqual([{ kind: "refresh", entries: updates }]);
+  expect(location.step({ kind: "told", updates, held: [], atMs: 0 })).toEqual([]);
+  expect(location.step({ kind: "told", updates, held: [OTHER], atMs: 0 })).toEqual([
+    { kind: "refresh", entries: updates },
+  ]);
 });

@@ -2,10 +2,12 @@
  * A location: one machine for each isolate. It holds what executions share: the link to the primary, what was learned, and who
  * listens. It makes the executions, and each of these is a machine of its own. A synchronous function of its events, like them.
  */
+import type { UnitId } from "@radical/protocol";
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { Listening } from "./listening.ts";
+import { LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
 export interface LocationOptions {
@@ -22,6 +24,7 @@ export class LocationCore {
   readonly #bounds: ExecutionBounds;
   readonly #experience = new Experience();
   readonly #listening: Listening;
+  readonly #live = new LiveQueries();
 
   constructor({ servers, listener, bounds = DEFAULT_BOUNDS }: LocationOptions) {
     this.#primaries = [new PrimaryLink(servers)];
@@ -37,10 +40,19 @@ export class LocationCore {
     switch (event.kind) {
       case "free":
         return this.#listening.onFree(event);
-      case "told":
-        return this.#listening.onTold(event);
+      case "told": {
+        const refreshed = this.#listening.onTold(event);
+        const live = this.#live.hinted(unitsOf(event.updates), event.atMs);
+        return live.length === 0 ? refreshed : [...refreshed, ...live];
+      }
       case "listened":
         return this.#listening.onListened(event);
+      default:
+        return this.#live.step(event);
     }
   }
+}
+
+function* unitsOf(entries: Iterable<{ readonly unit: UnitId }>): Generator<UnitId> {
+  for (const { unit } of entries) yield unit;
 }

@@ -1,0 +1,213 @@
+/**
+ * The streams of live queries in a Worker. Each belongs to a request, and does everything in it: the platform ties inputs and
+ * outputs to the request that began them. Another request leaves it what is to be done, and wakes it. A request that can't be
+ * woken looks for itself from time to time.
+ */
+import { RadicalError } from "@radical/protocol";
+import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, SubscriberId } from "./core/live-queries.ts";
+import { tell } from "./driver.ts";
+import type { CallInput, Told } from "./exchange.ts";
+import { eventOf, retryOf } from "./http/event-stream.ts";
+import { replyOfError } from "./http/reply.ts";
+import { hex } from "./hex.ts";
+import type { Isolate } from "./isolate.ts";
+import { listen, locationPorts, now } from "./worker-ports.ts";
+
+/** How often a request looks whether there is something to do, if nobody can wake it. */
+const LOOK_MS = 1_000;
+/** How often the caller is checked anew. */
+const CALLER_MS = 30_000;
+const DIGEST_BYTES = 16;
+
+export interface StreamInput extends Omit<CallInput, "identity"> {
+  /** The last state that the client knows, by its id. */
+  readonly known: string | null;
+  /** Aborted when the client goes away. */
+  readonly gone: AbortSignal;
+  /** The caller, by what the request has shown; throws like `authenticate`. */
+  readonly callerNow: () => Promise<string | null>;
+  readonly isReplaced: () => boolean;
+  /** One run of the query. `finished` gives the number of its subrequests. */
+  readonly execute: () => Promise<{ readonly told: Told; readonly finished: Promise<number> }>;
+}
+
+export class LiveStreams {
+  readonly #streams = new Map<SubscriberId, Stream>();
+  #opened = 0;
+
+  /** Throws a RadicalError if there are too many. */
+  open(isolate: Isolate, input: StreamInput): Stream {
+    const id = ++this.#opened;
+    const stream = new Stream(id, isolate, input, () => void this.#streams.delete(id));
+    this.#streams.set(id, stream);
+    stream.subscribe();
+    if (this.#streams.has(id)) return stream;
+    throw new RadicalError(
+      "too_many_streams",
+      "the location has as many live queries as it can serve",
+      "Ask again in a while, or ask with GET without the header accept: text/event-stream.",
+    );
+  }
+
+  /** Also in a request that the stream does not belong to. */
+  perform(effect: LiveEffect): void {
+    this.#streams.get(effect.subscriber)?.take(effect);
+  }
+}
+
+export class Stream {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #id: SubscriberId;
+  readonly #isolate: Isolate;
+  readonly #input: StreamInput;
+  readonly #forget: () => void;
+  readonly #location: string;
+  #effects: LiveEffect[] = [];
+  #waking = Promise.withResolvers<void>();
+  #isOver = false;
+  #spent = 0;
+  #callerCheckedAtMs = now();
+  #isChecking = false;
+  #listening: Promise<void> | null = null;
+
+  constructor(id: SubscriberId, isolate: Isolate, input: StreamInput, forget: () => void) {
+    const { readable, writable } = new IdentityTransformStream();
+    this.readable = readable;
+    this.#writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>;
+    this.#id = id;
+    this.#isolate = isolate;
+    this.#input = input;
+    this.#forget = forget;
+    this.#location = isolate.place.location;
+  }
+
+  subscribe(): void {
+    const { handler, args, caller, known } = this.#input;
+    const query = JSON.stringify([handler, hex(args), caller]);
+    this.#tell({ kind: "subscribed", subscriber: this.#id, query, known, random: Math.random(), atMs: now() });
+  }
+
+  take(effect: LiveEffect): void {
+    if (effect.kind === "refuse-stream") return this.#end();
+    this.#effects.push(effect);
+    this.#waking.resolve();
+  }
+
+  /** Settles when the client has gone, or the stream has ended. */
+  async serve(): Promise<void> {
+    const leave = (): void => {
+      this.#tell({ kind: "unsubscribed", subscriber: this.#id, atMs: now() });
+      this.#end();
+    };
+    this.#input.gone.addEventListener("abort", leave);
+    this.#writer.closed.catch(leave);
+    this.#listen();
+    while (!this.#isOver) {
+      const effects = this.#effects;
+      this.#effects = [];
+      for (const effect of effects) this.#perform(effect);
+      if (this.#isOver || this.#effects.length > 0) continue;
+      this.#waking = Promise.withResolvers<void>();
+      await Promise.race([this.#waking.promise, scheduler.wait(LOOK_MS)]);
+    }
+    // Others go on hearing of changes until the shift is over.
+    await this.#listening;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#forget();
+    this.#waking.resolve();
+  }
+
+  #tell(event: LiveEvent): void {
+    tell(this.#isolate.core, event, locationPorts(this.#isolate));
+  }
+
+  #perform(effect: LiveEffect): void {
+    switch (effect.kind) {
+      case "run-query":
+        return void this.#run(effect.number);
+      case "send-event":
+        return void this.#send(effect.message);
+      case "tick":
+        return void this.#tick(effect.atMs);
+      case "end-stream":
+        return void this.#close(effect);
+      case "refuse-stream":
+        return this.#end();
+    }
+  }
+
+  async #run(number: number): Promise<void> {
+    const { told, finished } = await this.#input.execute();
+    void finished.then((subrequests) => (this.#spent += subrequests));
+    const run = await runOf(told);
+    this.#tell({ kind: "ran", subscriber: this.#id, number, run, spent: this.#spent, atMs: now() });
+  }
+
+  async #send(message: LiveMessage): Promise<void> {
+    try {
+      await this.#writer.write(new TextEncoder().encode(eventOf(message)));
+    } catch {
+      // It is closed, which is heard of there.
+      return;
+    }
+    this.#tell({ kind: "written", subscriber: this.#id, atMs: now() });
+  }
+
+  async #tick(dueAtMs: number): Promise<void> {
+    await scheduler.wait(Math.max(0, dueAtMs - now()));
+    if (this.#isOver) return;
+    this.#listen();
+    void this.#check();
+    this.#tell({ kind: "ticked", subscriber: this.#id, dueAtMs, spent: this.#spent, atMs: now() });
+  }
+
+  async #close({ message, retryMs, isCut }: Extract<LiveEffect, { kind: "end-stream" }>): Promise<void> {
+    this.#end();
+    try {
+      if (isCut) return await this.#writer.abort(new Error("The client reads nothing."));
+      await this.#writer.write(new TextEncoder().encode((message === null ? "" : eventOf(message)) + retryOf(retryMs)));
+      await this.#writer.close();
+    } catch {
+      // The client has gone.
+    }
+  }
+
+  /** Whether the caller is still the one that it was, and the build the one that serves. */
+  async #check(): Promise<void> {
+    const retire = (body: string | null): void =>
+      this.#tell({ kind: "retired", subscriber: this.#id, body, atMs: now() });
+    if (this.#input.isReplaced()) return retire(null);
+    if (this.#isChecking || now() - this.#callerCheckedAtMs < CALLER_MS) return;
+    this.#isChecking = true;
+    try {
+      if ((await this.#input.callerNow()) !== this.#input.caller) retire(null);
+    } catch (error) {
+      retire(replyOfError(error).body);
+    }
+    this.#callerCheckedAtMs = now();
+    this.#isChecking = false;
+  }
+
+  /** Hears of changes for its isolate, if no other request does. */
+  #listen(): void {
+    if (this.#listening !== null) return;
+    this.#listening = (async () => {
+      const hasListened = await listen(this.#isolate, this.#location, true);
+      this.#listening = null;
+      if (!hasListened) return;
+      this.#spent++;
+      if (!this.#isOver) this.#listen();
+    })();
+  }
+}
+
+async function runOf({ body, code, headers, footprint }: Told): Promise<LiveRun> {
+  if (footprint === null) return { kind: "failed", body, isFinal: headers["retry-after"] === undefined };
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+  const id = hex(new Uint8Array(digest, 0, DIGEST_BYTES));
+  return { kind: "outcome", id, body, isError: code !== null, ...footprint };
+}

@@ -32,6 +32,7 @@ const PATHS = [
   "set_left",
   "wrote_on_get_alarm",
   "waited",
+  "contended",
   "contention_round",
   "gate",
   "storage_failed",

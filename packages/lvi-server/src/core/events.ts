@@ -13,6 +13,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  SessionId,
   UnitId,
 } from "@radical/protocol";
 import type { Run, RunResult } from "./run.ts";
@@ -28,8 +29,6 @@ export type CallerId = number;
 export type OperationId = number;
 /** Names a run of a handler. */
 export type RunId = number;
-/** Names what a location has heard of this server, one message after the other. */
-export type SessionId = string;
 
 /** Something that an effect has waited for. */
 export type Fact =
@@ -210,6 +209,8 @@ export interface Load {
 export type NoteName =
   | "valid"
   | "stale"
+  /** It was valid, and ran near storage at once, because others waited for its units. */
+  | "contended"
   /** A version was that of an intent not applied yet. */
   | "own_write"
   /** A write took its units behind an intent not applied yet. */

@@ -12,6 +12,7 @@ import {
   entryOf,
   type ExecutionId,
   type FollowupResult,
+  type Line,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -182,6 +183,7 @@ class Story {
       attempt: more.attempt ?? (this.#attempts.get(name) ?? 0) + 1,
       seen: this.#seen,
       mustNotWrite: false,
+      session: null,
       ...more,
     };
     this.#attempts.set(name, request.attempt);
@@ -407,7 +409,7 @@ class Story {
       case "renew-leadership":
         return "renew";
       case "tell":
-        return `tell ${effect.listeners.join(" ")} ${effect.line.entries.map(({ unit: name }) => shown(name)).join(" ")}`;
+        return `tell ${effect.listeners.join(" ")} ${showLine(effect.line)}`;
       case "end-listening":
         return `end ${effect.listener}`;
       case "hints-left-out":
@@ -428,6 +430,20 @@ class Story {
         return ["sample", nameOf(executionId), invocation.handler, path, ...values, "→", ...writes].join(" ");
       }
     }
+  }
+}
+
+function showLine(line: Line): string {
+  switch (line.kind) {
+    case "hint":
+      return line.entries.map(({ unit: name }) => shown(name)).join(" ");
+    case "session":
+      return `session ${line.session} at ${line.n}`;
+    case "lease":
+      return `${line.n} lease ${line.units.map(({ unit: name }) => shown(name)).join(" ")}`;
+    case "revoke":
+    case "changed":
+      return `${line.n} ${line.kind} ${line.units.map(shown).join(" ")}`;
   }
 }
 
@@ -758,6 +774,31 @@ describe("locks", () => {
     expect(story.said).toEqual(["load x", "intent A 2.1 x:read-write"]);
     story.stored();
     expect(story.said).toEqual(["A ← valid 2.1", "run declared on x=1"]);
+  });
+
+  test("contended at validation: it runs near storage at once, and makes one durable write instead of two", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "+x=1 y=1");
+    story.request("B", "!x");
+    story.request("C", "!x");
+    story.loaded();
+    expect(story.said).toEqual(["load x y", "run derive writing x on x=1 y=1"]);
+    expect(story.notes).toContain("contended");
+    story.ran(did("x y x:=2"));
+    story.completed();
+    expect(story.said.slice(0, 2)).toEqual(["complete A 2.1 new x:=2", "A ← executed stale ok repairs x=2@2.1"]);
+  });
+
+  test("contended, and behind an own write: it is told", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "!x");
+    story.stored();
+    story.request("B", "+x=2@2.1 +y=1");
+    story.request("C", "!y");
+    story.request("D", "!y");
+    story.loaded();
+    expect(story.said.at(-1)).toBe("intent B 2.2 x:read-write y:read-write");
+    expect(story.notes).not.toContain("contended");
   });
 
   test("units that nobody shares: two writes at once", () => {

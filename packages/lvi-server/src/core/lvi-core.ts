@@ -104,7 +104,7 @@ import {
 import { Leader } from "./leader.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
-import { type Access, type LockMode, LockTable } from "./lock-table.ts";
+import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
@@ -129,6 +129,13 @@ export interface Now {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
+
+export interface LockWait {
+  readonly wait: Wait<Ticketed>;
+  readonly inWay: readonly Ticketed[];
+}
+
+type Ticketed = Pick<Execution, "id" | "ticket">;
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
@@ -282,6 +289,11 @@ export class LviCore {
     const ids: ExecutionId[] = [];
     for (const { id } of this.#locks.owners()) ids.push(id);
     return ids;
+  }
+
+  /** The waits for locks, each with the executions that hold locks in its way. */
+  get lockWaits(): readonly LockWait[] {
+    return Array.from(this.#locks.waits(), (wait) => ({ wait, inWay: [...this.#locks.blockers(wait.owner)] }));
   }
 
   /** Nothing is under way, locked or waited for. */
@@ -559,8 +571,11 @@ export class LviCore {
       return this.#runNearStorage(execution, "stale", null);
     }
     // variant: intent-needed
-    if (execution.retained || all.some(({ mode }) => mode !== "read"))
-      return this.#storeIntent(execution, stage.declared);
+    if (execution.retained || all.some(({ mode }) => mode !== "read")) {
+      if (!this.#isCrowded(execution)) return this.#storeIntent(execution, stage.declared);
+      this.#note("contended", execution);
+      return this.#runNearStorage(execution, "stale", null);
+    }
 
     this.#note("valid", execution);
     if (this.#sampler.isOn) this.#sampleValid(execution, all);
@@ -569,6 +584,15 @@ export class LviCore {
     this.#replyValid(speculator, null, NO_FACTS);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
+  }
+
+  /**
+   * Whether so many wait for its units that one durable write, near storage, is better for all of them than two. Once told,
+   * it would be re-executed at once: an intent first, and then its writes. An execution behind own writes has to be told.
+   */
+  #isCrowded(execution: Execution): boolean {
+    // variant: crowded-behind
+    return execution.ahead.size === 0 && this.#locks.crowdAt(execution) >= CROWD;
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
@@ -1721,6 +1745,11 @@ function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | nu
 }
 
 const RETRY_AFTER_MS = 1_000;
+/**
+ * So many waiters make an execution contended. It is answered later by the time of its run, and each waiter goes on earlier by
+ * the time of a durable write. One waiter alone may win less than the execution loses.
+ */
+const CROWD = 2;
 const HOT = "the version table holds all units of this step";
 const VALIDATED = "the version table holds the units that are validated in this step";
 const CAPTURED = "a run reads units that were captured";

@@ -36,7 +36,13 @@ export class Listening {
     if (atMs < this.#dueAtMs) return [];
     this.#dueAtMs = atMs + (isLasting ? LASTING_SHIFT_MS : SHIFT_MS);
     this.#pauseMs = isLasting ? LASTING_PAUSE_MS : PAUSE_MS;
-    const question: ListeningQuestion = { location, listener: this.#listener };
+    const question: ListeningQuestion = {
+      location,
+      listener: this.#listener,
+      session: undefined,
+      heard: 0,
+      ends: null,
+    };
     return [{ kind: "listen", shift: ++this.#shift, server: this.#primary.leader.believed, question }];
   }
 

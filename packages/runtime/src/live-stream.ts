@@ -15,15 +15,11 @@ import { listen, locationPorts, now } from "./worker-ports.ts";
 
 /** How often a request looks whether there is something to do, if nobody can wake it. */
 const LOOK_MS = 1_000;
-/** How often the caller is checked anew. */
-const CALLER_MS = 30_000;
 const DIGEST_BYTES = 16;
 
 export interface StreamInput extends Omit<CallInput, "identity"> {
   /** The last state that the client knows, by its id. */
   readonly known: string | null;
-  /** Aborted when the client goes away. */
-  readonly gone: AbortSignal;
   /** The caller, by what the request has shown; throws like `authenticate`. */
   readonly callerNow: () => Promise<string | null>;
   readonly isReplaced: () => boolean;
@@ -67,8 +63,6 @@ export class Stream {
   #waking = Promise.withResolvers<void>();
   #isOver = false;
   #spent = 0;
-  #callerCheckedAtMs = now();
-  #isChecking = false;
   #listening: Promise<void> | null = null;
 
   constructor(id: SubscriberId, isolate: Isolate, input: StreamInput, forget: () => void) {
@@ -96,12 +90,11 @@ export class Stream {
 
   /** Settles when the client has gone, or the stream has ended. */
   async serve(): Promise<void> {
-    const leave = (): void => {
+    // The platform tells of it at the next write.
+    this.#writer.closed.catch(() => {
       this.#tell({ kind: "unsubscribed", subscriber: this.#id, atMs: now() });
       this.#end();
-    };
-    this.#input.gone.addEventListener("abort", leave);
-    this.#writer.closed.catch(leave);
+    });
     this.#listen();
     while (!this.#isOver) {
       const effects = this.#effects;
@@ -131,6 +124,8 @@ export class Stream {
         return void this.#run(effect.number);
       case "send-event":
         return void this.#send(effect.message);
+      case "check-caller":
+        return void this.#checkCaller();
       case "tick":
         return void this.#tick(effect.atMs);
       case "end-stream":
@@ -161,7 +156,7 @@ export class Stream {
     await scheduler.wait(Math.max(0, dueAtMs - now()));
     if (this.#isOver) return;
     this.#listen();
-    void this.#check();
+    if (this.#input.isReplaced()) return this.#retire(null);
     this.#tell({ kind: "ticked", subscriber: this.#id, dueAtMs, spent: this.#spent, atMs: now() });
   }
 
@@ -176,20 +171,16 @@ export class Stream {
     }
   }
 
-  /** Whether the caller is still the one that it was, and the build the one that serves. */
-  async #check(): Promise<void> {
-    const retire = (body: string | null): void =>
-      this.#tell({ kind: "retired", subscriber: this.#id, body, atMs: now() });
-    if (this.#input.isReplaced()) return retire(null);
-    if (this.#isChecking || now() - this.#callerCheckedAtMs < CALLER_MS) return;
-    this.#isChecking = true;
+  async #checkCaller(): Promise<void> {
     try {
-      if ((await this.#input.callerNow()) !== this.#input.caller) retire(null);
+      if ((await this.#input.callerNow()) !== this.#input.caller) this.#retire(null);
     } catch (error) {
-      retire(replyOfError(error).body);
+      this.#retire(replyOfError(error).body);
     }
-    this.#callerCheckedAtMs = now();
-    this.#isChecking = false;
+  }
+
+  #retire(body: string | null): void {
+    this.#tell({ kind: "retired", subscriber: this.#id, body, atMs: now() });
   }
 
   /** Hears of changes for its isolate, if no other request does. */

@@ -94,7 +94,6 @@ export function bindRadical({
             opened = streams.open(openFor(bindings, request), {
               ...input,
               known: request.headers.get("last-event-id"),
-              gone: request.signal,
               callerNow,
               isReplaced,
               execute: async () => {

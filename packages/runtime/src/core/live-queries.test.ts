@@ -17,6 +17,7 @@ class Isolate {
   readonly sent = new Map<number, string[]>();
   readonly ended = new Map<number, Extract<LiveEffect, { kind: "end-stream" }>>();
   readonly refused: number[] = [];
+  readonly checked: number[] = [];
   /** Those whose clients read nothing. */
   readonly stuck = new Set<number>();
   spent = 0;
@@ -104,6 +105,9 @@ class Isolate {
           break;
         case "refuse-stream":
           this.refused.push(subscriber);
+          break;
+        case "check-caller":
+          this.checked.push(subscriber);
       }
     }
   }
@@ -340,6 +344,14 @@ describe("a subscriber", () => {
     isolate.spent = 500;
     isolate.pass(1_000);
     expect(isolate.ended.get(one)).toMatchObject({ message: null });
+  });
+
+  test("has its caller checked anew from time to time", () => {
+    const { isolate, one } = settled({ callerMs: 30_000 });
+    isolate.pass(29_000);
+    expect(isolate.checked).toEqual([]);
+    isolate.pass(32_000);
+    expect(isolate.checked).toEqual([one, one]);
   });
 
   test("is refused beyond the limits, of subscribers and of queries", () => {

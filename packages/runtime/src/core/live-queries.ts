@@ -87,6 +87,8 @@ export type LiveEffect =
   /** Execute the query. */
   | { readonly kind: "run-query"; readonly subscriber: SubscriberId; readonly number: number }
   | { readonly kind: "send-event"; readonly subscriber: SubscriberId; readonly message: LiveMessage }
+  /** Find out whether the caller is still the one that it was. */
+  | { readonly kind: "check-caller"; readonly subscriber: SubscriberId }
   /** Tick at this time. */
   | { readonly kind: "tick"; readonly subscriber: SubscriberId; readonly atMs: number }
   /**
@@ -117,8 +119,10 @@ export interface LiveBounds {
   readonly staleMs: number;
   /** A run that has not ended by then is not waited for: its request may be gone. */
   readonly runMs: number;
-  /** Most time of a stream. The caller is checked anew when its client comes back. */
+  /** Most time of a stream. */
   readonly lifeMs: number;
+  /** How often the caller of a stream is checked anew, besides when its client comes back. */
+  readonly callerMs: number;
   /** Most subrequests of a request; the platform has a limit of its own. */
   readonly spent: number;
   /** A client that takes nothing for so long is cut off. */
@@ -137,6 +141,7 @@ export const DEFAULT_LIVE_BOUNDS: LiveBounds = {
   staleMs: 3_000,
   runMs: 30_000,
   lifeMs: 300_000,
+  callerMs: 30_000,
   spent: 500,
   writeMs: 30_000,
   heartbeatMs: 15_000,
@@ -164,6 +169,7 @@ interface Subscriber {
   /** Since when a message is on its way to the client. */
   writingSinceMs: number | null;
   writtenAtMs: number;
+  callerCheckedAtMs: number;
   /** The earliest tick that is to come. */
   tickAtMs: number;
 }
@@ -314,6 +320,7 @@ export class LiveQueries {
       isToldStale: false,
       writingSinceMs: null,
       writtenAtMs: atMs,
+      callerCheckedAtMs: atMs,
       tickAtMs: Infinity,
     };
     this.#subscribers.set(id, subscriber);
@@ -364,9 +371,13 @@ export class LiveQueries {
     if (subscriber === undefined) return;
     if (dueAtMs === subscriber.tickAtMs) subscriber.tickAtMs = Infinity;
     const { query, writingSinceMs } = subscriber;
-    const { writeMs, runMs, staleMs, tickMs } = this.#bounds;
+    const { writeMs, runMs, staleMs, callerMs, tickMs } = this.#bounds;
     if (writingSinceMs !== null && atMs - writingSinceMs >= writeMs) return this.#end(subscriber, null, atMs);
     if (this.#endsItsLife(subscriber, spent, atMs)) return;
+    if (atMs - subscriber.callerCheckedAtMs >= callerMs) {
+      subscriber.callerCheckedAtMs = atMs;
+      this.#effects.push({ kind: "check-caller", subscriber: id });
+    }
     if (query.running !== null && atMs - query.running.sinceMs >= runMs) this.#giveUp(query, atMs);
     if (!query.isStale && !this.#isCurrent(query) && atMs - query.freshAtMs >= staleMs) {
       query.isStale = true;

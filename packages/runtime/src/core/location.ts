@@ -7,7 +7,7 @@ import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { Listening } from "./listening.ts";
-import { LiveQueries } from "./live-queries.ts";
+import { DEFAULT_LIVE_BOUNDS, type LiveBounds, LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
 export interface LocationOptions {
@@ -16,6 +16,7 @@ export interface LocationOptions {
   /** The name of the isolate among those that listen to the primary. */
   readonly listener: string;
   readonly bounds?: ExecutionBounds;
+  readonly liveBounds?: LiveBounds;
 }
 
 export class LocationCore {
@@ -24,11 +25,12 @@ export class LocationCore {
   readonly #bounds: ExecutionBounds;
   readonly #experience = new Experience();
   readonly #listening: Listening;
-  readonly #live = new LiveQueries();
+  readonly #live: LiveQueries;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS }: LocationOptions) {
+  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, liveBounds = DEFAULT_LIVE_BOUNDS }: LocationOptions) {
     this.#primaries = [new PrimaryLink(servers)];
     this.#bounds = bounds;
+    this.#live = new LiveQueries(liveBounds);
     this.#listening = new Listening(this.#primaries[0], listener);
   }
 

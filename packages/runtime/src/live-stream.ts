@@ -8,7 +8,7 @@ import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, SubscriberId } from "
 import { tell } from "./driver.ts";
 import type { CallInput, Told } from "./exchange.ts";
 import { eventOf, retryOf } from "./http/event-stream.ts";
-import { replyOfError } from "./http/reply.ts";
+import { type Reply, replyOfError } from "./http/reply.ts";
 import { hex } from "./hex.ts";
 import type { Isolate } from "./isolate.ts";
 import { listen, locationPorts, now } from "./worker-ports.ts";
@@ -175,12 +175,13 @@ export class Stream {
     try {
       if ((await this.#input.callerNow()) !== this.#input.caller) this.#retire(null);
     } catch (error) {
-      this.#retire(replyOfError(error).body);
+      this.#retire(replyOfError(error));
     }
   }
 
-  #retire(body: string | null): void {
-    this.#tell({ kind: "retired", subscriber: this.#id, body, atMs: now() });
+  #retire(reply: Reply | null): void {
+    const why = reply === null ? null : { status: reply.status, body: reply.body };
+    this.#tell({ kind: "retired", subscriber: this.#id, reply: why, atMs: now() });
   }
 
   /** Hears of changes for its isolate, if no other request does. */
@@ -196,9 +197,9 @@ export class Stream {
   }
 }
 
-async function runOf({ body, code, headers, footprint }: Told): Promise<LiveRun> {
-  if (footprint === null) return { kind: "failed", body, isFinal: headers["retry-after"] === undefined };
+async function runOf({ status, body, headers, footprint }: Told): Promise<LiveRun> {
+  const reply = { status, body };
+  if (footprint === null) return { kind: "failed", reply, isFinal: headers["retry-after"] === undefined };
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
-  const id = hex(new Uint8Array(digest, 0, DIGEST_BYTES));
-  return { kind: "outcome", id, body, isError: code !== null, ...footprint };
+  return { kind: "outcome", id: hex(new Uint8Array(digest, 0, DIGEST_BYTES)), reply, ...footprint };
 }

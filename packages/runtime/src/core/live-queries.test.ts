@@ -6,6 +6,7 @@ import { DEFAULT_LIVE_BOUNDS, type LiveBounds, type LiveEffect, LiveQueries, typ
 const A = unitId("notes", "a");
 const B = unitId("notes", "b");
 const NEAR_ONE = 0.999_999;
+const REPLY = { status: 200, body: "{}" };
 
 /** A machine with a clock, whose runs end when the test says so. */
 class Isolate {
@@ -46,7 +47,7 @@ class Isolate {
 
   /** The one run that is under way ends with this state. */
   ran(id: string, units: readonly UnitId[], more: { session?: string | null; isWhole?: boolean } = {}): void {
-    this.ends({ kind: "outcome", id, body: id, isError: false, units, isWhole: true, session: "s", ...more });
+    this.ends({ kind: "outcome", id, reply: { status: 200, body: id }, units, isWhole: true, session: "s", ...more });
   }
 
   ends(run: LiveRun): void {
@@ -229,8 +230,7 @@ describe("a run", () => {
     const late = {
       kind: "outcome",
       id: "old",
-      body: "",
-      isError: false,
+      reply: REPLY,
       units: [A],
       isWhole: true,
       session: "s",
@@ -316,8 +316,7 @@ describe("a subscriber", () => {
       const run = {
         kind: "outcome",
         id: "1",
-        body: "",
-        isError: false,
+        reply: REPLY,
         units: [A],
         isWhole: true,
         session: "s",
@@ -416,7 +415,7 @@ describe("without a promise", () => {
 });
 
 describe("cut off", () => {
-  const failed: LiveRun = { kind: "failed", body: "{}", isFinal: false };
+  const failed: LiveRun = { kind: "failed", reply: REPLY, isFinal: false };
 
   test("a query warns that its state may be old, once, and sends the state again when it is the newest for certain", () => {
     const { isolate, one } = settled({ staleMs: 3_000 });
@@ -447,14 +446,21 @@ describe("cut off", () => {
   test("a run that can't succeed ends the streams with its error", () => {
     const { isolate, one } = settled();
     isolate.changed(A);
-    isolate.ends({ kind: "failed", body: "broken", isFinal: true });
+    isolate.ends({ kind: "failed", reply: { status: 500, body: "broken" }, isFinal: true });
     expect(isolate.ended.get(one)).toMatchObject({ message: { kind: "error", body: "broken" }, retryMs: 5_000 });
     expect(isolate.live.isUsed).toBe(false);
   });
 
   test("a stream that has to end says why", () => {
     const { isolate, one } = settled();
-    isolate.take(isolate.live.step({ kind: "retired", subscriber: one, body: "signed out", atMs: isolate.nowMs }));
+    isolate.take(
+      isolate.live.step({
+        kind: "retired",
+        subscriber: one,
+        reply: { status: 401, body: "signed out" },
+        atMs: isolate.nowMs,
+      }),
+    );
     expect(isolate.ended.get(one)).toMatchObject({ message: { kind: "error", body: "signed out" } });
   });
 });

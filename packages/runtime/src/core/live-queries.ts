@@ -15,12 +15,19 @@ import { ItemMap, type UnitId } from "@radical/protocol";
 /** Names one request that hears of a query. */
 export type SubscriberId = number;
 
+/** The answer to a GET. */
+export interface LiveReply {
+  /** Of HTTP. */
+  readonly status: number;
+  readonly body: string;
+}
+
 /** A message to a subscriber. */
 export type LiveMessage =
   /** The outcome, as a GET answers it. The id is its digest. */
-  | { readonly kind: "state"; readonly id: string; readonly body: string; readonly isError: boolean }
+  | ({ readonly kind: "state"; readonly id: string } & LiveReply)
   /** The query can't be answered. The stream ends with it. */
-  | { readonly kind: "error"; readonly body: string }
+  | ({ readonly kind: "error" } & LiveReply)
   /** The location is cut off: the last state may be an old one. */
   | { readonly kind: "stale" }
   /** The connection lives. */
@@ -31,8 +38,7 @@ export type LiveRun =
   | {
       readonly kind: "outcome";
       readonly id: string;
-      readonly body: string;
-      readonly isError: boolean;
+      readonly reply: LiveReply;
       /** The units that it has read, as far as they are known here. */
       readonly units: Iterable<UnitId>;
       /** Whether these are all. */
@@ -40,7 +46,7 @@ export type LiveRun =
       /** The session that hears when one of them changes; null: nobody promises that. */
       readonly session: string | null;
     }
-  | { readonly kind: "failed"; readonly body: string; readonly isFinal: boolean };
+  | { readonly kind: "failed"; readonly reply: LiveReply; readonly isFinal: boolean };
 
 export type LiveEvent =
   | {
@@ -78,7 +84,8 @@ export type LiveEvent =
   | {
       readonly kind: "retired";
       readonly subscriber: SubscriberId;
-      readonly body: string | null;
+      /** Null: there is nothing to say. */
+      readonly reply: LiveReply | null;
       readonly atMs: number;
     };
 
@@ -334,9 +341,9 @@ export class LiveQueries {
     if (subscriber !== undefined) this.#forget(subscriber, atMs);
   }
 
-  #onRetired({ subscriber: id, body, atMs }: Of<"retired">): void {
+  #onRetired({ subscriber: id, reply, atMs }: Of<"retired">): void {
     const subscriber = this.#subscribers.get(id);
-    if (subscriber !== undefined) this.#end(subscriber, body, atMs);
+    if (subscriber !== undefined) this.#end(subscriber, reply, atMs);
   }
 
   #forget(subscriber: Subscriber, atMs: number): void {
@@ -354,12 +361,12 @@ export class LiveQueries {
     else this.#schedule(query, atMs);
   }
 
-  #end(subscriber: Subscriber, body: string | null, atMs: number): void {
-    const [least, most] = body === null ? RETRY_MS : ERROR_RETRY_MS;
+  #end(subscriber: Subscriber, reply: LiveReply | null, atMs: number): void {
+    const [least, most] = reply === null ? RETRY_MS : ERROR_RETRY_MS;
     this.#effects.push({
       kind: "end-stream",
       subscriber: subscriber.id,
-      message: body === null ? null : { kind: "error", body },
+      message: reply === null ? null : { kind: "error", ...reply },
       retryMs: Math.round(least + (most - least) * subscriber.random),
       isCut: subscriber.writingSinceMs !== null && atMs - subscriber.writingSinceMs >= this.#bounds.writeMs,
     });
@@ -458,9 +465,9 @@ export class LiveQueries {
     if (this.#subscribers.has(id)) this.#endsItsLife(runner, spent, atMs);
   }
 
-  #onFailed(query: Query, { body, isFinal }: Extract<LiveRun, { kind: "failed" }>, atMs: number): void {
+  #onFailed(query: Query, { reply, isFinal }: Extract<LiveRun, { kind: "failed" }>, atMs: number): void {
     if (isFinal) {
-      for (const subscriber of query.subscribers) this.#end(subscriber, body, atMs);
+      for (const subscriber of query.subscribers) this.#end(subscriber, reply, atMs);
       return;
     }
     const { backoffMs, longestBackoffMs } = this.#bounds;
@@ -471,12 +478,12 @@ export class LiveQueries {
   #onOutcome(
     query: Query,
     { number, woken, isCutOff }: Running,
-    { id, body, isError, units, isWhole, session }: Extract<LiveRun, { kind: "outcome" }>,
+    { id, reply, units, isWhole, session }: Extract<LiveRun, { kind: "outcome" }>,
     atMs: number,
   ): void {
     const read = new Set(units);
     this.#readNothing(query);
-    query.state = { number, message: { kind: "state", id, body, isError }, units: read, isWhole, session };
+    query.state = { number, message: { kind: "state", id, ...reply }, units: read, isWhole, session };
     for (const unit of read) {
       const readers = this.#readers.get(unit) ?? new Set<Query>();
       readers.add(query);

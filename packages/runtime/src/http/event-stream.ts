@@ -23,9 +23,9 @@ export function wantsEvents({ method, headers }: Request): boolean {
 export function eventOf(message: LiveMessage): string {
   switch (message.kind) {
     case "state":
-      return `${message.isError ? "event: error\n" : ""}id: ${message.id}\n${dataOf(message.body)}\n`;
+      return `${message.status === 200 ? "" : errorOf(message.status)}id: ${message.id}\n${dataOf(message.body)}\n`;
     case "error":
-      return `event: error\nid\n${dataOf(message.body)}\n`;
+      return `${errorOf(message.status)}id\n${dataOf(message.body)}\n`;
     case "stale":
       // It takes the id away: a client that comes back is told the state again.
       return "event: stale\nid\ndata: {}\n\n";
@@ -37,6 +37,11 @@ export function eventOf(message: LiveMessage): string {
 /** The client is to come back after so many milliseconds. */
 export function retryOf(ms: number): string {
   return `retry: ${ms}\n\n`;
+}
+
+/** A browser ignores the status. */
+function errorOf(status: number): string {
+  return `event: error\nstatus: ${status}\n`;
 }
 
 function dataOf(body: string): string {

@@ -22,8 +22,8 @@ export interface CallInput {
   readonly caller: string | null;
   /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
   readonly mustNotWrite: boolean;
-  /** A run of a live query: its request goes on after it, and the session is to hear of changes of what it reads. */
-  readonly isLive: boolean;
+  /** A run of a live query: its request goes on after it, and hears of changes. Null: it is not one. */
+  readonly live: { readonly takesLeases: boolean } | null;
 }
 
 export type Told = EndingReply & {
@@ -72,7 +72,7 @@ export class Exchange {
     early: SpeculativeReply | null,
     reply: (reply: Told) => void,
   ): Promise<void> {
-    const { handler, declaration, args, identity, caller, mustNotWrite, isLive } = input;
+    const { handler, declaration, args, identity, caller, mustNotWrite, live } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = core.execution({
@@ -86,7 +86,8 @@ export class Exchange {
       plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
       prefersSpeculative: early !== null,
       speculative: declaration.speculative === true,
-      watches: isLive,
+      watches: live !== null,
+      takesLeases: live === null || live.takesLeases,
       undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
     });
     this.#streams = execution.shows;
@@ -112,14 +113,14 @@ export class Exchange {
       reply(this.fail(error));
     }
     const hasCached = answer?.kind === "outcome" && declaration.plan !== "near-storage";
-    await Promise.all([finished, this.#afterwards(hasCached && isolate.caches && !isLive ? isolate : null)]);
+    await Promise.all([finished, this.#afterwards(hasCached && isolate.caches && live === null ? isolate : null)]);
   }
 
   /** The request has what it wanted: it is reported, and listens for those to come. */
   async #afterwards(listening: Isolate | null): Promise<void> {
     await answerLeaves();
     this.report();
-    if (listening !== null) await listen(listening, this.place.location, false);
+    if (listening !== null) await listen(listening, this.place.location);
   }
 
   /** The reply to bad input, or to a fault of ours. */

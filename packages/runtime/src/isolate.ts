@@ -28,10 +28,10 @@ export interface Isolate {
 
 export function openIsolate({ application, cache, testHooks }: Manifest, env: Env): Isolate {
   const settings = readSettings(env);
-  const { ways, key, bounds, liveBounds, location, nearStorageOnly } = settings;
+  const { ways, key, bounds, live, location, nearStorageOnly } = settings;
   return {
     settings,
-    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds, liveBounds }),
+    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds, live }),
     cache: openCache(cache, application, env),
     caches: !nearStorageOnly && cache.memoryBytes > 0,
     primary: new Primary(ways, key),

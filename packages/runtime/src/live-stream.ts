@@ -5,26 +5,25 @@
  */
 import { RadicalError } from "@radical/protocol";
 import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, SubscriberId } from "./core/live-queries.ts";
-import { tell } from "./driver.ts";
 import type { CallInput, Told } from "./exchange.ts";
 import { eventOf, retryOf } from "./http/event-stream.ts";
 import { type Reply, replyOfError } from "./http/reply.ts";
 import { hex } from "./hex.ts";
 import type { Isolate } from "./isolate.ts";
-import { listen, locationPorts, now } from "./worker-ports.ts";
+import { LocationWork, now } from "./worker-ports.ts";
 
 /** How often a request looks whether there is something to do, if nobody can wake it. */
 const LOOK_MS = 1_000;
 const DIGEST_BYTES = 16;
 
-export interface StreamInput extends Omit<CallInput, "identity"> {
+export interface StreamInput extends Omit<CallInput, "identity" | "live"> {
   /** The last state that the client knows, by its id. */
   readonly known: string | null;
   /** The caller, by what the request has shown; throws like `authenticate`. */
   readonly callerNow: () => Promise<string | null>;
   readonly isReplaced: () => boolean;
   /** One run of the query. `finished` gives the number of its subrequests. */
-  readonly execute: () => Promise<{ readonly told: Told; readonly finished: Promise<number> }>;
+  readonly execute: (takesLeases: boolean) => Promise<{ readonly told: Told; readonly finished: Promise<number> }>;
 }
 
 export class LiveStreams {
@@ -55,7 +54,6 @@ export class Stream {
   readonly readable: ReadableStream<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #id: SubscriberId;
-  readonly #isolate: Isolate;
   readonly #input: StreamInput;
   readonly #forget: () => void;
   readonly #location: string;
@@ -63,14 +61,14 @@ export class Stream {
   #waking = Promise.withResolvers<void>();
   #isOver = false;
   #spent = 0;
-  #listening: Promise<void> | null = null;
+  readonly #work: LocationWork;
 
   constructor(id: SubscriberId, isolate: Isolate, input: StreamInput, forget: () => void) {
     const { readable, writable } = new IdentityTransformStream();
     this.readable = readable;
     this.#writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>;
     this.#id = id;
-    this.#isolate = isolate;
+    this.#work = new LocationWork(isolate);
     this.#input = input;
     this.#forget = forget;
     this.#location = isolate.place.location;
@@ -104,8 +102,8 @@ export class Stream {
       this.#waking = Promise.withResolvers<void>();
       await Promise.race([this.#waking.promise, scheduler.wait(LOOK_MS)]);
     }
-    // Others go on hearing of changes until the shift is over.
-    await this.#listening;
+    // Others hear of changes by this request until the next one listens.
+    await this.#work.finished();
   }
 
   #end(): void {
@@ -115,13 +113,18 @@ export class Stream {
   }
 
   #tell(event: LiveEvent): void {
-    tell(this.#isolate.core, event, locationPorts(this.#isolate));
+    this.#work.tell(event);
+  }
+
+  /** It listens for its isolate when the request before it has done so for long enough. */
+  #listen(): void {
+    this.#work.tell({ kind: "free", location: this.#location, atMs: now() });
   }
 
   #perform(effect: LiveEffect): void {
     switch (effect.kind) {
       case "run-query":
-        return void this.#run(effect.number);
+        return void this.#run(effect.number, effect.takesLeases);
       case "send-event":
         return void this.#send(effect.message);
       case "check-caller":
@@ -135,11 +138,18 @@ export class Stream {
     }
   }
 
-  async #run(number: number): Promise<void> {
-    const { told, finished } = await this.#input.execute();
+  async #run(number: number, takesLeases: boolean): Promise<void> {
+    const { told, finished } = await this.#input.execute(takesLeases);
     void finished.then((subrequests) => (this.#spent += subrequests));
     const run = await runOf(told);
-    this.#tell({ kind: "ran", subscriber: this.#id, number, run, spent: this.#spent, atMs: now() });
+    this.#tell({
+      kind: "ran",
+      subscriber: this.#id,
+      number,
+      run,
+      spent: this.#spent + this.#work.subrequests,
+      atMs: now(),
+    });
   }
 
   async #send(message: LiveMessage): Promise<void> {
@@ -157,7 +167,13 @@ export class Stream {
     if (this.#isOver) return;
     this.#listen();
     if (this.#input.isReplaced()) return this.#retire(null);
-    this.#tell({ kind: "ticked", subscriber: this.#id, dueAtMs, spent: this.#spent, atMs: now() });
+    this.#tell({
+      kind: "ticked",
+      subscriber: this.#id,
+      dueAtMs,
+      spent: this.#spent + this.#work.subrequests,
+      atMs: now(),
+    });
   }
 
   async #close({ message, retryMs, isCut }: Extract<LiveEffect, { kind: "end-stream" }>): Promise<void> {
@@ -182,18 +198,6 @@ export class Stream {
   #retire(reply: Reply | null): void {
     const why = reply === null ? null : { status: reply.status, body: reply.body };
     this.#tell({ kind: "retired", subscriber: this.#id, reply: why, atMs: now() });
-  }
-
-  /** Hears of changes for its isolate, if no other request does. */
-  #listen(): void {
-    if (this.#listening !== null) return;
-    this.#listening = (async () => {
-      const hasListened = await listen(this.#isolate, this.#location, true);
-      this.#listening = null;
-      if (!hasListened) return;
-      this.#spent++;
-      if (!this.#isOver) this.#listen();
-    })();
   }
 }
 

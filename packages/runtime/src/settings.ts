@@ -49,7 +49,7 @@ export interface Settings {
   readonly nearStorageOnly: boolean;
   readonly maxBodyBytes: number;
   readonly bounds: ExecutionBounds;
-  readonly liveBounds: LiveBounds;
+  readonly live: Partial<LiveBounds>;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -76,8 +76,7 @@ export function readSettings(env: Env): Settings {
       attemptMs: positive("RADICAL_ATTEMPT_MS", env.RADICAL_ATTEMPT_MS, DEFAULT_BOUNDS.attemptMs),
       totalMs: positive("RADICAL_TOTAL_MS", env.RADICAL_TOTAL_MS, DEFAULT_BOUNDS.totalMs),
     },
-    liveBounds: {
-      ...DEFAULT_LIVE_BOUNDS,
+    live: {
       subscribers: positive("RADICAL_MAX_STREAMS", env.RADICAL_MAX_STREAMS, DEFAULT_LIVE_BOUNDS.subscribers),
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },

@@ -2,7 +2,8 @@
 import type { TraceContext } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import type { Cache } from "./cache/cache.ts";
-import type { Answer, Verdict, WarningCode } from "./core/effects.ts";
+import type { Answer, LocationEvent, Verdict, WarningCode } from "./core/effects.ts";
+import type { LocationCore } from "./core/location.ts";
 import {
   ExecutionDriver,
   type ExecutionMachine,
@@ -158,31 +159,67 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
   return { answered: answering.promise, finished: finishing.promise };
 }
 
-/** The ports of a location, for one of its requests. */
-export function locationPorts({ primary, cache: { memory }, streams }: Isolate): ListeningPorts & {
-  /** Settles when the request listens no more; null: another one does. */
-  readonly listening: () => Promise<void> | null;
-} {
-  let shift: Promise<void> | null = null;
-  return {
-    now,
-    listen: (server, question, told, ended) => {
-      shift = primary.listen(server, question, told).then(ended);
-    },
-    listening: () => shift,
-    holds: (unit) => memory.holds(unit),
-    refresh: (entries) => void memory.put(entries),
-    live: (effect) => streams.perform(effect),
-  };
+/** The part of one request in the work of its isolate: it listens, and has timers under way. */
+export class LocationWork {
+  readonly ports: ListeningPorts;
+  /** That it has made so far. */
+  subrequests = 0;
+  readonly #core: LocationCore;
+  #underWay = 0;
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #fault: { readonly error: unknown } | null = null;
+
+  constructor({ core, primary, cache: { memory }, streams }: Isolate) {
+    this.#core = core;
+    this.ports = {
+      now,
+      listen: (server, question, told, ended) => {
+        this.subrequests++;
+        this.#begin(primary.listen(server, question, told), ended);
+      },
+      holds: (unit) => memory.holds(unit),
+      refresh: (entries) => void memory.put(entries),
+      hear: (server, heard, timeoutMs, done) => {
+        this.subrequests++;
+        this.#begin(primary.hear(server, heard, timeoutMs), done);
+      },
+      wake: (ms, done) => this.#begin(scheduler.wait(ms), done),
+      live: (effect) => streams.perform(effect),
+    };
+  }
+
+  tell(event: LocationEvent): void {
+    tell(this.#core, event, this.ports);
+  }
+
+  /** Settles when nothing is under way. Rejects only for a fault of ours. */
+  async finished(): Promise<void> {
+    if (this.#underWay > 0) {
+      const waiting = Promise.withResolvers<void>();
+      this.#waiting.push(waiting);
+      await waiting.promise;
+    }
+    if (this.#fault !== null) throw this.#fault.error;
+  }
+
+  #begin<T>(work: Promise<T>, done: (value: T) => void): void {
+    this.#underWay++;
+    void (async () => {
+      try {
+        done(await work);
+      } catch (error) {
+        this.#fault ??= { error };
+      }
+      if (--this.#underWay === 0) for (const { resolve } of this.#waiting.splice(0)) resolve();
+    })();
+  }
 }
 
-/** Settles to whether it has listened, when it does so no more; never rejects. */
-export async function listen(isolate: Isolate, location: string, isLasting: boolean): Promise<boolean> {
-  const ports = locationPorts(isolate);
-  tell(isolate.core, { kind: "free", location, isLasting, atMs: now() }, ports);
-  const listening = ports.listening();
-  await listening;
-  return listening !== null;
+/** The request is free to listen for its isolate. Settles when it has nothing left to do. Rejects only for a fault of ours. */
+export function listen(isolate: Isolate, location: string): Promise<void> {
+  const work = new LocationWork(isolate);
+  work.tell({ kind: "free", location, atMs: now() });
+  return work.finished();
 }
 
 /** Also an error that is thrown before anything was begun is a fault that is told. */

@@ -90,24 +90,20 @@ export function bindRadical({
             const caller = await callerNow();
             const declaration = declarationOf(handler, manifest);
             const args = await readArguments(request, declaration, manifest, settings.maxBodyBytes);
-            const input = { handler, declaration, args, caller, mustNotWrite: true, isLive: true };
+            const input = { handler, declaration, args, caller, mustNotWrite: true };
             opened = streams.open(openFor(bindings, request), {
               ...input,
               known: request.headers.get("last-event-id"),
               callerNow,
               isReplaced,
-              execute: async () => {
+              execute: async (takesLeases) => {
                 const run = newExchange(bindings, request);
                 run.place = place;
                 const replying = Promise.withResolvers<Told>();
                 const identity = await run.identify(null, caller, handler);
                 run.name(handler);
-                const finished = run.execute(
-                  { ...input, identity },
-                  openFor(bindings, request),
-                  null,
-                  replying.resolve,
-                );
+                const call = { ...input, identity, live: { takesLeases } };
+                const finished = run.execute(call, openFor(bindings, request), null, replying.resolve);
                 return { told: await replying.promise, finished: finished.then(() => run.subrequests) };
               },
             });
@@ -135,7 +131,7 @@ export function bindRadical({
         const declaration = declarationOf(handler, manifest);
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
         const mustNotWrite = request.method === "GET";
-        return { handler, declaration, args, identity, caller, mustNotWrite, isLive: false };
+        return { handler, declaration, args, identity, caller, mustNotWrite, live: null };
       });
       const more = cors.headers(request);
       return early === null ? toResponse(await replying, more) : early.response(replying, more);
@@ -153,7 +149,7 @@ export function bindRadical({
           const identity = await one.identify(idempotencyKey ?? null, onBehalfOf, handler);
           const encoded = argumentsOf(args, declaration, manifest);
           const input = { handler, declaration, args: encoded, identity, caller: onBehalfOf };
-          return { ...input, mustNotWrite: false, isLive: false };
+          return { ...input, mustNotWrite: false, live: null };
         });
         return resultOf(reply);
       },

@@ -32,10 +32,12 @@ export interface Tags {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const ACCEPTED = "the tags are @readwrite <handler>, @nearstorage, @speculative, and @refuse union|dropped-guard|widening|all";
+const ACCEPTED =
+  "the tags are @readwrite <handler>, @nearstorage, @speculative, and @refuse union|dropped-guard|widening|all";
 
 /** What is one of the tags, or was meant to be one. */
-const TAG = /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion))s?\b)([^\n]*)/gim;
+const TAG =
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion))s?\b)([^\n]*)/gim;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];

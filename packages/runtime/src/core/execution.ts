@@ -27,6 +27,7 @@ import type {
   ModuleHash,
   RefusalCode,
   Repair,
+  SessionId,
   UnitId,
   Write,
 } from "@radical/protocol";
@@ -36,6 +37,7 @@ import type {
   Answer,
   CachePut,
   CapturedSnapshot,
+  CompletedSpeculation,
   Derivation,
   Effect,
   ExecutionEvent,
@@ -67,8 +69,10 @@ export interface ExecutionInput {
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
   readonly speculative: boolean;
-  /** The session is to hear of each change of what it reads. */
+  /** The session is to hear of the next change of what it reads. */
   readonly watches: boolean;
+  /** It may be answered by read leases. */
+  readonly takesLeases: boolean;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
 }
@@ -79,8 +83,8 @@ export interface Footprint {
   readonly units: ReadonlySet<UnitId>;
   /** Whether these are all. The primary has run f near storage, and tells only of units that are new here. */
   readonly isWhole: boolean;
-  /** The session that hears of each change of them from now on; null: none. */
-  readonly session: string | null;
+  /** The session that hears of the next change of each of them; null: none. */
+  readonly session: SessionId | null;
 }
 
 export interface ExecutionBounds {
@@ -131,17 +135,20 @@ type Run =
   | { readonly kind: "running" }
   | Speculation;
 
-/** The primary is to validate the set. */
-export interface SetQuestion {
-  readonly kind: "set";
+/** The values on which f runs. */
+interface Basis {
   readonly endsAtMs: number;
-  readonly search: LeaderSearch;
   readonly set: AccessSet;
-  /** Each unit of the set once, in order. */
-  readonly units: readonly AccessedUnit[];
-  /** The values of which the versions are sent, and on which f runs. */
   readonly snapshot: CapturedSnapshot;
   readonly guessed: ReadonlySet<UnitId>;
+}
+
+/** The primary is to validate the set. */
+export interface SetQuestion extends Basis {
+  readonly kind: "set";
+  readonly search: LeaderSearch;
+  /** Each unit of the set once, in order. */
+  readonly units: readonly AccessedUnit[];
   /** Why f waits for the confirmation, or has waited; null: it has not. */
   readonly doubt: Doubt | null;
   readonly run: Run;
@@ -167,6 +174,8 @@ export type Phase =
   | { readonly kind: "asking"; readonly question: Question }
   /** The wait before the next one. */
   | { readonly kind: "backing-off"; readonly question: Question }
+  /** Read leases have confirmed the set, and f has not ended. Nothing was sent. */
+  | { readonly kind: "leased"; readonly basis: Basis }
   /** The primary has confirmed the set, and f has not ended. */
   | { readonly kind: "confirmed"; readonly question: SetQuestion; readonly commitId: CommitId | null }
   /** Answered; the followup is on its way, or waits before it is sent again. */
@@ -192,6 +201,8 @@ export class Execution {
   #seen: CommitId | null;
   #phase: Phase = { kind: "new" };
   #footprint: Footprint | null = null;
+  /** The session that the last request has named to hear of changes. */
+  #watcher: SessionId | null = null;
   /** The result that the client was shown before its confirmation. */
   #shown: Uint8Array | null = null;
 
@@ -344,6 +355,8 @@ export class Execution {
     // A run in record mode that was ended early has guessed nothing to its end.
     const guessed = !this.#records || run !== null ? this.#guess(set, sight) : new Set<UnitId>();
     const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
+    if (isWhole && this.#isLeased(set, snapshot, atMs))
+      return this.#onLeased({ endsAtMs, set, snapshot, guessed }, run, atMs);
     const doubt = isWhole && run === null ? this.#doubtOf(set, guessed, atMs) : null;
     const runs: Run = isWhole ? (run ?? { kind: doubt === null ? "running" : "waiting" }) : { kind: "none" };
     const search = new LeaderSearch(this.#primary.leader);
@@ -353,6 +366,38 @@ export class Execution {
     if (runs.kind === "running") return [...sent, { kind: "speculate", after: "send", snapshot, set }];
     if (runs.kind !== "completed" || !this.shows || this.#doubtOf(set, guessed, atMs) !== null) return sent;
     return [...sent, ...this.#show(runs)];
+  }
+
+  /**
+   * Whether this execution needs no confirmation of the primary: it only reads, and each unit is leased in the version that was
+   * captured. Its place in the order is this instant. A repeat of an execution under a chosen id must find the answer of the
+   * first, so it always asks.
+   */
+  #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
+    const { module, retained, takesLeases } = this.#input;
+    if (writes.size > 0 || retained || !takesLeases || !this.#experience.speculates(module, atMs)) return false;
+    return this.#primary.leases.look(reads, snapshot, atMs);
+  }
+
+  /** In record mode f has run. */
+  #onLeased(basis: Basis, run: CompletedSpeculation | null, atMs: number): readonly Effect[] {
+    this.#phase = { kind: "leased", basis };
+    if (run !== null) return this.#onLeasedRun(basis, run, atMs);
+    return [{ kind: "speculate", after: "lease", snapshot: basis.snapshot, set: basis.set }];
+  }
+
+  #onLeasedRun(basis: Basis, run: Speculation, atMs: number): readonly Effect[] {
+    switch (run.kind) {
+      case "stopped":
+        return [...this.#leftSet(run), ...this.#askNearStorage("undeclared", basis.endsAtMs, atMs)];
+      case "exhausted":
+        return this.#askNearStorage("long", basis.endsAtMs, atMs);
+      case "completed": {
+        const answer: Answer = { kind: "outcome", outcome: run.outcome, path: "leased", reason: "unchanged" };
+        this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
+        return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
+      }
+    }
   }
 
   /**
@@ -392,9 +437,15 @@ export class Execution {
   }
 
   #send(question: Question, atMs: number): readonly Effect[] {
-    const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
+    const { executionId, module, handler, args, environment, location, retained, mustNotWrite, watches } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
     const server = question.search.next();
+    const { leases } = this.#primary;
+    // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
+    // waited for like another isolate's.
+    if (question.kind === "set") leases.drop(question.set.writes);
+    const { sender } = leases;
+    this.#watcher = watches ? leases.session : null;
     const request: LviRequest = {
       executionId,
       module,
@@ -408,7 +459,7 @@ export class Execution {
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
-      session: null,
+      session: sender === null || !watches ? sender : { ...sender, watches },
     };
     this.#phase = { kind: "asking", question };
     const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
@@ -428,15 +479,15 @@ export class Execution {
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     const phase = this.#phase;
+    if (phase.kind === "leased")
+      return [...warnings, ...(this.#ran(speculation, atMs) ?? this.#onLeasedRun(phase.basis, speculation, atMs))];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (!("question" in phase) || phase.question.kind !== "set" || phase.question.run.kind !== "running")
       return warnings;
-    if (speculation.kind !== "stopped")
-      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
-    if (this.#input.mustNotWrite && hasWritten(speculation))
-      return [...warnings, ...this.#stoppedOnGet("its run has written")];
+    const ended = this.#ran(speculation, atMs);
+    if (ended !== null) return [...warnings, ...ended];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
-    // What is confirmed already is an answer.
+    // A run that ends after the confirmation gives the answer itself.
     // variant: shown-unconfirmed
     const isOpen = phase.kind === "asking" || phase.kind === "backing-off";
     const shown = isOpen ? this.#show(speculation) : [];
@@ -450,6 +501,14 @@ export class Execution {
     const result = speculation.outcome.value;
     this.#shown = result;
     return [{ kind: "show", result }];
+  }
+
+  /** Null: the run may count. */
+  #ran(speculation: Speculation, atMs: number): readonly Effect[] | null {
+    if (speculation.kind !== "stopped")
+      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
+    const isForbidden = this.#input.mustNotWrite && hasWritten(speculation);
+    return isForbidden ? this.#stoppedOnGet("its run has written") : null;
   }
 
   /** A sending has its end. */
@@ -466,14 +525,17 @@ export class Execution {
         if (!canBeValid(question))
           return this.#onImpossible("it confirmed a request that named no versions", question, atMs);
         this.#phase = { kind: "confirmed", question, commitId: reply.commitId };
+        this.#experience.confirmed(this.#input.module, true, atMs);
         this.#learn(question, [], atMs);
         return this.#join(atMs);
       case "executed":
         if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
+        if (reply.cause === "requested" && question.kind === "set")
+          this.#experience.confirmed(this.#input.module, false, atMs);
         this.#footprint = {
           units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
           isWhole: false,
-          session: null,
+          session: this.#watcher,
         };
         return [
           this.#answer({
@@ -515,7 +577,7 @@ export class Execution {
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
-        this.#footprint = { units: set.reads, isWhole: true, session: null };
+        this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
         const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
@@ -811,7 +873,7 @@ function readsOf(question: Question): Iterable<UnitId> {
 }
 
 /** A unit that was guessed absent, and is not written, is known from here on. */
-function confirmedAbsences({ guessed }: SetQuestion, writes: readonly Write[]): readonly CachePut[] {
+function confirmedAbsences({ guessed }: Basis, writes: readonly Write[]): readonly CachePut[] {
   const written = new Set(writes.map(({ unit }) => unit));
   return [...guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
 }

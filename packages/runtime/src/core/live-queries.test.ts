@@ -1,10 +1,12 @@
 /** When a live query runs, and what its subscribers are sent. */
-import { unitId, type UnitId } from "@radical/protocol";
+import { sessionId, type SessionId, unitId, type UnitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_LIVE_BOUNDS, type LiveBounds, type LiveEffect, LiveQueries, type LiveRun } from "./live-queries.ts";
 
 const A = unitId("notes", "a");
 const B = unitId("notes", "b");
+const SESSION = sessionId(1, 1);
+const NEXT = sessionId(1, 2);
 const NEAR_ONE = 0.999_999;
 const REPLY = { status: 200, body: "{}" };
 
@@ -22,6 +24,9 @@ class Isolate {
   /** Those whose clients read nothing. */
   readonly stuck = new Set<number>();
   spent = 0;
+  /** No proof comes that the session lives. */
+  isCutOff = false;
+  #session: SessionId | null = null;
   #ticks: { readonly subscriber: number; readonly atMs: number }[] = [];
   #subscribers = 0;
 
@@ -46,8 +51,16 @@ class Isolate {
   }
 
   /** The one run that is under way ends with this state. */
-  ran(id: string, units: readonly UnitId[], more: { session?: string | null; isWhole?: boolean } = {}): void {
-    this.ends({ kind: "outcome", id, reply: { status: 200, body: id }, units, isWhole: true, session: "s", ...more });
+  ran(id: string, units: readonly UnitId[], more: { session?: SessionId | null; isWhole?: boolean } = {}): void {
+    this.ends({
+      kind: "outcome",
+      id,
+      reply: { status: 200, body: id },
+      units,
+      isWhole: true,
+      session: SESSION,
+      ...more,
+    });
   }
 
   ends(run: LiveRun): void {
@@ -66,6 +79,7 @@ class Isolate {
       if (next === undefined || next.atMs > endMs) break;
       this.#ticks = this.#ticks.filter((tick) => tick !== next);
       this.nowMs = Math.max(this.nowMs, next.atMs);
+      this.#prove();
       const { subscriber, atMs: dueAtMs } = next;
       this.take(this.live.step({ kind: "ticked", subscriber, dueAtMs, spent: this.spent, atMs: this.nowMs }));
     }
@@ -73,11 +87,23 @@ class Isolate {
   }
 
   changed(...units: readonly UnitId[]): void {
-    this.take(this.live.changed(units, this.nowMs));
+    this.live.changed(units, this.nowMs);
+    this.take(this.live.take());
   }
 
-  inSession(session: string | null): void {
-    this.take(this.live.inSession(session, this.nowMs, this.nowMs));
+  hinted(unit: UnitId): void {
+    this.live.hinted([{ unit }], this.nowMs);
+    this.take(this.live.take());
+  }
+
+  #prove(): void {
+    if (!this.isCutOff) this.live.inSession(this.#session, this.nowMs, this.nowMs);
+    this.take(this.live.take());
+  }
+
+  inSession(session: SessionId | null): void {
+    this.#session = session;
+    this.#prove();
   }
 
   reads(subscriber: number): void {
@@ -117,7 +143,7 @@ class Isolate {
 /** An isolate with a session and one subscriber of a query that has read A. */
 function settled(bounds: Partial<LiveBounds> = {}): { readonly isolate: Isolate; readonly one: number } {
   const isolate = new Isolate(bounds);
-  isolate.inSession("s");
+  isolate.inSession(SESSION);
   const one = isolate.subscribe();
   isolate.ran("1", [A]);
   isolate.pass(500);
@@ -155,7 +181,7 @@ describe("a run", () => {
 
   test("that began before a subscriber came is not for it: it may be older than what its client knows", () => {
     const isolate = new Isolate();
-    isolate.inSession("s");
+    isolate.inSession(SESSION);
     const first = isolate.subscribe();
     const second = isolate.subscribe();
     isolate.ran("1", [A]);
@@ -233,7 +259,7 @@ describe("a run", () => {
       reply: REPLY,
       units: [A],
       isWhole: true,
-      session: "s",
+      session: SESSION,
     } as const;
     isolate.take(isolate.live.step({ kind: "ran", subscriber: one, number, run: late, spent: 0, atMs: isolate.nowMs }));
     isolate.ran("2", [A]);
@@ -254,7 +280,7 @@ describe("a subscriber", () => {
 
   test("that knows the state is sent nothing", () => {
     const isolate = new Isolate();
-    isolate.inSession("s");
+    isolate.inSession(SESSION);
     const known = isolate.subscribe("q", { known: "1" });
     isolate.ran("1", [A]);
     expect(isolate.sent.get(known)).toEqual([]);
@@ -308,7 +334,7 @@ describe("a subscriber", () => {
 
   test("is to come back when its time is over, not in step with others, and not while it runs the query", () => {
     const isolate = new Isolate({ lifeMs: 300_000 });
-    isolate.inSession("s");
+    isolate.inSession(SESSION);
     const [one, other] = [isolate.subscribe("q", { random: 0 }), isolate.subscribe("r", { random: NEAR_ONE })];
     for (const number of [...isolate.running.keys()]) {
       const subscriber = isolate.running.get(number)!;
@@ -319,7 +345,7 @@ describe("a subscriber", () => {
         reply: REPLY,
         units: [A],
         isWhole: true,
-        session: "s",
+        session: SESSION,
       } as const;
       isolate.take(isolate.live.step({ kind: "ran", subscriber, number, run, spent: 0, atMs: isolate.nowMs }));
     }
@@ -378,16 +404,16 @@ describe("without a promise", () => {
     isolate.pass(1);
     isolate.ran("2", [A], { session: null });
     isolate.pass(200);
-    isolate.take(isolate.live.hinted([B], isolate.nowMs));
+    isolate.hinted(B);
     expect(isolate.running.size).toBe(0);
-    isolate.take(isolate.live.hinted([A], isolate.nowMs));
+    isolate.hinted(A);
     isolate.ran("3", [A], { session: null });
     expect(isolate.sent.get(one)).toEqual(["1", "2", "3"]);
   });
 
   test("of which there is one, hints are not needed", () => {
     const { isolate } = settled();
-    isolate.take(isolate.live.hinted([A], isolate.nowMs));
+    isolate.hinted(A);
     expect(isolate.running.size).toBe(0);
   });
 
@@ -396,8 +422,8 @@ describe("without a promise", () => {
     isolate.inSession(null);
     isolate.ran("2", [A], { session: null });
     isolate.pass(200);
-    isolate.inSession("t");
-    isolate.ran("3", [A], { session: "t" });
+    isolate.inSession(NEXT);
+    isolate.ran("3", [A], { session: NEXT });
     isolate.pass(60_000);
     expect([isolate.running.size, isolate.news(one)]).toEqual([0, ["1", "2", "3"]]);
   });
@@ -405,10 +431,10 @@ describe("without a promise", () => {
   test("because the session ended while it ran, a query runs again", () => {
     const { isolate } = settled();
     isolate.changed(A);
-    isolate.inSession("t");
-    isolate.ran("2", [A], { session: "s" });
+    isolate.inSession(NEXT);
+    isolate.ran("2", [A], { session: SESSION });
     isolate.pass(100);
-    isolate.ran("2", [A], { session: "t" });
+    isolate.ran("2", [A], { session: NEXT });
     isolate.pass(60_000);
     expect(isolate.running.size).toBe(0);
   });
@@ -425,8 +451,8 @@ describe("cut off", () => {
       isolate.pass(4_000);
     }
     expect(isolate.news(one)).toEqual(["1", "(stale)"]);
-    isolate.inSession("t");
-    isolate.ran("1", [A], { session: "t" });
+    isolate.inSession(NEXT);
+    isolate.ran("1", [A], { session: NEXT });
     expect(isolate.news(one)).toEqual(["1", "(stale)", "1"]);
   });
 

@@ -10,7 +10,7 @@
  * The machine keeps no list of events. It compares the state that a subscriber was sent last with the newest one, whenever the
  * subscriber can take more. So a client that reads slowly hears of fewer states, and costs no memory.
  */
-import { ItemMap, type UnitId } from "@radical/protocol";
+import { ItemMap, type SessionId, type UnitId } from "@radical/protocol";
 
 /** Names one request that hears of a query. */
 export type SubscriberId = number;
@@ -44,7 +44,7 @@ export type LiveRun =
       /** Whether these are all. */
       readonly isWhole: boolean;
       /** The session that hears when one of them changes; null: nobody promises that. */
-      readonly session: string | null;
+      readonly session: SessionId | null;
     }
   | { readonly kind: "failed"; readonly reply: LiveReply; readonly isFinal: boolean };
 
@@ -91,8 +91,13 @@ export type LiveEvent =
 
 /** Each effect is carried out in the request of its subscriber. */
 export type LiveEffect =
-  /** Execute the query. */
-  | { readonly kind: "run-query"; readonly subscriber: SubscriberId; readonly number: number }
+  /** Execute the query. `takesLeases`: read leases may answer, which nobody tells when they change. */
+  | {
+      readonly kind: "run-query";
+      readonly subscriber: SubscriberId;
+      readonly number: number;
+      readonly takesLeases: boolean;
+    }
   | { readonly kind: "send-event"; readonly subscriber: SubscriberId; readonly message: LiveMessage }
   /** Find out whether the caller is still the one that it was. */
   | { readonly kind: "check-caller"; readonly subscriber: SubscriberId }
@@ -117,6 +122,8 @@ export interface LiveBounds {
   readonly queries: number;
   /** From the beginning of a run to the beginning of the next one, at least. */
   readonly spacingMs: number;
+  /** A session counts as long as its last proof of life is not older. */
+  readonly proofMs: number;
   /** From the beginning of a run to the next one, as long as nobody promises to tell of changes. */
   readonly pollMs: number;
   /** The wait after a run without an outcome. It doubles with each further one, up to the longest. */
@@ -142,6 +149,7 @@ export const DEFAULT_LIVE_BOUNDS: LiveBounds = {
   subscribers: 2_000,
   queries: 500,
   spacingMs: 100,
+  proofMs: 3_000,
   pollMs: 1_000,
   backoffMs: 250,
   longestBackoffMs: 4_000,
@@ -185,6 +193,7 @@ interface Running {
   readonly by: SubscriberId;
   readonly number: number;
   readonly sinceMs: number;
+  readonly takesLeases: boolean;
   /** Units that have changed since. Whether the run has seen a change is not known. */
   readonly woken: Set<UnitId>;
   /** Another session has begun, or this one has ended. */
@@ -196,7 +205,7 @@ interface State {
   readonly message: Extract<LiveMessage, { kind: "state" }>;
   readonly units: ReadonlySet<UnitId>;
   readonly isWhole: boolean;
-  readonly session: string | null;
+  readonly session: SessionId | null;
 }
 
 interface Query {
@@ -229,7 +238,11 @@ export class LiveQueries {
   /** The queries whose last run read units that are not known here. */
   readonly #unsure = new Set<Query>();
   readonly #running = new Set<Query>();
-  #session: string | null = null;
+  /** The session of the isolate, and when it was known to live for certain. */
+  #named: SessionId | null = null;
+  #provenAtMs = -Infinity;
+  /** Null: the isolate has no session, or none that lives for certain. */
+  #session: SessionId | null = null;
   #runs = 0;
   #effects: LiveEffect[] = [];
 
@@ -263,55 +276,61 @@ export class LiveQueries {
         this.#onRetired(event);
         break;
     }
-    return this.#take();
+    return this.take();
   }
 
-  /** These units have changed, or the promise to tell of it has ended for them. */
-  changed(units: Iterable<UnitId>, atMs: number): readonly LiveEffect[] {
-    if (!this.isUsed) return NOTHING;
-    const woken = new Set<Query>(this.#unsure);
-    for (const unit of units) {
-      for (const [, readers] of this.#readers.overlapping(unit)) for (const query of readers) woken.add(query);
-      for (const { running } of this.#running) running?.woken.add(unit);
-    }
-    for (const query of woken) if (query.running === null) this.#wake(query, atMs);
-    return this.#take();
-  }
-
-  /** The primary has told of these units unasked. Covered queries hear of it by the promise. */
-  hinted(units: Iterable<UnitId>, atMs: number): readonly LiveEffect[] {
-    if (!this.isUsed) return NOTHING;
-    for (const unit of units) {
-      for (const query of this.#running) if (!this.#isCovered(query)) query.running?.woken.add(unit);
-      for (const [, readers] of this.#readers.overlapping(unit))
-        for (const query of readers) if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
-    }
-    return this.#take();
-  }
-
-  /** The session of the isolate from now on; null: it has none. `freshAtMs`: up to this time the last one was alive for certain. */
-  inSession(session: string | null, freshAtMs: number, atMs: number): readonly LiveEffect[] {
-    if (session === this.#session) return NOTHING;
-    for (const query of this.#queries.values()) {
-      if (query.running !== null) query.running.isCutOff = true;
-      // variant: live-lapse
-      else this.#wake(query, atMs, freshAtMs);
-    }
-    this.#session = session;
-    return this.#take();
-  }
-
-  #take(): readonly LiveEffect[] {
+  /** The effects of what the machine was told since. */
+  take(): readonly LiveEffect[] {
     if (this.#effects.length === 0) return NOTHING;
     const effects = this.#effects;
     this.#effects = [];
     return effects;
   }
 
+  /** These units have changed. */
+  changed(units: Iterable<UnitId>, atMs: number): void {
+    if (!this.isUsed) return;
+    const woken = new Set<Query>(this.#unsure);
+    for (const unit of units) {
+      for (const [, readers] of this.#readers.overlapping(unit)) for (const query of readers) woken.add(query);
+      for (const { running } of this.#running) running?.woken.add(unit);
+    }
+    for (const query of woken) if (query.running === null) this.#wake(query, atMs);
+  }
+
+  /** The primary has told of these units unasked. Covered queries hear of it by the promise. */
+  hinted(entries: Iterable<{ readonly unit: UnitId }>, atMs: number): void {
+    if (!this.isUsed) return;
+    for (const { unit } of entries) {
+      for (const query of this.#running) if (!this.#isCovered(query)) query.running?.woken.add(unit);
+      for (const [, readers] of this.#readers.overlapping(unit))
+        for (const query of readers) if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
+    }
+  }
+
+  /** The session of the isolate from now on; null: it has none. `provenAtMs`: at this time it still lived for certain. */
+  inSession(session: SessionId | null, provenAtMs: number, atMs: number): void {
+    this.#named = session;
+    this.#provenAtMs = provenAtMs;
+    this.#judge(atMs);
+  }
+
+  #judge(atMs: number): void {
+    const session = atMs - this.#provenAtMs < this.#bounds.proofMs ? this.#named : null;
+    if (session === this.#session) return;
+    for (const query of this.#queries.values()) {
+      if (query.running !== null) query.running.isCutOff = true;
+      // variant: live-lapse
+      else this.#wake(query, atMs, this.#provenAtMs);
+    }
+    this.#session = session;
+  }
+
   // ── Subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onSubscribed({ subscriber: id, query: key, known, random, atMs }: Of<"subscribed">): void {
     const { subscribers, queries, lifeMs } = this.#bounds;
+    this.#judge(atMs);
     const query = this.#queries.get(key) ?? newQuery(key, atMs);
     if (this.#subscribers.size >= subscribers || (query.subscribers.size === 0 && this.#queries.size >= queries))
       return void this.#effects.push({ kind: "refuse-stream", subscriber: id });
@@ -377,6 +396,7 @@ export class LiveQueries {
     const subscriber = this.#subscribers.get(id);
     if (subscriber === undefined) return;
     if (dueAtMs === subscriber.tickAtMs) subscriber.tickAtMs = Infinity;
+    this.#judge(atMs);
     const { query, writingSinceMs } = subscriber;
     const { writeMs, runMs, staleMs, callerMs, tickMs } = this.#bounds;
     if (writingSinceMs !== null && atMs - writingSinceMs >= writeMs) return this.#end(subscriber, null, atMs);
@@ -446,9 +466,11 @@ export class LiveQueries {
     query.dueAtMs = null;
     query.ranAtMs = atMs;
     const number = ++this.#runs;
-    query.running = { by: first.id, number, sinceMs: atMs, woken: new Set(), isCutOff: false };
+    // The first result is there at once, if it can be. The run after it is watched.
+    const takesLeases = query.state === null;
+    query.running = { by: first.id, number, sinceMs: atMs, takesLeases, woken: new Set(), isCutOff: false };
     this.#running.add(query);
-    this.#effects.push({ kind: "run-query", subscriber: first.id, number });
+    this.#effects.push({ kind: "run-query", subscriber: first.id, number, takesLeases });
   }
 
   #onRan({ subscriber: id, number, run, spent, atMs }: Of<"ran">): void {
@@ -477,7 +499,7 @@ export class LiveQueries {
 
   #onOutcome(
     query: Query,
-    { number, woken, isCutOff }: Running,
+    { number, takesLeases, woken, isCutOff }: Running,
     { id, reply, units, isWhole, session }: Extract<LiveRun, { kind: "outcome" }>,
     atMs: number,
   ): void {
@@ -494,7 +516,8 @@ export class LiveQueries {
     query.freshAtMs = query.ranAtMs;
     query.isStale = false;
     // variant: live-woken
-    if (isCutOff || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))) query.dueAtMs = atMs;
+    const isLeased = takesLeases && session === null && this.#session !== null;
+    if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))) query.dueAtMs = atMs;
     else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
     for (const subscriber of query.subscribers) this.#tell(subscriber, atMs);
     this.#schedule(query, atMs);

@@ -2,11 +2,10 @@
  * A location: one machine for each isolate. It holds what executions share: the link to the primary, what was learned, and who
  * listens. It makes the executions, and each of these is a machine of its own. A synchronous function of its events, like them.
  */
-import type { UnitId } from "@radical/protocol";
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
-import { Listening } from "./listening.ts";
+import { DEFAULT_LISTENING_BOUNDS, Listening, type ListeningBounds } from "./listening.ts";
 import { DEFAULT_LIVE_BOUNDS, type LiveBounds, LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
@@ -16,7 +15,8 @@ export interface LocationOptions {
   /** The name of the isolate among those that listen to the primary. */
   readonly listener: string;
   readonly bounds?: ExecutionBounds;
-  readonly liveBounds?: LiveBounds;
+  readonly listening?: Partial<ListeningBounds>;
+  readonly live?: Partial<LiveBounds>;
 }
 
 export class LocationCore {
@@ -27,11 +27,12 @@ export class LocationCore {
   readonly #listening: Listening;
   readonly #live: LiveQueries;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, liveBounds = DEFAULT_LIVE_BOUNDS }: LocationOptions) {
-    this.#primaries = [new PrimaryLink(servers)];
+  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening, live }: LocationOptions) {
+    const primary = new PrimaryLink(servers);
+    this.#primaries = [primary];
     this.#bounds = bounds;
-    this.#live = new LiveQueries(liveBounds);
-    this.#listening = new Listening(this.#primaries[0], listener);
+    this.#live = new LiveQueries({ ...DEFAULT_LIVE_BOUNDS, ...live });
+    this.#listening = new Listening(primary, listener, this.#live, { ...DEFAULT_LISTENING_BOUNDS, ...listening });
   }
 
   execution(input: ExecutionInput): Execution {
@@ -41,20 +42,24 @@ export class LocationCore {
   step(event: LocationEvent): readonly LocationEffect[] {
     switch (event.kind) {
       case "free":
-        return this.#listening.onFree(event);
-      case "told": {
-        const refreshed = this.#listening.onTold(event);
-        const live = this.#live.hinted(unitsOf(event.updates), event.atMs);
-        return live.length === 0 ? refreshed : [...refreshed, ...live];
-      }
+        return this.#listened(this.#listening.onFree(event), event.atMs);
+      case "told":
+        return this.#listened(this.#listening.onTold(event), event.atMs);
       case "listened":
-        return this.#listening.onListened(event);
+        return this.#listened(this.#listening.onListened(event), event.atMs);
+      case "heard":
+        return this.#listened(this.#listening.onHeard(event), event.atMs);
+      case "woken":
+        return this.#listened(this.#listening.onWoken(event), event.atMs);
       default:
         return this.#live.step(event);
     }
   }
-}
 
-function* unitsOf(entries: Iterable<{ readonly unit: UnitId }>): Generator<UnitId> {
-  for (const { unit } of entries) yield unit;
+  /** What was heard may concern live queries. */
+  #listened(effects: readonly LocationEffect[], atMs: number): readonly LocationEffect[] {
+    this.#live.inSession(this.#primaries[0].leases.session, this.#listening.provenAtMs, atMs);
+    const live = this.#live.take();
+    return live.length === 0 ? effects : [...effects, ...live];
+  }
 }

@@ -1,7 +1,6 @@
 /**
- * Checks of results that are shown before their confirmation: only clients that ask for them get them, only of programs with
- * the tag, and never what is confirmed already. The answer then says truly what became of the result. Whether the answer is
- * right is for the other checkers.
+ * Checks of results that are shown before their confirmation. Only clients that ask get them, only of programs with the tag,
+ * and never beside the confirmation. The answer then says truly what became of the result. The other checkers check the answer.
  */
 import type { Outcome } from "@radical/protocol";
 import type { Verdict } from "@radical/runtime/core";
@@ -23,7 +22,8 @@ function* problemsOf({ name, program, prefersSpeculative, shown, answer }: Telli
   }
   if (answer === null) return;
   const verdict = first === undefined ? null : verdictOn(first.result, answer.outcome);
-  if (answer.verdict !== verdict) yield `${name} was told "${answer.verdict}" of what it was shown, which is "${verdict}"`;
+  if (answer.verdict !== verdict)
+    yield `${name} was told "${answer.verdict}" of what it was shown, which is "${verdict}"`;
 }
 
 function verdictOn(shown: Uint8Array, outcome: Outcome | null): Verdict {

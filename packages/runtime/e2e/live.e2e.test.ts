@@ -32,7 +32,7 @@ async function listenTo(target: string, headers: Readonly<Record<string, string>
 }
 
 const text = new TextEncoder();
-/** Somebody else writes, and locations are told of it by a hint. */
+/** Somebody else writes, and the primary tells locations of it by a hint. */
 function write(key: string, value: string): UnitId {
   const unit = unitId("notes", key);
   const commitId = primary.put(unit, encoded(value));

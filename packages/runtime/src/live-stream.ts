@@ -66,7 +66,7 @@ export class Stream {
   constructor(id: SubscriberId, isolate: Isolate, input: StreamInput, forget: () => void) {
     const { readable, writable } = new IdentityTransformStream();
     this.readable = readable;
-    this.#writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>;
+    this.#writer = writable.getWriter();
     this.#id = id;
     this.#work = new LocationWork(isolate);
     this.#input = input;

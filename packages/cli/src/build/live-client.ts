@@ -89,8 +89,8 @@ async function* liveResults(
         cache: "no-store",
         signal: connection.signal,
       });
-      const { body, headers, ok, status } = response;
-      if (!ok || body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+      const { headers, ok, status } = response;
+      if (!ok || headers.get("content-type")?.startsWith("text/event-stream") !== true) {
         failure = new RadicalClientError(errorOf(await response.text(), status), handler, "");
         if (status !== 502 && status !== 503 && status !== 504) throw failure;
         const retryAfter = Number(headers.get("retry-after"));
@@ -106,7 +106,7 @@ async function* liveResults(
           waitMs = Math.min(ms, maxWaitMs);
           failures = 0;
         };
-        for await (const { event, id, status: answered, data } of eventsOf(body, isAlive, comeBackIn)) {
+        for await (const { event, id, status: answered, data } of eventsOf(response, isAlive, comeBackIn)) {
           if (event === "stale") tellStale(true);
           else if (event === "error") throw new RadicalClientError(errorOf(data, answered), handler, "");
           else {
@@ -145,40 +145,32 @@ function queryOf(args: unknown): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args as Readonly<Record<string, unknown>>)) {
     if (value === undefined || value === null) continue;
-    query.set(name, typeof value === "object" ? textOf(value) : String(value));
+    query.set(name, typeof value === "object" ? jsonOf(value) : String(value));
   }
   const text = query.toString();
   return text === "" ? "" : \`?\${text}\`;
 }
 
-/** Server-sent events, as an application of Radical sends them: a line ends with a line feed. */
+/** Server-sent events, as an application sends them: a line ends with a line feed. */
 async function* eventsOf(
-  body: ReadableStream<Uint8Array>,
+  response: Response,
   isAlive: () => void,
   comeBackIn: (ms: number) => void,
 ): AsyncGenerator<LiveEvent, undefined> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let begun = "";
-  let event = { event: "message", id: "", status: 200, data: "" };
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return undefined;
+  const none: LiveEvent = { event: "message", id: "", status: 200, data: "" };
+  let event = none;
+  for await (const line of linesOf(response)) {
     isAlive();
-    const lines = (begun + decoder.decode(value, { stream: true })).split("\\n");
-    begun = lines.pop() ?? "";
-    for (const line of lines) {
-      const colon = line.indexOf(":");
-      const field = colon < 0 ? line : line.slice(0, colon);
-      const text = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-      if (line === "") {
-        if (event.data !== "") yield event;
-        event = { event: "message", id: "", status: 200, data: "" };
-      } else if (field === "event" || field === "id") event = { ...event, [field]: text };
-      else if (field === "data") event = { ...event, data: event.data === "" ? text : \`\${event.data}\\n\${text}\` };
-      else if (field === "status") event = { ...event, status: Number(text) };
-      else if (field === "retry") comeBackIn(Number(text));
-    }
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const text = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (line === "") {
+      if (event.data !== "") yield event;
+      event = none;
+    } else if (field === "event" || field === "id") event = { ...event, [field]: text };
+    else if (field === "data") event = { ...event, data: event.data === "" ? text : \`\${event.data}\\n\${text}\` };
+    else if (field === "status") event = { ...event, status: Number(text) };
+    else if (field === "retry") comeBackIn(Number(text));
   }
 }
 `;

@@ -77,7 +77,7 @@ export interface ExecutionInput {
   readonly undeclaredTables: readonly string[];
 }
 
-/** What an answered execution has read. */
+/** The reads of an answered execution. */
 export interface Footprint {
   /** As far as they are known here. */
   readonly units: ReadonlySet<UnitId>;

@@ -16,7 +16,7 @@ class Isolate {
   nowMs = 0;
   /** Runs that have begun and not ended, by number. */
   readonly running = new Map<number, number>();
-  /** What each subscriber was sent, in order. */
+  /** The messages to each subscriber, in order. */
   readonly sent = new Map<number, string[]>();
   readonly ended = new Map<number, Extract<LiveEffect, { kind: "end-stream" }>>();
   readonly refused: number[] = [];
@@ -41,7 +41,7 @@ class Isolate {
     return subscriber;
   }
 
-  /** What it was sent, without signs of life. */
+  /** The messages to the subscriber but signs of life. */
   news(subscriber: number): readonly string[] {
     return this.sent.get(subscriber)!.filter((text) => text !== "(alive)");
   }
@@ -336,8 +336,7 @@ describe("a subscriber", () => {
     const isolate = new Isolate({ lifeMs: 300_000 });
     isolate.inSession(SESSION);
     const [one, other] = [isolate.subscribe("q", { random: 0 }), isolate.subscribe("r", { random: NEAR_ONE })];
-    for (const number of [...isolate.running.keys()]) {
-      const subscriber = isolate.running.get(number)!;
+    for (const [number, subscriber] of isolate.running) {
       isolate.running.delete(number);
       const run = {
         kind: "outcome",

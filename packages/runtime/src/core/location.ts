@@ -56,7 +56,7 @@ export class LocationCore {
     }
   }
 
-  /** What was heard may concern live queries. */
+  /** Live queries learn of a session that has ended or begun. */
   #listened(effects: readonly LocationEffect[], atMs: number): readonly LocationEffect[] {
     this.#live.inSession(this.#primaries[0].leases.session, this.#listening.provenAtMs, atMs);
     const live = this.#live.take();

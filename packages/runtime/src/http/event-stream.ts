@@ -4,7 +4,7 @@
  */
 import type { LiveMessage } from "../core/live-queries.ts";
 
-export const EVENTS_TYPE = "text/event-stream";
+const EVENTS_TYPE = "text/event-stream";
 
 /** Nothing between keeps the stream, waits to compress it, or collects parts of it. */
 export const EVENT_STREAM_HEADERS = {

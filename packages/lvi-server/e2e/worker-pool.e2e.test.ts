@@ -9,8 +9,8 @@ import {
   unitId,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
-import type { Run, RunResult } from "../src/core/run.ts";
-import { type EndedRun, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
+import type { EndedRun, Run, RunResult } from "../src/core/run.ts";
+import { WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
 import { testModule } from "./test-module.ts";
 
 /** Longer than any test: a limit that is not met. */

@@ -36,6 +36,8 @@ export interface WorkerPoolOptions {
   readonly limitMs: number;
   /** Longest run once it was set aside, because others waited. */
   readonly crowdedLimitMs: number;
+  /** How long members of a train begin after each other; the others wait for the next train. */
+  readonly trainMs?: number;
   /** Told of each run that ended, from when a thread began with it. */
   readonly onRun: (run: Run, ended: EndedRun) => void;
   /** Reads a registered module's content. */
@@ -71,6 +73,12 @@ interface Thread {
 
 /** How long a run may last before it can be set aside: most are over by then. */
 const LONG_MS = 50;
+
+/**
+ * How long a train takes as a rule: a few durable writes. Longer ones would save little of them, and keep the first members
+ * waiting.
+ */
+const TRAIN_MS = 10;
 
 /** One run alone crowds nobody, also where there is one worker only. */
 const MIN_CROWD = 2;
@@ -342,7 +350,7 @@ export class WorkerPool implements Executor {
   #thread(): Thread {
     const member = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(WORKER, {
-      workerData: { member } satisfies WorkerData,
+      workerData: { member, trainMs: this.#options.trainMs ?? TRAIN_MS } satisfies WorkerData,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, stackSizeMb: STACK_MB },
     });
     const sent = new SentExecutions();

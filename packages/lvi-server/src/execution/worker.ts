@@ -34,14 +34,14 @@ export type FromWorker = "up" | RunResult | readonly Ended[];
 export interface WorkerData {
   /** Which member of a train runs, for the thread that may have to stop it. */
   readonly member: Int32Array;
+  /** No further member of a train begins after this time: those that are done are not to wait for the others. */
+  readonly trainMs: number;
 }
 
-/** No further member begins after this time: those that are done are not to wait for the others. */
-const TRAIN_MS = 10;
-/** Nor when the results have so many bytes: their commit is to be one transaction as a rule. */
+/** No further member begins when the results have so many bytes: their commit is to be one transaction as a rule. */
 const TRAIN_BYTES = 1024 * 1024;
 
-const { member } = workerData as WorkerData;
+const { member, trainMs } = workerData as WorkerData;
 
 interface Kept {
   readonly invocation: Invocation;
@@ -80,8 +80,7 @@ function resultOf(run: RunInThread, content: Uint8Array | null): RunResult {
 
 function resultsOf(members: readonly [RunInThread, ...RunInThread[]], content: Uint8Array | null): readonly Ended[] {
   const ended: Ended[] = [];
-  const startedAtMs = performance.now();
-  let atMs = startedAtMs;
+  let atMs = performance.now();
   const end = (result: RunResult): void => {
     const nowMs = performance.now();
     ended.push({ result, tookMs: nowMs - atMs });
@@ -89,11 +88,12 @@ function resultsOf(members: readonly [RunInThread, ...RunInThread[]], content: U
   };
   try {
     let bytes = 0;
-    Atomics.store(member, 0, 0);
-    for (const result of executeTrain(hostFor(members[0], content), members)) {
+    const host = hostFor(members[0], content);
+    const startedAtMs = performance.now();
+    for (const result of executeTrain(host, members)) {
       end(result);
       if (result.kind === "completed") bytes += bytesOf(result);
-      if (atMs - startedAtMs > TRAIN_MS || bytes > TRAIN_BYTES) break;
+      if (atMs - startedAtMs >= trainMs || bytes > TRAIN_BYTES) break;
       failpoint("worker.train-under-way");
       Atomics.store(member, 0, ended.length);
     }

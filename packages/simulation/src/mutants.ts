@@ -100,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "readers pass writers that were told",
-    within: 100,
-    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
+    within: 25,
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `false`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 1_500,
+    within: 2_500,
     weather: "storm",
     edits: [remove("own-write-location")],
   },
@@ -236,10 +236,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 25,
+    within: 100,
     edits: [
-      condition("followup-late", `phase.kind === "ended"`),
-      condition("followup-awaited", `phase.kind === "running"`),
+      before(
+        "followup-late",
+        `if (phase.kind === "completing" && phase.of.kind === "pending")
+          return this.#completePending(execution, phase.of, followup, "followup", [{ caller, result: "applied" }]);`,
+      ),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -552,8 +555,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#running.keys())
-          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)]));`,
+        `for (const running of this.#life.running.keys())
+          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#life.memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
@@ -562,11 +565,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
     edits: [
-      after("reply-awaited", `running.hears = this.#sendings.get(sending);`),
+      after("reply-awaited", `running.hears = this.#life.sendings.get(sending);`),
       replace(
         "reply-heard",
-        `const { hears } = [...this.#running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
-        (this.#sendings.get(message.sending) ?? hears)?.(message.reply);`,
+        `const { hears } = [...this.#life.running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
+        (sendings.get(message.sending) ?? hears)?.(message.reply);`,
       ),
     ],
   },
@@ -590,6 +593,26 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "a location shows a result of a handler without the tag",
+    within: 25,
+    edits: [returns("shows-tagged", `this.#input.prefersSpeculative`)],
+  },
+  {
+    name: "a location shows a result that nobody asked to see early",
+    within: 25,
+    edits: [returns("shows-tagged", `this.#input.speculative`)],
+  },
+  {
+    name: "a location shows the result of a doubted run before its answer",
+    within: 100,
+    edits: [value("shown-unconfirmed", `true`)],
+  },
+  {
+    name: "a location confirms a shown result that is not the answer",
+    within: 100,
+    edits: [value("verdict-compared", `true`)],
+  },
+  {
     name: "a location puts its writes into the cache before it is told their commit id",
     within: 25,
     edits: [
@@ -597,7 +620,7 @@ export const MUTANTS: readonly Mutant[] = [
         "speculation-done",
         `const writes = speculation.kind === "completed" ? speculation.writes : [];
         const early = writes.map(({ unit, value }) => ({ unit, entry: entryOf(this.#seen ?? "", value) }));
-        return [...warnings, ...this.#join(atMs), ...put(early)];`,
+        return [...warnings, ...shown, ...this.#join(atMs), ...put(early)];`,
       ),
     ],
   },

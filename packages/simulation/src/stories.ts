@@ -69,8 +69,7 @@ class Stage {
       fencesIntents: true,
       drift: 0,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
-      tell: null,
-      locations: 2,
+      updatesMs: 0,
       sampled: () => {},
     });
     this.#locations = [0, 1].map(
@@ -81,13 +80,19 @@ class Stage {
           trace,
           counts,
           faults: { end: 0 },
-          rate: 1,
+          drift: 0,
+          isolates: 1,
           attemptMs: 1_500,
           servers,
+          listening: null,
+          updatesMs: 0,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
+          },
+          listen: () => {
+            throw new Error("No location of a story listens.");
           },
         }),
     );
@@ -100,12 +105,16 @@ class Stage {
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: name, units, amount: 0 };
     const encodedArgs = encodeArgs(args);
+    const habits = { caller: null, retained: false, mustNotWrite: false, prefersSpeculative: false } as const;
     this.#locations[location]!.invoke(
-      { executionId, program, args, encodedArgs, caller: null, retained: false, mustNotWrite: false },
-      (outcome) => {
-        this.#trace.write(
-          `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
-        );
+      { executionId, program, args, encodedArgs, ...habits },
+      {
+        answer: (outcome) => {
+          this.#trace.write(
+            `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
+          );
+        },
+        show: () => undefined,
       },
     );
     return this;

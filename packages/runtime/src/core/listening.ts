@@ -7,10 +7,14 @@ import type { ListeningQuestion } from "@radical/protocol";
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import type { PrimaryLink } from "./primary-link.ts";
 
-/** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
-const SHIFT_MS = 15_000;
-/** The wait after a failure. A server that knows no updates is one. */
-const PAUSE_MS = 5_000;
+export interface ListeningBounds {
+  /** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
+  readonly shiftMs: number;
+  /** The wait after a failure. A server that knows no updates is one. */
+  readonly pauseMs: number;
+}
+
+export const DEFAULT_LISTENING_BOUNDS: ListeningBounds = { shiftMs: 15_000, pauseMs: 5_000 };
 
 type Of<Kind extends LocationEvent["kind"]> = Extract<LocationEvent, { kind: Kind }>;
 
@@ -18,18 +22,20 @@ export class Listening {
   readonly #primary: PrimaryLink;
   /** The name under which the isolate listens: the server tells each listener once. */
   readonly #listener: string;
+  readonly #bounds: ListeningBounds;
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
   #shift = 0;
 
-  constructor(primary: PrimaryLink, listener: string) {
+  constructor(primary: PrimaryLink, listener: string, bounds: ListeningBounds) {
     this.#primary = primary;
     this.#listener = listener;
+    this.#bounds = bounds;
   }
 
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
     if (atMs < this.#dueAtMs) return [];
-    this.#dueAtMs = atMs + SHIFT_MS;
+    this.#dueAtMs = atMs + this.#bounds.shiftMs;
     const question: ListeningQuestion = {
       location,
       listener: this.#listener,
@@ -42,7 +48,7 @@ export class Listening {
 
   onListened({ shift, isOver, atMs }: Of<"listened">): readonly LocationEffect[] {
     // Another shift has begun, and has set its own time.
-    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : atMs + PAUSE_MS;
+    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : atMs + this.#bounds.pauseMs;
     return [];
   }
 

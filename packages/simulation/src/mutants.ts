@@ -350,7 +350,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "of a train the first write of a unit lasts",
     within: 50,
-    edits: [expression("train-folded", `all.map((write) => [write.unit, write])`, `all.toReversed().map((write) => [write.unit, write])`)],
+    edits: [
+      expression(
+        "train-folded",
+        `all.map((write) => [write.unit, write])`,
+        `all.toReversed().map((write) => [write.unit, write])`,
+      ),
+    ],
   },
   {
     name: "the commit of a train writes an item twice",

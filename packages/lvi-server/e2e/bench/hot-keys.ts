@@ -1,6 +1,6 @@
 /**
- * Hot keys: fifty clients of five locations increment one counter, beside fifty clients with a counter each, and beside bare
- * commits of the same storage, one after another. The versions of the clients are never the primary's, so each execution runs
+ * Hot keys: fifty clients of five locations increment one counter. Beside them stand fifty clients with a counter each, and
+ * bare commits of the same storage, one after another. The versions of the clients are never the primary's, so each execution runs
  * near storage, as on a key that everybody writes.
  */
 import { randomBytes } from "node:crypto";

@@ -615,10 +615,7 @@ describe("trains", () => {
     const story = withWaiters({ B: "", C: "", D: "" });
     const abort = did("x", { kind: "abort", status: 409, code: "no", message: "no" });
     story.arrived(abort, did("x x:=4"), abort);
-    expect(story.said).toEqual([
-      "B ← executed stale no repairs x=2@2.1",
-      "complete C 2.2 new x:=4 and D 2.3 new",
-    ]);
+    expect(story.said).toEqual(["B ← executed stale no repairs x=2@2.1", "complete C 2.2 new x:=4 and D 2.3 new"]);
     story.completed();
     expect(story.said).toEqual(["C ← executed stale ok repairs x=4@2.2", "D ← executed stale no repairs x=4@2.2"]);
     expect(story.isIdle).toBe(true);

@@ -1539,11 +1539,7 @@ export class LviCore {
   #want(
     execution: Execution,
     accesses: readonly Access[],
-    how:
-      | "wait"
-      | "now"
-      | { readonly behind: ReadonlySet<Execution> }
-      | { readonly following: ReadonlySet<Execution> },
+    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> } | { readonly following: ReadonlySet<Execution> },
   ): boolean {
     const { ticket } = execution;
     if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);

@@ -84,7 +84,7 @@ export function arrivalOf(
       if (commit !== null) for (const { unit, value } of result.writes) coming.set(unit, entryOf(commit.id, value));
       continue;
     }
-    // Of those behind, the results rest on writes that the one before may not make.
+    // The results of members behind it may rest on writes that it does not make.
     if (result.kind === "not-run" || (!isWhole && result.kind === "completed")) again.push(member);
     else left.push({ member, result });
     // variant: train-cut

@@ -113,13 +113,11 @@ export type CommitResult =
 
 /** The end of some executions, in order: each unit is written once, as the last of them does. */
 export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
-  const records = completions.map(
-    ({ expects, completion }): RecordChange => ({
-      id: completion.executionId,
-      expects,
-      becomes: { state: "done", done: doneIntentOf(completion) },
-    }),
-  );
+  const records = completions.map(({ expects, completion }): RecordChange => ({
+    id: completion.executionId,
+    expects,
+    becomes: { state: "done", done: doneIntentOf(completion) },
+  }));
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );

@@ -78,6 +78,11 @@ export interface AssetsConfig {
   readonly notFound?: NotFound;
   /** Paths that the Worker answers and files never do, like `/login` and `/pages/*`. `/api/*` always is one. */
   readonly workerFirst?: readonly string[];
+  /**
+   * File in the folder that the build writes: the client of the handlers as JavaScript, for pages, like `client.js`. It
+   * names all handlers to everybody. Default: none.
+   */
+  readonly client?: string;
 }
 
 const NOT_FOUND = ["none", "404-page", "single-page-application"] as const;
@@ -107,7 +112,7 @@ export interface ResolvedConfig {
   readonly name: string;
   readonly handlers: string;
   readonly worker: string;
-  readonly assets: Required<AssetsConfig>;
+  readonly assets: Required<Omit<AssetsConfig, "client">> & { readonly client: string | null };
   readonly outDir: string;
   readonly cache: CacheChoice;
   readonly limits: Limits;
@@ -173,9 +178,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   let assetsFolder = "public";
   let notFound: NotFound = "none";
   let workerFirst: readonly string[] = [];
+  let client: string | null = null;
   if (!isObject(assets)) wrong("assets", "an object", assets);
   else {
-    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst"]);
+    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst", "client"]);
     assetsFolder = folder("assets.folder", assets["folder"], assetsFolder);
     const wanted = assets["notFound"] ?? notFound;
     const known = NOT_FOUND.find((candidate) => candidate === wanted);
@@ -186,6 +192,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     if (!Array.isArray(paths) || !paths.every((path) => typeof path === "string" && /^!?\//.test(path)))
       wrong("assets.workerFirst", 'a list of paths like "/login" and "/pages/*"', paths);
     else workerFirst = paths as readonly string[];
+    const page = assets["client"];
+    if (typeof page === "string" && isPathInside(page) && /\.m?js$/.test(page)) client = page;
+    else if (page !== undefined)
+      wrong("assets.client", 'the relative path of a JavaScript file, like "client.js"', page);
   }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
@@ -254,7 +264,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     name: String(name),
     handlers,
     worker: String(worker),
-    assets: { folder: assetsFolder, notFound, workerFirst },
+    assets: { folder: assetsFolder, notFound, workerFirst, client },
     outDir,
     cache,
     limits: limitsWithFuel(Number(fuel)),

@@ -85,12 +85,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [before("absence-compared", `if (commit === "00000000-000000000000") return true;`)],
   },
   {
-    name: "a location guesses under a commit id that was taken",
-    within: 1_000,
-    weather: "calm",
-    edits: [argument("absence-guessed", "set", 1, `entryOf(this.#seen ?? NO_COMMIT, null)`)],
-  },
-  {
     name: "a location answers from a guess without its confirmation",
     within: 100,
     edits: [

@@ -1628,6 +1628,24 @@ describe("own writes", () => {
     ]);
   });
 
+  test("an absence is none: its commit id may be that of an intent which was abandoned, and which a later server adopts", () => {
+    const story = new Story();
+    story.request("A", "+x=∅");
+    story.loaded();
+    story.stored();
+    story.request("A", null, {}, "A again");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    expect(story.notes).toContain("abandoned_intent");
+    story.ran({ kind: "crowded-out" });
+    story.request("B", "x=1");
+    story.ran(did("x"));
+    expect(story.said.at(-1)).toBe("B ← executed stale ok repairs x=∅@2.1");
+    story.restart();
+    story.request("R", "x=∅@2.1");
+    story.request("W", "+x=∅@2.1");
+    expect(story.said.filter((line) => line.includes("valid") || line.startsWith("intent"))).toEqual([]);
+  });
+
   test("a write is queued behind it, told at once, and applied after it, although its followup is faster", () => {
     const story = withPendingWrite();
     story.request("B", "+x=2@2.1");
@@ -2631,6 +2649,21 @@ describe("restart", () => {
     story.request("A", "+x=1");
     story.lookedUp();
     expect(story.said).toEqual(["look up A", "A ← executed stored two"]);
+  });
+
+  test("an abandoned intent is not ahead of one that has read an absence as of its commit id", () => {
+    const story = new Story();
+    story.request("A", "+x=∅");
+    story.loaded();
+    story.stored();
+    story.request("A", null, {}, "A again");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.request("B", "+x=∅@2.1");
+    story.stored();
+    expect(story.said.at(-1)).toBe("B ← valid 2.2");
+    story.restart();
+    story.followup("B", commitId(2, 2), "x:=5");
+    expect(story.said.at(-1)).toBe("complete B 2.2 pending x:=5");
   });
 
   test("an abandoned intent may overlap a younger one, which alone gets the locks", () => {

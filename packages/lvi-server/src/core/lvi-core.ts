@@ -663,6 +663,8 @@ export class LviCore {
     const writer = this.#toldHolder(execution, unit);
     // variant: own-write-version
     if (version === null || writer === undefined || intentOf(writer)?.commitId !== version.commitId) return false;
+    // The commit id of an absence says as of when, and may be that of an intent which an earlier server had abandoned.
+    if (version.hash === null) return false;
     // variant: own-write-location
     if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";

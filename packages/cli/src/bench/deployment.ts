@@ -38,6 +38,8 @@ export interface DeploymentOptions {
   readonly systems: readonly System[];
   /** Of the storage of a system by its name; null: SQLite in a folder that is gone afterwards. */
   readonly storage: { readonly addressOf: (name: string) => string; readonly environment: NodeJS.ProcessEnv } | null;
+  /** Of the LVI server; 0: it grants no read leases. */
+  readonly readLeaseMs: number;
   /** A second LVI server waits for the leadership, which is then one of seconds. */
   readonly standby: boolean;
   /** Each line that the LVI server logs. */
@@ -115,9 +117,10 @@ export class Deployment {
   }
 
   async #startServers(storage: string): Promise<void> {
-    const { app, standby, onServerLog } = this.options;
+    const { app, readLeaseMs, standby, onServerLog } = this.options;
     const both = {
       storage,
+      readLeaseMs,
       environment: {
         ...this.options.storage?.environment,
         RADICAL_PACE_FILE: this.#paceFile,

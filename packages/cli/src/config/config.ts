@@ -11,9 +11,11 @@ import {
   DEFAULT_LIMITS,
   DEFAULT_MEMORY_BYTES,
   DEFAULT_OBJECT_BYTES,
+  DEFAULT_READ_LEASE_MS,
   DEFAULT_TIMEOUT_MS,
   type Limits,
   MAX_LIMITS,
+  MAX_READ_LEASE_MS,
 } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import {
@@ -43,6 +45,11 @@ export interface RadicalConfig {
    * What each costs and survives: docs/caches.md.
    */
   readonly cache?: CacheKind | CacheConfig;
+  /**
+   * How long a read lease lasts without being renewed, in milliseconds; 0: the primary grants none. Default: 3000. A write waits
+   * so long for a location that has died.
+   */
+  readonly readLeaseMs?: number;
   readonly limits?: {
     /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
     readonly fuel?: number;
@@ -115,6 +122,7 @@ export interface ResolvedConfig {
   readonly assets: Required<Omit<AssetsConfig, "client">> & { readonly client: string | null };
   readonly outDir: string;
   readonly cache: CacheChoice;
+  readonly readLeaseMs: number;
   readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
   readonly deploy: ResolvedDeployConfig;
@@ -128,6 +136,19 @@ export const PAPER_LOCATIONS: readonly Location[] = [
   { name: "DE", roundTripMs: 93 },
   { name: "JP", roundTripMs: 146 },
 ];
+
+const FIELDS = [
+  "name",
+  "handlers",
+  "worker",
+  "assets",
+  "outDir",
+  "cache",
+  "readLeaseMs",
+  "limits",
+  "dev",
+  "deploy",
+] as const satisfies readonly (keyof RadicalConfig)[];
 
 const DEFAULT_PORT = 8787;
 
@@ -156,7 +177,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev", "deploy"]);
+  unknownFields("", config, FIELDS);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -199,6 +220,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
+
+  const readLeaseMs = config["readLeaseMs"] ?? DEFAULT_READ_LEASE_MS;
+  if (!Number.isInteger(readLeaseMs) || !isUpTo(readLeaseMs, MAX_READ_LEASE_MS))
+    wrong("readLeaseMs", `a whole number of milliseconds from 0 to ${MAX_READ_LEASE_MS}`, readLeaseMs);
 
   const limits = config["limits"] ?? {};
   let fuel: unknown = DEFAULT_LIMITS.fuel;
@@ -267,6 +292,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     assets: { folder: assetsFolder, notFound, workerFirst, client },
     outDir,
     cache,
+    readLeaseMs: Number(readLeaseMs),
     limits: limitsWithFuel(Number(fuel)),
     dev: { port: Number(port), locations },
     deploy,

@@ -320,7 +320,6 @@ export class LiveQueries {
     if (session === this.#session) return;
     for (const query of this.#queries.values()) {
       if (query.running !== null) query.running.isCutOff = true;
-      // variant: live-lapse
       else this.#wake(query, atMs, this.#provenAtMs);
     }
     this.#session = session;
@@ -340,7 +339,6 @@ export class LiveQueries {
       query,
       random,
       endsAtMs: atMs + lifeMs * (1 - LIFE_JITTER * random),
-      // variant: live-joins
       after: this.#runs,
       sent: known,
       isToldStale: false,
@@ -515,7 +513,6 @@ export class LiveQueries {
     query.failures = 0;
     query.freshAtMs = query.ranAtMs;
     query.isStale = false;
-    // variant: live-woken
     const isLeased = takesLeases && session === null && this.#session !== null;
     if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))) query.dueAtMs = atMs;
     else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
@@ -553,7 +550,6 @@ export class LiveQueries {
     if (message === null) return;
     subscriber.writingSinceMs = atMs;
     subscriber.isToldStale = message.kind === "stale" || (message.kind === "alive" && subscriber.isToldStale);
-    // variant: live-sent
     if (message.kind === "state") subscriber.sent = message.id;
     this.#effects.push({ kind: "send-event", subscriber: subscriber.id, message });
   }

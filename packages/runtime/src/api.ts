@@ -17,6 +17,8 @@ export interface WorkerParts {
   readonly pace?: Pace;
   /** For benchmarks: told of each execution that was answered by read leases. */
   readonly onLeased?: (leased: LeasedExecution) => void;
+  /** Whether another build serves in place of this one, so that streams are to end. */
+  readonly isReplaced?: () => boolean;
 }
 
 /** An execution that the primary knows nothing of. */

@@ -22,9 +22,13 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 /** Uses the page of a template whose storage holds its seed; an error in the page fails the test. */
-async function usePage(template: string, use: (page: Page) => Promise<void>): Promise<void> {
+async function usePage(
+  template: string,
+  use: (page: Page) => Promise<void>,
+  locations?: Readonly<Record<string, number>>,
+): Promise<void> {
   const project = fileURLToPath(new URL(`../../templates/${template}`, import.meta.url));
-  const app = await startTestApp({ project, seeded: true });
+  const app = await startTestApp({ project, seeded: true, ...(locations === undefined ? {} : { locations }) });
   const context = await browser.newContext({ baseURL: app.url });
   try {
     const page = await context.newPage();
@@ -63,6 +67,45 @@ test("social: somebody registers, posts, and follows somebody", of("social"), as
     // Markup of the writer is text.
     expect(await page.textContent("article")).toContain("Hello @ada <b>#radical</b>");
   });
+});
+
+test("social: a like is shown before it is confirmed, and taken back when it is refused", of("social"), async () => {
+  const use = async (page: Page): Promise<void> => {
+    await register(page, "zoe");
+    await page.goto("/#/people/ada");
+    const likes = "article:first-of-type div.row span";
+    await page.waitForSelector(likes);
+    const look = "`${element.textContent} ${element.ariaBusy === 'true' ? '?' : '!'}`";
+    await page.evaluate(`{
+      const element = document.querySelector("${likes}");
+      globalThis.states = [];
+      new MutationObserver(() => states.push(${look})).observe(element, { childList: true, attributes: true });
+    }`);
+    const states = async (): Promise<readonly string[]> => [...new Set(await page.evaluate<string[]>("states"))];
+    const count = Number.parseInt((await page.textContent(likes))!);
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector(`${likes}[aria-busy=false]`);
+    expect(await states()).toEqual([`${count + 1} likes ?`, `${count + 1} likes !`]);
+
+    const replies = [
+      { corrected: { result: 7 }, path: "near-storage" },
+      { failed: { code: "no_such_post", message: "There is no post.", hint: "", status: 404 }, path: "near-storage" },
+    ];
+    await page.route("**/api/like", (route) => {
+      const lines = [{ speculative: { result: 99 } }, replies.shift()].map((line) => `${JSON.stringify(line)}\n`);
+      return route.fulfill({ contentType: "application/x-ndjson", body: lines.join("") });
+    });
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector(`${likes}:text-is("7 likes")`);
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector('#message:text-is("There is no post.")');
+    expect((await states()).slice(2)).toEqual(["99 likes ?", "7 likes !"]);
+    expect(await page.textContent(likes)).toBe("7 likes");
+    // The next thing that somebody does takes the message away.
+    await page.click("h1 a");
+    await page.waitForSelector("main textarea");
+  };
+  await usePage("social", use, { far: 100 });
 });
 
 test("hotel: somebody finds a hotel, books a room, and gives it back", of("hotel"), async () => {

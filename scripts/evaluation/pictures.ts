@@ -13,6 +13,7 @@ import type { Axis, BarPanel, Chart, LinePanel, Series, StackPanel } from "./cha
 import {
   handlerRuns,
   handlersOf,
+  atLocation,
   labelOf,
   latencyOf,
   parameterOf,
@@ -323,7 +324,7 @@ function contention(result: BenchmarkResult): Chart | null {
         marked: true,
         points: runs.flatMap((run) => {
           const row = rowOf(result.validations, run, null, null);
-          return row === undefined ? [] : [[parameterOf(run, name), (row.speculative / row.requests) * 100] as const];
+          return row === undefined ? [] : [[parameterOf(run, name), atLocation(row) * 100] as const];
         }),
       },
     ],
@@ -385,6 +386,7 @@ function lineChart(
 /** The parts of a request, one after the other. What they leave of the total is the rest of the Worker's own work. */
 const OF_REQUEST: Readonly<Record<Path, readonly Phase[]>> = {
   speculative: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs", "waitMs"],
+  leased: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs"],
   "near-storage": ["queueMs", "frontMs", "rwMs", "cacheMs", "lviMs"],
 };
 const OF_LVI: readonly Phase[] = ["sendMs", "lockWaitMs", "validateMs", "intentMs", "nearStorageMs", "receiveMs"];
@@ -420,6 +422,7 @@ const LVI_COLOURS: readonly Series[] = OF_LVI.map((phase, place) => ({
 }));
 const ANSWERED: Readonly<Record<Path, string>> = {
   speculative: "answered by the location",
+  leased: "answered under read leases",
   "near-storage": "answered by the run near storage",
 };
 
@@ -435,13 +438,15 @@ function phases(result: BenchmarkResult): Chart | null {
 }
 
 function lviPhases(result: BenchmarkResult): Chart | null {
-  const panels = PATHS.map((path) =>
+  const panels = ASKING_PATHS.map((path) =>
     stacks(result, path, ANSWERED[path], (row) => OF_LVI.map((phase) => partOf(row, phase))),
   );
   return stackChart("What an LVI request takes", LVI_COLOURS, panels);
 }
 
-const PATHS: readonly Path[] = ["speculative", "near-storage"];
+/** Those with an LVI request. */
+const ASKING_PATHS: readonly Path[] = ["speculative", "near-storage"];
+const PATHS: readonly Path[] = ["speculative", "leased", "near-storage"];
 
 type Parts = StackPanel["rows"][number]["parts"];
 

@@ -103,7 +103,13 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     collectIntervalMs: options.collectIntervalMs,
-    core: { followupTimeoutMs, readLeaseMs, retentionMs, outcomeRetentionMs: options.outcomeRetentionMs, moduleRetentionMs },
+    core: {
+      followupTimeoutMs,
+      readLeaseMs,
+      retentionMs,
+      outcomeRetentionMs: options.outcomeRetentionMs,
+      moduleRetentionMs,
+    },
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,

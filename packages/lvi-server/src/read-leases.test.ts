@@ -21,9 +21,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Intent } from "./core/intent.ts";
 import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Recovered } from "./core/lvi-core.ts";
-import type { RunResult } from "./core/run.ts";
+import type { EndedRun, RunResult } from "./core/run.ts";
 import { type Answer, Driver, type Halt } from "./driver.ts";
-import type { EndedRun } from "./execution/worker-pool.ts";
 import type { CommitResult } from "./storage/storage.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
@@ -64,7 +63,10 @@ class World {
 
   constructor(more: Partial<Recovered> = {}, readLeaseMs = LEASE_MS) {
     const items = new Map([
-      ...Array.from(this.entries, ([unit, { value, version }]) => [unit, { commitId: version.commitId, value: value! }] as const),
+      ...Array.from(
+        this.entries,
+        ([unit, { value, version }]) => [unit, { commitId: version.commitId, value: value! }] as const,
+      ),
       [MISSING, null] as const,
     ]);
     const recovered: Recovered = {
@@ -188,7 +190,12 @@ class World {
     return isolate;
   }
 
-  ask(name: string, location: string, units: readonly AccessedUnit[] | null, session: SenderSession | null = null): void {
+  ask(
+    name: string,
+    location: string,
+    units: readonly AccessedUnit[] | null,
+    session: SenderSession | null = null,
+  ): void {
     const request: LviRequest = {
       executionId: (++this.#ids).toString(16).padStart(32, "0") as ExecutionId,
       module: MODULE,
@@ -313,7 +320,10 @@ describe("a session", () => {
     world.change(B);
     jp.n = 0;
     world.listen(jp);
-    expect(jp.lines.slice(-2)).toMatchObject([{ kind: "session", session: "2.1", n: 0 }, { kind: "lease", n: 1 }]);
+    expect(jp.lines.slice(-2)).toMatchObject([
+      { kind: "session", session: "2.1", n: 0 },
+      { kind: "lease", n: 1 },
+    ]);
     world.heard(jp);
     world.listen(jp);
     expect(jp.lines.at(-1)).toEqual({ kind: "session", session: "2.1", n: 1 });
@@ -371,7 +381,10 @@ describe("a session", () => {
     world.read(isolates[0]!, A);
     const [first] = isolates;
     // It has gone: its session is not needed, and its place is free.
-    world.driver.listen({ location: "JP", listener: first!.name, session: undefined, heard: 0, ends: first!.session }, { tell: () => true, end: () => undefined });
+    world.driver.listen(
+      { location: "JP", listener: first!.name, session: undefined, heard: 0, ends: first!.session },
+      { tell: () => true, end: () => undefined },
+    );
     expect(world.core.load.sessions).toBe(63);
   });
 });
@@ -498,7 +511,11 @@ describe("a grant", () => {
     world.heard(jp);
     world.heard(other);
     // It drops its own, and the write does not happen.
-    world.ask("stale", "JP", [{ unit: A, mode: "read-write", version: null }], { id: jp.session!, heard: 1, watches: false });
+    world.ask("stale", "JP", [{ unit: A, mode: "read-write", version: null }], {
+      id: jp.session!,
+      heard: 1,
+      watches: false,
+    });
     world.ran({ kind: "killed", reason: "too long" });
     expect(world.replies).toEqual(["stale execution_failed"]);
     world.heard(other);
@@ -618,7 +635,13 @@ describe("a writer", () => {
   test("near storage waits before his writes are applied", () => {
     const outcome = { kind: "result", value: encode("done") } as const;
     world.ask("write", "IE", [{ unit: A, mode: "read-write", version: null }]);
-    world.ran({ kind: "completed", outcome, reads: [A], writes: [{ unit: A, value: encode("new") }], fuel: 1 } as never);
+    world.ran({
+      kind: "completed",
+      outcome,
+      reads: [A],
+      writes: [{ unit: A, value: encode("new") }],
+      fuel: 1,
+    } as never);
     expect(world.committing).toEqual([]);
     world.heard(jp);
     world.heard(other);

@@ -188,6 +188,8 @@ export class Isolate {
       mustNotWrite,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
+      watches: false,
+      takesLeases: true,
       undeclaredTables: [],
     });
     const running: Running = { invocation, client, isConfirmed: false, guesses: false };
@@ -368,7 +370,7 @@ export class Isolate {
       const hear = (line: string): void => {
         if (trace.lines !== null) trace.write(`${this.#name} is told ${line.trim()}`);
         // variant: update-heard
-        told(line);
+        told([line]);
       };
       const arrived = this.#inThisLife(() => stream.next(hear, isOver));
       const stream = listen(server, question, arrived);
@@ -377,6 +379,10 @@ export class Isolate {
     },
     holds: (unit) => this.#life.memory.holds(unit),
     refresh: (entries) => this.#life.memory.refresh(entries, this.#options.counts),
+    // Nobody asks for it: the server of the simulation mints no session.
+    hear: () => undefined,
+    wake: (ms, done) => this.#after(ms, done),
+    live: () => undefined,
   };
 }
 

@@ -94,7 +94,7 @@ export interface LocationOptions {
   /** How many the primary has. */
   readonly servers: number;
   /** How it listens to updates; null: it does not. */
-  readonly listening: ListeningBounds | null;
+  readonly listening: Partial<ListeningBounds> | null;
   /** The time after which a server ends the answer to those who listen. */
   readonly updatesMs: number;
   readonly send: (message: ToPrimary) => void;

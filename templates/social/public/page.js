@@ -1,4 +1,8 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { createClient } from "./client.js";
+import { action, ago, attempt, call, form, h, session, setSession, show, showSession } from "./ui.js";
+
+/** Made by the build. Its calls go to the page's own origin. */
+const { speculate } = createClient({ baseUrl: "" });
 
 /** `#/people/ada` is ada's profile; anything else is one's own timeline. */
 async function render() {
@@ -23,19 +27,13 @@ async function render() {
 async function showProfile(name) {
   const person = await call("profile", { name });
   const me = session();
-  const change = (handler) => async () => {
-    await call(handler, { token: session().token, name });
-    await render();
-  };
+  const followers = h("span", { id: "followers" }, `${person.followers} followers`);
+  const change = (handler) => () =>
+    showEarly(followers, speculate[handler]({ token: session().token, name }), (count) => `${count} followers`);
   show(
     h("h2", {}, person.name),
     h("p", {}, person.bio),
-    h(
-      "p",
-      { className: "row" },
-      h("span", { id: "followers" }, `${person.followers} followers`),
-      ` follows ${person.following}`,
-    ),
+    h("p", { className: "row" }, followers, ` follows ${person.following}`),
     me === null || me.name === name
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),
@@ -59,11 +57,34 @@ function postView(post) {
       likes,
       me === null
         ? null
-        : action("Like", async () => {
-            likes.textContent = `${await call("like", { token: me.token, id: post.id })} likes`;
-          }),
+        : action("Like", () =>
+            showEarly(likes, speculate.like({ token: me.token, id: post.id }), (count) => `${count} likes`),
+          ),
     ),
   );
+}
+
+/** By element: the text that is confirmed, and the newest call for it, whose results it shows. */
+const early = new WeakMap();
+
+/** Shows a result as soon as there is one, marked until it is confirmed. Takes it back if the call fails. */
+async function showEarly(element, speculation, words) {
+  const state = early.get(element) ?? { confirmed: element.textContent };
+  early.set(element, state);
+  state.newest = speculation;
+  const put = (text, isBusy) => {
+    if (!isBusy) state.confirmed = text;
+    if (state.newest !== speculation) return;
+    element.textContent = text;
+    element.ariaBusy = String(isBusy);
+  };
+  try {
+    for await (const { kind, result } of speculation) put(words(result), kind === "speculative");
+  } catch (error) {
+    put(state.confirmed, false);
+    if (error.code === "not_logged_in") setSession(null);
+    throw error;
+  }
 }
 
 addEventListener("hashchange", () => attempt(render));

@@ -243,8 +243,11 @@ export type Phase = (typeof PHASES)[number];
 
 /** Of `radical`: each phase over the requests that had it, of a handler or of a location. */
 export interface PhaseRow extends Selection {
-  /** `speculative`: the location's run was the answer. `near-storage`: the primary's was. Null: both. */
-  readonly path: "speculative" | "near-storage" | null;
+  /**
+   * `speculative`: the location's run was the answer, confirmed by the primary. `leased`: the same without a request to the
+   * primary. `near-storage`: the primary's run was. Null: all.
+   */
+  readonly path: "speculative" | "leased" | "near-storage" | null;
   readonly samples: number;
   readonly phases: Readonly<Partial<Record<Phase, Statistics>>>;
 }
@@ -252,8 +255,10 @@ export interface PhaseRow extends Selection {
 /** What became of the speculation of `radical`. Counts are of requests. */
 export interface ValidationRow extends Selection {
   readonly requests: number;
-  /** Answered by the location's own run. */
+  /** Answered by the location's own run, which the primary has confirmed. */
   readonly speculative: number;
+  /** Answered by the location's own run on read leases, without a request to the primary. A result of before there were any has none. */
+  readonly leased?: number;
   /** Answered by the primary's run. */
   readonly nearStorage: number;
   /** Of the requests that sent a set to be validated, those that were valid; null: there were none. */
@@ -313,6 +318,8 @@ export interface OperationRow {
   /** Of the requests, those that wrote something. */
   readonly writingShare: number;
   readonly followups: number;
+  /** Of the requests, those that were answered by read leases. Absent: there were none yet. */
+  readonly leasedShare?: number;
   /** Of the values that were read, as they were at the beginning of the measurement. */
   readonly storageBytes: number;
   /** From the primary to the locations: replies, updates, and what HTTP adds. */

@@ -107,12 +107,13 @@ export function validationRow(
     const reason = headers["x-radical-reason"] ?? "";
     reasons[reason] = (reasons[reason] ?? 0) + 1;
   }
-  const validated = radical.length - (reasons["requested"] ?? 0);
+  const validated = radical.length - (reasons["requested"] ?? 0) - count("leased");
   const isAll = selection.handler === null && selection.location === null;
   return {
     ...selection,
     requests: radical.length,
     speculative: count("speculative"),
+    leased: count("leased"),
     nearStorage: count("near-storage"),
     validShare: validated === 0 ? null : rounded(count("speculative") / validated),
     reasons,
@@ -127,7 +128,7 @@ export function phaseRows(
   oneWayMs: ReadonlyMap<string, number>,
 ): readonly PhaseRow[] {
   const radical = own.filter(({ system }) => system === "radical");
-  return ([null, "speculative", "near-storage"] as const).flatMap((path): PhaseRow[] => {
+  return ([null, "speculative", "leased", "near-storage"] as const).flatMap((path): PhaseRow[] => {
     const those = path === null ? radical : radical.filter(({ headers }) => headers["x-radical-path"] === path);
     if (those.length === 0) return [];
     const phases = those.map((one) =>
@@ -171,6 +172,7 @@ export function operationRows(
       unitsRepaired: rounded(mean(radical.map((one) => repairs.get(executionOf(one)) ?? 0))),
       writingShare: perRequest((sample) => Number(written(sample) > 0)),
       followups: perRequest(({ path }) => Number(path === "followup")),
+      leasedShare: perRequest(({ path }) => Number(path === "leased")),
       storageBytes: perRequest(({ versions }) => versions.reduce((sum, [unit]) => sum + itemBytes(unit), 0)),
       primaryBytes: Math.round(primaryBytes),
       answerBytes: Math.round(mean(radical.map(({ body }) => Buffer.byteLength(body)))),

@@ -230,7 +230,10 @@ export class Listeners {
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The answer to a question with a session begins. */
-  #open({ listener, location, name, session: id, heard, ends }: ListeningEvent & { kind: "listens" }, nowMs: number): void {
+  #open(
+    { listener, location, name, session: id, heard, ends }: ListeningEvent & { kind: "listens" },
+    nowMs: number,
+  ): void {
     for (const session of this.#sessions.at(location)?.sessions ?? [])
       if (session.hasLapsed(nowMs)) this.leases.lapse(session, nowMs);
     const isItsOwn = (session: Session | undefined): session is Session =>
@@ -262,7 +265,6 @@ export class Listeners {
     const { nowMs } = term;
     const reply = (answer: HeardReply): void => this.#emit({ kind: "heard-reply", caller, reply: answer });
     const session = this.#sessions.get(id);
-    // variant: lapsed-renewed
     if (session?.hasLapsed(nowMs) === true) {
       this.leases.lapse(session, nowMs);
       return reply({ kind: "lapsed" });
@@ -279,7 +281,6 @@ export class Listeners {
       return reply({ kind: "lapsed" });
     }
     // A session that has not heard of a revocation gets no more time: its writer would wait without end.
-    // variant: renewed-unheard
     if (session.revocations.length === 0 && !this.#isEnding) session.untilMs = Math.max(session.untilMs, term.untilMs);
     reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });
     if (!hasBegun) this.leases.begun(session, term);

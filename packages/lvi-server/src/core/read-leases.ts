@@ -168,7 +168,6 @@ export class ReadLeases {
     if (term.nowMs < place.refusedUntilMs) return;
     if (missing !== null) {
       for (const unit of missing) {
-        // variant: grant-wanted
         if (this.#ground.isWanted(unit)) return;
         if (!this.#pays(at, place, unit, term.nowMs)) return;
       }
@@ -206,7 +205,8 @@ export class ReadLeases {
   /** A session has begun: it gets the last leases of its location. */
   begun(session: Session, term: Term): void {
     const place = this.#places.get(session.at.location);
-    if (place === undefined || this.#isEnding || term.nowMs < place.refusedUntilMs || term.untilMs <= term.nowMs) return;
+    if (place === undefined || this.#isEnding || term.nowMs < place.refusedUntilMs || term.untilMs <= term.nowMs)
+      return;
     const last = [...place.leased.keys()].slice(-this.#bounds.firstUnits);
     if (last.length > 0) this.#tell(session, leasedOf(place, last), term);
   }
@@ -247,7 +247,6 @@ export class ReadLeases {
     if (!session.isListening() || session.hasLapsed(nowMs)) return;
     if (this.#holdings + units.length > this.#bounds.holdings) return;
     // A session that has not heard of a revocation gets no more time: whoever revocations for it revocations for the time that it has.
-    // variant: lease-renewed-unheard
     if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
     for (const { unit } of units) {
@@ -299,7 +298,8 @@ export class ReadLeases {
         }
       }
     }
-    for (const [session, units] of revoked ?? []) (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
+    for (const [session, units] of revoked ?? [])
+      (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
     return revocations === null ? NO_REVOCATIONS : [...revocations];
   }
 
@@ -346,7 +346,8 @@ export class ReadLeases {
   /** These revocations have ended: the session has heard of the revocations. */
   heard(session: Session, ended: readonly Revocation[]): void {
     for (const revocation of ended)
-      for (const unit of revocation.units) if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
+      for (const unit of revocation.units)
+        if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
   }
 
   /** Its time is over. */
@@ -354,13 +355,13 @@ export class ReadLeases {
     if (session.revocations.length > 0) this.#backOff(this.#placeOf(session.at.location), nowMs);
     for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
     session.revocations = [];
-    // variant: lapsed-forgotten
     this.#sessions.delete(session);
   }
 
   /** Its isolate has dropped all that it held, and has another session. */
   giveUp(session: Session): void {
-    for (const revocation of session.revocations) revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
+    for (const revocation of session.revocations)
+      revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
     session.revocations = [];
     this.#sessions.delete(session);
   }
@@ -511,7 +512,6 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
  */
 function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
   if (dropped === null || dropped.session.id !== id) return false;
-  // variant: grant-on-its-way
   if (n > dropped.session.heard) return false;
   return dropped.units.some((accessed) => accessed.unit === unit && accessed.mode !== "read");
 }

@@ -231,7 +231,9 @@ export class SqliteStorage implements Storage {
         isSplit = found <= LAST_UNSPLIT;
       }
       this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0), ('read_lease_ms', 0)");
+      this.#run(
+        "INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0), ('read_lease_ms', 0)",
+      );
       if (isSplit) this.#set("has_old_pages", 1);
       this.#database.exec("COMMIT");
     } catch (error) {

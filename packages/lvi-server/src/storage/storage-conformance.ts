@@ -162,7 +162,7 @@ export function complete(
   expects: RecordChange["expects"],
   completion: Completion,
 ): Promise<CommitResult> {
-  return storage.commit(epoch, commitOf(expects, completion));
+  return storage.commit(epoch, commitOf([{ expects, completion }]));
 }
 
 /** However large the items are. */
@@ -201,7 +201,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("the leadership is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
     const none = await storage.readLeadership();
     expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 });
-    expect(await storage.acquireLeadership(none, 1_000, 0)).toEqual({ epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 });
+    expect(await storage.acquireLeadership(none, 1_000, 0)).toEqual({
+      epoch: 1,
+      beat: 0,
+      termMs: 1_000,
+      readLeaseMs: 0,
+    });
     expect(await storage.acquireLeadership(none, 1_000, 0)).toEqual(null);
 
     const seen = await storage.readLeadership();
@@ -237,14 +242,21 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.renewLeadership(1, 1_000);
     const seen = await storage.readLeadership();
     expect(seen).toMatchObject({ epoch: 1, beat: 1, leader });
-    expect(await storage.acquireLeadership(seen, 1_000, 0)).toEqual({ epoch: 2, beat: 0, termMs: 1_000, readLeaseMs: 0 });
+    expect(await storage.acquireLeadership(seen, 1_000, 0)).toEqual({
+      epoch: 2,
+      beat: 0,
+      termMs: 1_000,
+      readLeaseMs: 0,
+    });
     expect(await storage.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000, readLeaseMs: 0 });
   });
 
   test("of two servers that see the same leadership one gets it", async (storage) => {
     const seen = await storage.readLeadership();
     const leaderships = await Promise.all([1, 2, 3].map(() => storage.acquireLeadership(seen, 1_000, 0)));
-    expect(leaderships.filter((leadership) => leadership !== null)).toEqual([{ epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 }]);
+    expect(leaderships.filter((leadership) => leadership !== null)).toEqual([
+      { epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 },
+    ]);
   });
 
   test("absent items are not in the answer", async (storage) => {
@@ -704,11 +716,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     }[],
   ): { readonly commit: Commit; readonly completions: readonly Completion[] } => {
     const completions = ends.map(({ number, writes }) => completionOf(intentOf(number), writes));
-    const commits = completions.map((completion, index) => commitOf(ends[index]!.expects ?? "new", completion));
-    return {
-      commit: { records: commits.flatMap(({ records }) => records), items: commits.flatMap(({ items }) => items) },
-      completions,
-    };
+    const commit = commitOf(
+      completions.map((completion, index) => ({ expects: ends[index]!.expects ?? "new", completion })),
+    );
+    return { commit, completions };
   };
   const manyWrites = (count: number, text: string): readonly Write[] =>
     Array.from({ length: count }, (_, index) => ({ unit: unitId("t", `many ${index}`), value: encode(text) }));

@@ -27,6 +27,7 @@ import type {
   ModuleHash,
   RefusalCode,
   Repair,
+  SessionId,
   UnitId,
   Write,
 } from "@radical/protocol";
@@ -36,6 +37,7 @@ import type {
   Answer,
   CachePut,
   CapturedSnapshot,
+  CompletedSpeculation,
   Derivation,
   Effect,
   ExecutionEvent,
@@ -67,8 +69,22 @@ export interface ExecutionInput {
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
   readonly speculative: boolean;
+  /** The session is to hear of the next change of what it reads. */
+  readonly watches: boolean;
+  /** It may be answered by read leases. */
+  readonly takesLeases: boolean;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
+}
+
+/** The reads of an answered execution. */
+export interface Footprint {
+  /** As far as they are known here. */
+  readonly units: ReadonlySet<UnitId>;
+  /** Whether these are all. The primary has run f near storage, and tells only of units that are new here. */
+  readonly isWhole: boolean;
+  /** The session that hears of the next change of each of them; null: none. */
+  readonly session: SessionId | null;
 }
 
 export interface ExecutionBounds {
@@ -119,17 +135,20 @@ type Run =
   | { readonly kind: "running" }
   | Speculation;
 
-/** The primary is to validate the set. */
-export interface SetQuestion {
-  readonly kind: "set";
+/** The values on which f runs. */
+interface Basis {
   readonly endsAtMs: number;
-  readonly search: LeaderSearch;
   readonly set: AccessSet;
-  /** Each unit of the set once, in order. */
-  readonly units: readonly AccessedUnit[];
-  /** The values of which the versions are sent, and on which f runs. */
   readonly snapshot: CapturedSnapshot;
   readonly guessed: ReadonlySet<UnitId>;
+}
+
+/** The primary is to validate the set. */
+export interface SetQuestion extends Basis {
+  readonly kind: "set";
+  readonly search: LeaderSearch;
+  /** Each unit of the set once, in order. */
+  readonly units: readonly AccessedUnit[];
   /** Why f waits for the confirmation, or has waited; null: it has not. */
   readonly doubt: Doubt | null;
   readonly run: Run;
@@ -155,6 +174,8 @@ export type Phase =
   | { readonly kind: "asking"; readonly question: Question }
   /** The wait before the next one. */
   | { readonly kind: "backing-off"; readonly question: Question }
+  /** Read leases have confirmed the set, and f has not ended. Nothing was sent. */
+  | { readonly kind: "leased"; readonly basis: Basis }
   /** The primary has confirmed the set, and f has not ended. */
   | { readonly kind: "confirmed"; readonly question: SetQuestion; readonly commitId: CommitId | null }
   /** Answered; the followup is on its way, or waits before it is sent again. */
@@ -179,6 +200,9 @@ export class Execution {
   /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
   #phase: Phase = { kind: "new" };
+  #footprint: Footprint | null = null;
+  /** The session that the last request has named to hear of changes. */
+  #watcher: SessionId | null = null;
   /** The result that the client was shown before its confirmation. */
   #shown: Uint8Array | null = null;
 
@@ -204,6 +228,11 @@ export class Execution {
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
   get answered(): boolean {
     return this.#phase.kind === "following" || this.#phase.kind === "ended";
+  }
+
+  /** Null: it has no outcome. */
+  get footprint(): Footprint | null {
+    return this.#footprint;
   }
 
   /** Whether the client may be shown a result before its confirmation. */
@@ -326,6 +355,8 @@ export class Execution {
     // A run in record mode that was ended early has guessed nothing to its end.
     const guessed = !this.#records || run !== null ? this.#guess(set, sight) : new Set<UnitId>();
     const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
+    if (isWhole && this.#isLeased(set, snapshot, atMs))
+      return this.#onLeased({ endsAtMs, set, snapshot, guessed }, run, atMs);
     const doubt = isWhole && run === null ? this.#doubtOf(set, guessed, atMs) : null;
     const runs: Run = isWhole ? (run ?? { kind: doubt === null ? "running" : "waiting" }) : { kind: "none" };
     const search = new LeaderSearch(this.#primary.leader);
@@ -338,6 +369,47 @@ export class Execution {
   }
 
   /**
+   * Whether this execution needs no confirmation of the primary: it only reads, and each unit is leased in the version that was
+   * captured. Its place in the order is this instant. A repeat of an execution under a chosen id must find the answer of the
+   * first, so it always asks.
+   */
+  #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
+    const { module, retained, takesLeases } = this.#input;
+    if (writes.size > 0 || retained || !takesLeases || !this.#experience.speculates(module, atMs)) return false;
+    return this.#primary.leases.look(reads, snapshot, atMs);
+  }
+
+  /** In record mode f has run. */
+  #onLeased(basis: Basis, run: CompletedSpeculation | null, atMs: number): readonly Effect[] {
+    this.#phase = { kind: "leased", basis };
+    if (run !== null) return this.#onLeasedRun(basis, run, atMs);
+    return [{ kind: "speculate", after: "lease", snapshot: basis.snapshot, set: basis.set }];
+  }
+
+  #onLeasedRun(basis: Basis, run: Speculation, atMs: number): readonly Effect[] {
+    switch (run.kind) {
+      case "stopped":
+        return [...this.#leftSet(run), ...this.#askNearStorage("undeclared", basis.endsAtMs, atMs)];
+      case "exhausted":
+        return this.#askNearStorage("long", basis.endsAtMs, atMs);
+      case "completed": {
+        const { set, snapshot } = basis;
+        const { outcome } = run;
+        const answer: Answer = {
+          kind: "outcome",
+          outcome,
+          path: "leased",
+          reason: "unchanged",
+          reads: set.reads,
+          snapshot,
+        };
+        this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
+        return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
+      }
+    }
+  }
+
+  /**
    * Departure from the paper (section 3.2), where a unit that the cache lacks makes validation fail. Here absence is a
    * value, and a location that has no other guesses it. The run of f^rw, or of f in record mode, had the same guess.
    */
@@ -347,7 +419,6 @@ export class Execution {
       // A unit that the cache was not asked for is not said to be absent.
       if (snapshot.has(unit) || !fetched.has(unit)) continue;
       guessed.add(unit);
-      // variant: absence-guessed
       snapshot.set(unit, GUESS);
     }
     return guessed;
@@ -374,9 +445,15 @@ export class Execution {
   }
 
   #send(question: Question, atMs: number): readonly Effect[] {
-    const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
+    const { executionId, module, handler, args, environment, location, retained, mustNotWrite, watches } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
     const server = question.search.next();
+    const { leases } = this.#primary;
+    // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
+    // waited for like another isolate's.
+    if (question.kind === "set") leases.drop(question.set.writes);
+    const { sender } = leases;
+    this.#watcher = watches ? leases.session : null;
     const request: LviRequest = {
       executionId,
       module,
@@ -390,7 +467,7 @@ export class Execution {
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
-      session: null,
+      session: sender === null || !watches ? sender : { ...sender, watches },
     };
     this.#phase = { kind: "asking", question };
     const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
@@ -410,13 +487,13 @@ export class Execution {
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     const phase = this.#phase;
+    if (phase.kind === "leased")
+      return [...warnings, ...(this.#ran(speculation, atMs) ?? this.#onLeasedRun(phase.basis, speculation, atMs))];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (!("question" in phase) || phase.question.kind !== "set" || phase.question.run.kind !== "running")
       return warnings;
-    if (speculation.kind !== "stopped")
-      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
-    if (this.#input.mustNotWrite && hasWritten(speculation))
-      return [...warnings, ...this.#stoppedOnGet("its run has written")];
+    const ended = this.#ran(speculation, atMs);
+    if (ended !== null) return [...warnings, ...ended];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
     // A run that ends after the confirmation gives the answer itself.
     // variant: shown-unconfirmed
@@ -434,6 +511,14 @@ export class Execution {
     return [{ kind: "show", result }];
   }
 
+  /** Null: the run may count. */
+  #ran(speculation: Speculation, atMs: number): readonly Effect[] | null {
+    if (speculation.kind !== "stopped")
+      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
+    const isForbidden = this.#input.mustNotWrite && hasWritten(speculation);
+    return isForbidden ? this.#stoppedOnGet("its run has written") : null;
+  }
+
   /** A sending has its end. */
   #onEndOfSending(event: ExecutionEvent, on: (question: Question) => readonly Effect[]): readonly Effect[] {
     if (this.answered) return [];
@@ -448,10 +533,18 @@ export class Execution {
         if (!canBeValid(question))
           return this.#onImpossible("it confirmed a request that named no versions", question, atMs);
         this.#phase = { kind: "confirmed", question, commitId: reply.commitId };
+        this.#experience.confirmed(this.#input.module, true, atMs);
         this.#learn(question, [], atMs);
         return this.#join(atMs);
       case "executed":
         if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
+        if (reply.cause === "requested" && question.kind === "set")
+          this.#experience.confirmed(this.#input.module, false, atMs);
+        this.#footprint = {
+          units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
+          isWhole: false,
+          session: this.#watcher,
+        };
         return [
           this.#answer({
             kind: "outcome",
@@ -492,6 +585,7 @@ export class Execution {
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
+        this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
         const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
@@ -782,8 +876,12 @@ function canBeValid(question: Question): question is SetQuestion {
   return question.kind === "set" && question.run.kind !== "none";
 }
 
+function readsOf(question: Question): Iterable<UnitId> {
+  return question.kind === "set" ? question.set.reads : [];
+}
+
 /** A unit that was guessed absent, and is not written, is known from here on. */
-function confirmedAbsences({ guessed }: SetQuestion, writes: readonly Write[]): readonly CachePut[] {
+function confirmedAbsences({ guessed }: Basis, writes: readonly Write[]): readonly CachePut[] {
   const written = new Set(writes.map(({ unit }) => unit));
   return [...guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
 }

@@ -1618,7 +1618,7 @@ export class LviCore {
 
   // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What may be promised in this step. */
+  /** This instant, and the time up to which read leases may be promised in it. */
   get #term(): Term {
     const nowMs = this.#nowMs;
     const untilMs = Math.min(nowMs + this.#options.readLeaseMs, this.#leader.untilMs);

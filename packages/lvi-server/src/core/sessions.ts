@@ -26,7 +26,7 @@ export interface Holding {
   /** The number of the line that leased it. */
   readonly n: number;
   readonly sinceMs: number;
-  /** Null: it is leased. Else it was revoked, and the session has not heard of that. */
+  /** The end of the lease, of which the session has not heard; null: the unit is leased. */
   revocation: Revocation | null;
 }
 

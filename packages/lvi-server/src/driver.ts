@@ -16,15 +16,14 @@ import {
   RadicalError,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
-import type { CallerId, Effect, Event, Fact, Note, OperationId } from "./core/events.ts";
-import type { Run } from "./core/run.ts";
+import type { CallerId, Effect, Event, ExpectedCompletion, Fact, Note, OperationId } from "./core/events.ts";
+import type { EndedRun, Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
-import type { EndedRun } from "./execution/worker-pool.ts";
 import { Facts } from "./facts.ts";
-import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
+import { type Collected, commitOf, type CommitResult, type Storage } from "./storage/storage.ts";
 
 /** The core, as its driver sees it. */
 export interface Machine {
@@ -277,15 +276,12 @@ export class Driver {
         );
       }
       case "complete": {
-        const { operation, expects, completion } = effect;
+        const { operation, completions } = effect;
         return storage.commit(
           epoch,
-          commitOf(expects, completion),
+          commitOf(completions),
           this.#operating(operation, (result) => {
-            const { commitId } = completion;
-            const isDone =
-              result.kind === "applied" ||
-              (result.kind === "exists" && result.record?.state === "done" && result.record.done.commitId === commitId);
+            const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
             if (isDone) this.#facts.succeeded(operation);
             return { kind: "completed", operation, result };
           }),
@@ -300,9 +296,7 @@ export class Driver {
         return this.#collect(effect);
       case "execute": {
         const { run, location } = effect;
-        return execute(run, location, ({ result, tookMs }) =>
-          this.#step({ kind: "executed", run: run.id, result, tookMs }),
-        );
+        return execute(run, location, (ended) => this.#step({ kind: "executed", run: run.id, ...ended }));
       }
       case "note":
         return observer.noted(effect.note);
@@ -392,6 +386,16 @@ export class Driver {
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
   }
+}
+
+/** Whether the record is that of a completion, so that an earlier attempt has made the whole commit. */
+function isOurs(
+  { id, record }: CommitResult & { readonly kind: "exists" },
+  completions: readonly ExpectedCompletion[],
+): boolean {
+  if (record?.state !== "done") return false;
+  const { commitId } = record.done;
+  return completions.some(({ completion }) => completion.executionId === id && completion.commitId === commitId);
 }
 
 function commitIdIn(record: IntentRecord): string {

@@ -157,6 +157,7 @@ export interface Completing {
   readonly kind: "completing";
   /** The execution as it was before: told, or run near storage. */
   readonly of: Pending | RanNearStorage;
+  readonly expects: "pending" | "new";
   readonly completion: Completion;
   /** Of the completion's commit id; null: an earlier server took it. */
   readonly sequence: number | null;

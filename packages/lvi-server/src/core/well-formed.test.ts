@@ -115,7 +115,7 @@ class State {
   completing(writes: Completion["writes"]): void {
     const completion = { executionId: this.pending.id, writes } as Completion;
     const rest = { sequence: 1, hash: "" as never, sampled: null, followups: [] };
-    this.pending.phase = { kind: "completing", of: this.phase, completion, ...rest };
+    this.pending.phase = { kind: "completing", of: this.phase, expects: "pending", completion, ...rest };
     this.operations.push({ kind: "complete", execution: this.pending });
   }
 }
@@ -331,7 +331,7 @@ const BROKEN: readonly Break[] = [
       runs.splice(0);
       other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
       locks.acquire(other, declaredLocks(UNITS), other.ticket);
-      locks.acquireBehind(other, [{ unit: GATE, mode: "shared" }], other.ticket, () => false);
+      locks.tryAcquire(other, [{ unit: GATE, mode: "shared" }], other.ticket);
     },
   ],
   [

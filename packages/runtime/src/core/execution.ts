@@ -386,7 +386,6 @@ export class Execution {
       // A unit that the cache was not asked for is not said to be absent.
       if (snapshot.has(unit) || !fetched.has(unit)) continue;
       guessed.add(unit);
-      // variant: absence-guessed
       snapshot.set(unit, GUESS);
     }
     return guessed;

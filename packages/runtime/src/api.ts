@@ -15,6 +15,8 @@ export interface WorkerParts {
   readonly log?: Log;
   /** For benchmarks. */
   readonly pace?: Pace;
+  /** Whether another build serves in place of this one, so that streams are to end. */
+  readonly isReplaced?: () => boolean;
 }
 
 export interface RadicalWorker {

@@ -22,6 +22,7 @@ import type {
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type { ServerIndex } from "./leader.ts";
+import type { LiveEffect, LiveEvent } from "./live-queries.ts";
 
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
@@ -238,7 +239,8 @@ export type LocationEvent =
   | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number }
   /** The answer to `hear`; null: none came, or none of a server that leads. */
   | { readonly kind: "heard"; readonly hearing: number; readonly reply: HeardReply | null; readonly atMs: number }
-  | { readonly kind: "woken"; readonly why: Wake; readonly atMs: number };
+  | { readonly kind: "woken"; readonly why: Wake; readonly atMs: number }
+  | LiveEvent;
 
 export type LocationEffect =
   /** Listen to the server until it ends the answer. */
@@ -259,7 +261,8 @@ export type LocationEffect =
       readonly timeoutMs: number;
     }
   /** Say so after a time that no clock measures which may be set. A wake that gets lost with its request is not missed. */
-  | { readonly kind: "wake"; readonly ms: number; readonly why: Wake };
+  | { readonly kind: "wake"; readonly ms: number; readonly why: Wake }
+  | LiveEffect;
 
 export type Wake =
   /** The leases may be used until here, whatever the clock says. */

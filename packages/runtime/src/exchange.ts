@@ -1,7 +1,8 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
-import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext } from "@radical/protocol";
+import { type HandlerManifest, type Manifest, present, SEED_BYTES, type TraceContext } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
+import type { LeasedExecution } from "./api.ts";
 import type { Answer, Verdict } from "./core/effects.ts";
 import type { Footprint } from "./core/execution.ts";
 import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
@@ -38,6 +39,7 @@ export class Exchange {
   readonly #module: HandlerModule;
   readonly #log: Log;
   readonly #trace: TraceContext | null;
+  readonly #onLeased: ((leased: LeasedExecution) => void) | null;
   readonly #timings = new Timings(now);
   /** Known one after the other. */
   place: Place = NO_PLACE;
@@ -47,11 +49,18 @@ export class Exchange {
   /** The client may be shown a result before the reply, which then is the last line of a stream. */
   #streams = false;
 
-  constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
+  constructor(
+    manifest: Manifest,
+    module: HandlerModule,
+    log: Log,
+    trace: TraceContext | null,
+    onLeased: ((leased: LeasedExecution) => void) | null,
+  ) {
     this.#manifest = manifest;
     this.#module = module;
     this.#log = log;
     this.#trace = trace;
+    this.#onLeased = onLeased;
   }
 
   name(handler: string): string {
@@ -108,6 +117,14 @@ export class Exchange {
     try {
       const { answer: told, verdict } = await answered;
       answer = told;
+      if (told.kind === "outcome" && told.path === "leased")
+        this.#onLeased?.({
+          executionId: identity.executionId,
+          handler,
+          args,
+          environment,
+          versions: versionsOf(told),
+        });
       reply(this.#reply(replyOf(told), told, verdict, execution.footprint));
     } catch (error) {
       reply(this.fail(error));
@@ -193,6 +210,12 @@ export class Exchange {
       message,
     });
   }
+}
+
+function versionsOf({ reads, snapshot }: Extract<Answer, { readonly path: "leased" }>): LeasedExecution["versions"] {
+  return new Map(
+    Array.from(reads, (unit) => [unit, present(snapshot.get(unit), "what was read was captured").version]),
+  );
 }
 
 function describe(error: unknown): string {

@@ -29,6 +29,7 @@ export function bindRadical({
   rw,
   log = consoleLog,
   pace,
+  onLeased,
   isReplaced = () => false,
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
@@ -45,7 +46,7 @@ export function bindRadical({
     };
     const newExchange = (bindings: Bindings, request: Request | null): Exchange => {
       const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
-      return new Exchange(manifest, module, reported, request === null ? null : traceOf(request));
+      return new Exchange(manifest, module, reported, request === null ? null : traceOf(request), onLeased ?? null);
     };
 
     /** Answers as soon as it can; what is left to do then keeps the Worker alive. */

@@ -203,8 +203,17 @@ export type Answer =
   | {
       readonly kind: "outcome";
       readonly outcome: Outcome;
-      readonly path: ExecutionPath;
+      readonly path: Exclude<ExecutionPath, "leased">;
       readonly reason: PathReason;
+    }
+  | {
+      readonly kind: "outcome";
+      readonly outcome: Outcome;
+      readonly path: "leased";
+      readonly reason: "unchanged";
+      /** Its units with the values that it has read, and perhaps others. The primary knows nothing of this execution. */
+      readonly reads: ReadonlySet<UnitId>;
+      readonly snapshot: CapturedSnapshot;
     }
   | {
       readonly kind: "failed";

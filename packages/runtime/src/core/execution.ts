@@ -393,7 +393,16 @@ export class Execution {
       case "exhausted":
         return this.#askNearStorage("long", basis.endsAtMs, atMs);
       case "completed": {
-        const answer: Answer = { kind: "outcome", outcome: run.outcome, path: "leased", reason: "unchanged" };
+        const { set, snapshot } = basis;
+        const { outcome } = run;
+        const answer: Answer = {
+          kind: "outcome",
+          outcome,
+          path: "leased",
+          reason: "unchanged",
+          reads: set.reads,
+          snapshot,
+        };
         this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
         return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
       }

@@ -184,6 +184,7 @@ test(
       await far.locator('article:has-text("From near") textarea').pressSequentially("ar");
       await far.click('article:has-text("From near") button:text-is("Comment")');
       await near.waitForSelector('article:has-text("From far")');
+    expect(await near.locator("article:has(.score) div:first-of-type").allTextContents()).toContain("From far");
     });
   },
 );
@@ -202,6 +203,7 @@ test("social: two windows at two locations show each other's likes and follows o
     const count = Number.parseInt((await near.textContent(likes))!);
     await far.click('article:first-of-type button:text-is("Like")');
     await near.waitForSelector(`${likes}:text-is("${count + 1} likes")`);
+    expect(await far.textContent(likes)).toBe(`${count + 1} likes`);
   });
 });
 

@@ -184,7 +184,7 @@ test(
       await far.locator('article:has-text("From near") textarea').pressSequentially("ar");
       await far.click('article:has-text("From near") button:text-is("Comment")');
       await near.waitForSelector('article:has-text("From far")');
-    expect(await near.locator("article:has(.score) div:first-of-type").allTextContents()).toContain("From far");
+      expect(await near.locator("article:has(.score) div:first-of-type").allTextContents()).toContain("From far");
     });
   },
 );

@@ -188,6 +188,8 @@ export class Isolate {
       mustNotWrite,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
+      watches: false,
+      takesLeases: true,
       undeclaredTables: [],
     });
     const running: Running = { invocation, client, isConfirmed: false, guesses: false };
@@ -380,6 +382,7 @@ export class Isolate {
     // Nobody asks for it: the server of the simulation mints no session.
     hear: () => undefined,
     wake: (ms, done) => this.#after(ms, done),
+    live: () => undefined,
   };
 }
 

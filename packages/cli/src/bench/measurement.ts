@@ -181,6 +181,7 @@ export class Measurement {
         }),
       ),
     );
+    await this.#deployment.takeLeased();
   }
 
   async run({ name, loads, warmUpRequests, leastMs, onProgress, zipf, benchmark }: RunOptions): Promise<RunOutcome> {
@@ -203,6 +204,7 @@ export class Measurement {
       },
     );
     await this.#deployment.setPace({});
+    await this.#deployment.takeLeased();
     this.#answered.push(...answered);
     const measured = answered.filter(({ place }) => place >= warmUpRequests);
     return {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
@@ -49,7 +49,11 @@ const MANIFEST: Manifest = {
     },
     matrix: {
       ...at,
-      parameters: [],
+      readOnly: true,
+      parameters: [
+        { name: "of", type: { kind: "string" }, optional: true },
+        { name: "rows", type: { kind: "array", element: { kind: "i64" } }, optional: true },
+      ],
       result: { kind: "array", element: { kind: "nullable", inner: { kind: "record", name: "Promise" } } },
     },
     reset: { ...at, parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }], result: null },
@@ -64,9 +68,13 @@ interface Speculation extends AsyncIterable<unknown> {
   readonly first: Promise<unknown>;
   readonly confirmed: Promise<unknown>;
 }
+interface Live extends AsyncIterableIterator<unknown> {
+  close(): void;
+}
 interface ClientModule {
   createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>> & {
     readonly speculate: { readonly follow: (...args: Parameters<Call>) => Speculation };
+    readonly live: { readonly matrix: (args?: unknown, options?: object) => Live };
   };
   readonly RadicalClientError: new () => Error;
 }
@@ -101,6 +109,14 @@ const input: PostInput = { text: "hello", answers: [{ text: "hi" }] };
 export const posted: Promise<Post | null> = client.post({ post: input });
 export const kept: Promise<readonly (PromiseRecord | null)[]> = client.matrix();
 export const nothing: Promise<null> = client.reset();
+export async function watch(): Promise<readonly (PromiseRecord | null)[] | null> {
+  const live = client.live.matrix({ of: "me" }, { onStale: (isStale: boolean) => void isStale });
+  for await (const matrix of live) return matrix;
+  live.close();
+  return null;
+}
+// @ts-expect-error it may write
+void client.live.reset();
 const speculation: Speculation<boolean> = client.speculate.follow({ me: "ada" }, { idempotencyKey: "0" });
 export const both: readonly Promise<boolean>[] = [speculation.first, speculation.confirmed];
 for await (const { kind, result: early } of speculation) if (kind === "corrected") early satisfies boolean;
@@ -423,6 +439,123 @@ describe("a result before its confirmation", () => {
     const page = (await import(/* @vite-ignore */ pathToFileURL(join(folder, "page.js")).href)) as ClientModule;
     const { baseUrl } = await streams(SPECULATIVE + line({ confirmed: true }));
     expect(await page.createClient({ baseUrl }).speculate.follow({ me: "ada" }).confirmed).toBe("früh");
+  });
+});
+
+describe("a live query", () => {
+  const EVENTS = { "content-type": "text/event-stream; charset=utf-8" };
+  const event = (id: string, result: unknown): string => `id: ${id}\ndata: ${JSON.stringify({ result })}\n\n`;
+  const END = "retry: 1\n\n";
+
+  interface Asked {
+    readonly url: string | undefined;
+    readonly accept: string | undefined;
+    readonly known: unknown;
+  }
+
+  /** Each connection is answered by the next of these. The last one stays open. */
+  async function streams(
+    ...answers: readonly (string | ((response: ServerResponse) => void))[]
+  ): Promise<{ readonly baseUrl: string; readonly asked: Asked[]; readonly send: (sent: string) => void }> {
+    const asked: Asked[] = [];
+    let last: ServerResponse | null = null;
+    const baseUrl = await serve(({ url, headers }, response) => {
+      asked.push({ url, accept: headers.accept, known: headers["last-event-id"] });
+      const answer = answers[asked.length - 1];
+      if (typeof answer === "function") return answer(response);
+      last = response.writeHead(200, EVENTS);
+      last.flushHeaders();
+      if (answer !== undefined) last.write(answer);
+      if (asked.length < answers.length) last.end();
+    });
+    return { baseUrl, asked, send: (sent) => void last?.write(sent) };
+  }
+
+  test("gives the present result and each that follows, and is closed", async () => {
+    const { baseUrl, asked, send } = await streams(`:\n\n${event("1", [])}`);
+    const live = client.createClient({ baseUrl }).live.matrix({ of: "ä b", rows: [1n, 2n ** 60n] });
+    expect(await live.next()).toEqual({ done: false, value: [] });
+    send(event("2", [{ kept: true }]).slice(0, 20));
+    const next = live.next();
+    send(event("2", [{ kept: true }]).slice(20));
+    expect(await next).toEqual({ done: false, value: [{ kept: true }] });
+    const last = live.next();
+    live.close();
+    expect(await last).toEqual({ done: true, value: undefined });
+    const url = `/api/matrix?${new URLSearchParams({ of: "ä b", rows: '["1","1152921504606846976"]' }).toString()}`;
+    expect(asked).toEqual([{ url, accept: "text/event-stream", known: undefined }]);
+  });
+
+  test("comes back where it was when a stream ends or breaks, and gives no result twice", async () => {
+    const broken = (response: ServerResponse): void =>
+      void response.writeHead(200, EVENTS).write(event("2", "two"), () => response.socket?.destroy());
+    const busy = (response: ServerResponse): void => void response.writeHead(503).end("{}");
+    const { baseUrl, asked } = await streams(
+      event("1", "one") + END,
+      broken,
+      busy,
+      event("2", "two") + event("3", "three"),
+    );
+    const seen: unknown[] = [];
+    for await (const result of client.createClient({ baseUrl, maxWaitMs: 1 }).live.matrix()) {
+      seen.push(result);
+      if (result === "three") break;
+    }
+    expect(seen).toEqual(["one", "two", "three"]);
+    expect(asked.map(({ known }) => known)).toEqual([undefined, "1", "2", "2"]);
+  });
+
+  test("says that its result may be old, and that it is the newest again", async () => {
+    const told: boolean[] = [];
+    const stale = "event: stale\nid\ndata: {}\n\n";
+    const { baseUrl, asked } = await streams(event("1", "one") + stale + END, event("1", "one") + event("2", "two"));
+    const options = { onStale: (isStale: boolean) => told.push(isStale) };
+    const live = client.createClient({ baseUrl, maxWaitMs: 1 }).live.matrix({}, options);
+    expect([(await live.next()).value, (await live.next()).value]).toEqual(["one", "two"]);
+    expect(told).toEqual([true, false]);
+    // Only the state itself shows that it is the newest.
+    expect(asked.map(({ known }) => known)).toEqual([undefined, undefined]);
+    live.close();
+  });
+
+  test.each([
+    [
+      "the handler refuses, with the status of a call",
+      'event: error\nstatus: 404\nid: 1\ndata: {"error":{"code":"gone","message":"m","hint":"h"}}\n\n',
+      { code: "gone", status: 404, hint: "h", handler: "matrix" },
+    ],
+    [
+      "the application refuses the request",
+      (response: ServerResponse): void =>
+        void response.writeHead(401).end('{"error":{"code":"signed_out","message":"m"}}'),
+      { code: "signed_out", status: 401 },
+    ],
+    [
+      "the answer is not a stream",
+      (response: ServerResponse): void => void response.end("<html>"),
+      { code: "unexpected_answer" },
+    ],
+  ])("throws when %s", async (_, answer, expected) => {
+    const { baseUrl, asked } = await streams(answer);
+    await expect(client.createClient({ baseUrl }).live.matrix().next()).rejects.toMatchObject(expected);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("gives up after some attempts as long as there was no result", async () => {
+    const destroyed = (response: ServerResponse): void => void response.socket?.destroy();
+    const { baseUrl, asked } = await streams(...Array.from({ length: 9 }, () => destroyed));
+    const live = client.createClient({ baseUrl, attempts: 3, maxWaitMs: 1 }).live.matrix();
+    await expect(live.next()).rejects.toMatchObject({ code: "network_error" });
+    expect(asked).toHaveLength(3);
+  });
+
+  test("is there for handlers that only read, unless a handler has its name", async () => {
+    expect(Object.keys(client.createClient({ baseUrl: "" }).live)).toEqual(["matrix"]);
+    const { matrix, reset, ...handlers } = MANIFEST.handlers;
+    expect(generateClient(MANIFEST)).toContain("their results as they change");
+    expect(generateClient({ ...MANIFEST, handlers })).not.toContain("their results as they change");
+    const named = generateClient({ ...MANIFEST, handlers: { matrix: matrix!, live: reset! } });
+    expect(named).not.toContain("their results as they change");
   });
 });
 

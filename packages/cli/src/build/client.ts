@@ -7,29 +7,42 @@
  */
 import type { HandlerManifest, Manifest } from "@radical/protocol";
 import { transform } from "esbuild";
+import { LIVE_CLIENT } from "./live-client.ts";
 import { generateTypes, propertyName } from "./typescript-types.ts";
 
 export function generateClient(manifest: Manifest): string {
   const { text, argumentsOf, resultOf } = generateTypes(manifest);
   const handlers = Object.entries(manifest.handlers);
-  const methodOf = ([name, handler]: readonly [string, HandlerManifest], returned: string): string => {
+  const methodOf = ([name, handler]: Named, returned: string, options = "CallOptions"): string => {
     const optional = handler.parameters.every((parameter) => parameter.optional) ? "?" : "";
     const args = argumentsOf(handler).replaceAll("\n  ", "\n");
     return (
       `  /** ${handler.file}:${handler.line}${handler.readOnly ? "; reads only" : ""} */\n` +
-      `  ${propertyName(name)}(args${optional}: ${args}, options?: CallOptions): ${returned}<${resultOf(handler)}>;\n`
+      `  ${propertyName(name)}(args${optional}: ${args}, options?: ${options}): ${returned}<${resultOf(handler)}>;\n`
     );
   };
   const methods = handlers.map((handler) => methodOf(handler, "Promise"));
-  const tagged = handlers.filter(([, { speculative }]) => speculative === true);
-  if (tagged.length > 0) {
-    const early = tagged.map((handler) => methodOf(handler, "Speculation").replaceAll(/^/gm, "  ").trimEnd());
-    methods.push(
-      `  /** Handlers with the tag \`@speculative\`: their results before the confirmation. */\n` +
-        `  readonly speculate: {\n${early.join("\n")}\n  };\n`,
-    );
-  }
-  const names = (list: readonly (readonly [string, HandlerManifest])[]): string =>
+  /** The handlers that have another method too, under a name that no handler may have then. */
+  const others = (name: string, has: (handler: HandlerManifest) => boolean): readonly Named[] =>
+    Object.hasOwn(manifest.handlers, name) ? [] : handlers.filter(([, handler]) => has(handler));
+  const groupOf = (comment: string, name: string, list: readonly string[]): void => {
+    if (list.length === 0) return;
+    const lines = list.map((method) => method.replaceAll(/^/gm, "  ").trimEnd());
+    methods.push(`  /** ${comment} */\n  readonly ${name}: {\n${lines.join("\n")}\n  };\n`);
+  };
+  const tagged = others("speculate", ({ speculative }) => speculative === true);
+  groupOf(
+    "Handlers with the tag `@speculative`: their results before the confirmation.",
+    "speculate",
+    tagged.map((handler) => methodOf(handler, "Speculation")),
+  );
+  const readOnly = others("live", (handler) => handler.readOnly);
+  groupOf(
+    "Handlers that only read: their results as they change.",
+    "live",
+    readOnly.map((handler) => methodOf(handler, "Live", "LiveOptions")),
+  );
+  const names = (list: readonly Named[]): string =>
     JSON.stringify(
       list.map(([name]) => name),
       null,
@@ -44,8 +57,11 @@ ${methods.join("")}}
 
 const HANDLERS = ${names(handlers)} as const;
 const SPECULATIVE: readonly string[] = ${names(tagged)};
-${RUNTIME}`;
+const LIVE: readonly string[] = ${names(readOnly)};
+${RUNTIME}${LIVE_CLIENT}`;
 }
+
+type Named = readonly [name: string, handler: HandlerManifest];
 
 /** The client as a module of JavaScript, for pages. */
 export async function clientForPages(client: string): Promise<string> {
@@ -132,8 +148,14 @@ export function createClient(options: ClientOptions): Client {
     handler,
     (args: unknown, call: CallOptions = {}) => speculate(options, handler, args ?? {}, call),
   ]);
-  const speculative = early.length === 0 ? [] : [["speculate", Object.fromEntries(early)]];
-  return Object.fromEntries([...methods, ...speculative]) as unknown as Client;
+  const live = LIVE.map((handler) => [
+    handler,
+    (args: unknown, of: LiveOptions = {}) => openLive(options, handler, args ?? {}, of),
+  ]);
+  const groups = [["speculate", early] as const, ["live", live] as const]
+    .filter(([, list]) => list.length > 0)
+    .map(([name, list]) => [name, Object.fromEntries(list) as unknown]);
+  return Object.fromEntries([...methods, ...groups]) as unknown as Client;
 }
 
 function speculate(options: ClientOptions, handler: string, args: unknown, call: CallOptions): Speculation<unknown> {
@@ -184,11 +206,11 @@ async function callHandler(
   const send = options.fetch ?? fetch;
   const attempts = options.attempts ?? 5;
   const idempotencyKey = call.idempotencyKey ?? newKey();
-  const url = \`\${options.baseUrl.replace(/\\/+$/, "")}/api/\${encodeURIComponent(handler)}\`;
+  const url = urlOf(options, handler);
   const request = {
     method: "POST",
     headers: { ...options.headers, ...call.headers, "content-type": "application/json", "idempotency-key": idempotencyKey },
-    body: JSON.stringify(args, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
+    body: jsonOf(args),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };
   for (let attempt = 1; ; attempt++) {
@@ -266,6 +288,14 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
     // A body that was read to its end lets its connection be used again.
     reader.read().catch(() => undefined);
   }
+}
+
+function urlOf({ baseUrl }: ClientOptions, handler: string): string {
+  return \`\${baseUrl.replace(/\\/+$/, "")}/api/\${encodeURIComponent(handler)}\`;
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
 }
 
 /** A random UUID. Not \`crypto.randomUUID\`: pages that came over plain HTTP have none. */

@@ -107,6 +107,7 @@ export function generateOpenApi(manifest: Manifest): string {
             },
           },
           ...(isEarly(handler, method) ? STREAM : {}),
+          ...(method === "get" ? EVENTS : {}),
         },
       },
       "503": { $ref: "#/components/responses/Later" },
@@ -131,6 +132,16 @@ export function generateOpenApi(manifest: Manifest): string {
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
+
+/** A GET that accepts events is answered with the results as they change. */
+const EVENTS = {
+  "text/event-stream": {
+    schema: {
+      type: "string",
+      description: "Server-sent events. The data of each is what the same GET answers as JSON.",
+    },
+  },
+};
 
 /** Whether a result may be shown before its confirmation. */
 function isEarly({ speculative }: HandlerManifest, method: "get" | "post"): boolean {

@@ -152,7 +152,9 @@ test("endless, aborting and trapping members of a train: the others get through,
   // It holds the counter for long enough that the others wait for it.
   const first = run("scatter", "a:12000000");
   await expect.poll(() => metric(server, "radical_executions_running"), { timeout: TIMEOUT_MS }).toBe(1);
-  const others = ["increment", "increment", "spin", "refuse", "trap", "increment", "increment"].map((name) => run(name));
+  const others = ["increment", "increment", "spin", "refuse", "trap", "increment", "increment"].map((name) =>
+    run(name),
+  );
   const [scattered, ...ended] = await Promise.all([first, ...others]);
   expect(scattered).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
   const done = { kind: "executed", outcome: { kind: "result" } };

@@ -149,11 +149,17 @@ test("endless, aborting and trapping members of a train: the others get through,
   await client.read("a");
   const run = (handler: string, argument = "a"): Promise<LviReply> =>
     client.lvi(client.requestOf(handler, argument, incrementUnits("a", null)));
+  /** As a location does: a machine that stops for a moment makes any member last. */
+  const runAgain = async (handler: string): Promise<LviReply> => {
+    let reply = await run(handler);
+    while (reply.kind === "refused" && reply.code === "busy") reply = await run(handler);
+    return reply;
+  };
   // It holds the counter for long enough that the others wait for it.
   const first = run("scatter", "a:12000000");
   await expect.poll(() => metric(server, "radical_executions_running"), { timeout: TIMEOUT_MS }).toBe(1);
   const others = ["increment", "increment", "spin", "refuse", "trap", "increment", "increment"].map((name) =>
-    run(name),
+    name === "spin" ? run(name) : runAgain(name),
   );
   const [scattered, ...ended] = await Promise.all([first, ...others]);
   expect(scattered).toMatchObject({ kind: "executed", outcome: { kind: "result" } });

@@ -329,7 +329,7 @@ describe.each(INSTANCES)("locks of $name", ({ createTable, overlap, units }) => 
                 naive.waiters.findIndex((each) => each.owner === owner),
                 1,
               );
-              naive.holders.set(owner, asked);
+              naive.holders.set(owner, [...asked]);
             }
           } else if (kind === "observe" && isIdle) {
             observing.set(owner, [...(observing.get(owner) ?? []), ...named]);

@@ -184,6 +184,14 @@ export class Measurement {
     await this.#deployment.takeLeased();
   }
 
+  /** One request to Radical, by itself. */
+  async ask(location: string, call: Call): Promise<Answered> {
+    const planned: Planned = { ...call, system: "radical", location, place: -1, atMs: 0 };
+    const answered = await this.#client.ask(this.#deployment.urlOf(location, "radical"), planned);
+    this.#answered.push(answered);
+    return answered;
+  }
+
   async run({ name, loads, warmUpRequests, leastMs, onProgress, zipf, benchmark }: RunOptions): Promise<RunOutcome> {
     const { locations, signal } = this.#options;
     const names = locations.map(({ name: location }) => location);
@@ -230,6 +238,7 @@ export class Measurement {
 
   async #checked(run: number): Promise<Checked> {
     await this.#deployment.settled();
+    await this.#deployment.takeLeased();
     // What the server tells of the last ones may still be on its way.
     for (let poll = 0; poll < MOST_POLLS && !this.#isAllTold(); poll++) await sleep(POLL_MS);
     const { app, module } = this.#built;

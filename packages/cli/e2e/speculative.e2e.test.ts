@@ -29,6 +29,7 @@ interface Client {
 
 let app: TestApp;
 let faults: FaultLink;
+let createClient: (options: object) => Client;
 let client: Client;
 let token: string;
 
@@ -40,7 +41,8 @@ beforeAll(async () => {
   const module = (await import(/* @vite-ignore */ pathToFileURL(`${SOCIAL}/public/client.js`).href)) as {
     readonly createClient: (options: object) => Client;
   };
-  client = module.createClient({ baseUrl: app.url });
+  ({ createClient } = module);
+  client = createClient({ baseUrl: app.url });
   const registered = await app.result<{ token: string }>("register", { name: "zoe", password: "correct horse" });
   token = registered.token;
 });
@@ -73,6 +75,25 @@ test("the first result is there while nothing has reached the primary; the answe
   expect(await speculation.first).toBe(1);
   release();
   expect(await speculation.confirmed).toBe(1);
+  expect((await client.timeline({ token })).find((post) => post.id === id)?.likes).toBe(1);
+});
+
+test("a stream that breaks off after its first line is repeated, and the call has happened once", async () => {
+  const id = await publish();
+  const broken = { requests: 0 };
+  const breaking = async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(url, init);
+    if (broken.requests++ > 0) return response;
+    const reader = response.body!.getReader();
+    const { value } = await reader.read();
+    return new Response(value, response);
+  };
+  const speculation = createClient({ baseUrl: app.url, fetch: breaking, maxWaitMs: 1 }).speculate.like({ token, id });
+  expect([await speculation.first, await speculation.confirmed, broken.requests]).toEqual([1, 1, 2]);
+  const executions = (): unknown[] =>
+    app.events.flatMap((event) => (event.event === "request" && event.handler === "like" ? [event.execution] : []));
+  // Both lines of the log name one execution.
+  await expect.poll(() => new Set(executions().slice(-2)).size, SOON).toBe(1);
   expect((await client.timeline({ token })).find((post) => post.id === id)?.likes).toBe(1);
 });
 

@@ -72,7 +72,7 @@ try {
       figures.push(...measured);
       for (const one of measured) tell(lineOf(one));
     } catch (error) {
-      // What fails leaves the others.
+      // A failure leaves the others.
       process.exitCode = 1;
       tell(`✗ ${name}: ${error instanceof CommandError ? error.message : String(error)}`);
     }

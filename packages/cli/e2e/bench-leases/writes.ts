@@ -1,4 +1,4 @@
-/** What a lease costs a write: on items that all locations have leased, and on items that nobody reads. */
+/** The cost of a lease to a write: on items that all locations have leased, and on items that nobody reads. */
 import type { Answered } from "../../src/bench/client.ts";
 import { median, quantile } from "../../src/bench/statistics.ts";
 import { CommandError } from "../../src/command-error.ts";

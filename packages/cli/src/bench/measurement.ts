@@ -159,7 +159,10 @@ export class Measurement {
     const { benchmark } = this.#built;
     const { locations, systems, signal } = this.#options;
     const draw = this.#draw("warm-up");
-    const calls = benchmark.warmUp === undefined ? [] : [...benchmark.warmUp(draw)];
+    const wanted = benchmark.warmUp === undefined ? [] : [...benchmark.warmUp(draw)];
+    // At the second reads each location has a session, so it is given read leases.
+    const { handlers } = this.#built.app.manifest;
+    const calls = [...wanted, ...wanted.filter(({ handler }) => handlers[handler]?.readOnly === true)];
     const first = systems.map((system): Load => ({ system, arrivalsPerSecond: 1, requests: FIRST_REQUESTS }));
     const names = locations.map(({ name }) => name);
     const planned = schedule(benchmark, names, first, draw);

@@ -117,7 +117,7 @@ interface Place {
   readonly waits: Waits;
 }
 
-/** What waiting for a location has come to. */
+/** The waits for a location so far. */
 interface Waits {
   revocations: number;
   waitedMs: number;

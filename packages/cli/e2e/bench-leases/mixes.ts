@@ -55,7 +55,7 @@ export async function measureMix(application: Application, mix: Mix, effort: Eff
       }
     }
   });
-  return figuresOf(mix, answered);
+  return SIDES.some((side) => answered[side].length === 0) ? [] : figuresOf(mix, answered);
 }
 
 function benchmarkOf({ reads, units, items }: Mix): Benchmark {
@@ -70,8 +70,13 @@ function benchmarkOf({ reads, units, items }: Mix): Benchmark {
     },
     *warmUp() {
       // The items that are read most come last.
-      for (let first = items - AT_ONCE; first >= 0; first -= AT_ONCE)
-        yield { handler: READ, args: { keys: Array.from({ length: AT_ONCE }, (_, index) => keyOf(first + index)) } };
+      let writes = 0;
+      for (let first = items - AT_ONCE; first >= 0; first -= AT_ONCE) {
+        const keys = Array.from({ length: AT_ONCE }, (_, index) => keyOf(first + index));
+        // The primary learns how often the table is written, before it leases what was not written yet.
+        for (writes += (100 - reads) / reads; writes >= 1; writes--) yield { handler: WRITE, args: { keys } };
+        yield { handler: READ, args: { keys } };
+      }
     },
     requests: [
       { handler: READ, share: reads, args },

@@ -1673,7 +1673,7 @@ export class LviCore {
 
   #goOnClear(): void {
     this.#mayBeClear = false;
-    for (const execution of [...this.#clearing]) {
+    for (const execution of this.#clearing) {
       // It has gone on with one before.
       if (!this.#clearing.has(execution)) continue;
       const { phase } = execution;

@@ -1,5 +1,5 @@
 /**
- * What leased reads send, and what is left of leases when nobody asks any more. Real workerd, a real LVI server; the link counts
+ * The messages of leased reads, and the end of leases when nobody asks any more. Real workerd, a real LVI server; the link counts
  * the messages.
  */
 import { fileURLToPath } from "node:url";

@@ -65,8 +65,8 @@ function benchmarkOf({ reads, units, items }: Mix): Benchmark {
     return { keys: Array.from(keys, keyOf) };
   };
   return {
-    prepare: ({ put }) => {
-      for (let item = 0; item < items; item++) put(TABLE, keyOf(item), { count: 0 });
+    prepare: (preparation) => {
+      for (let item = 0; item < items; item++) preparation.put(TABLE, keyOf(item), { count: 0 });
     },
     *warmUp() {
       // The items that are read most come last.

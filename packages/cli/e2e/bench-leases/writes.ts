@@ -1,4 +1,5 @@
 /** The cost of a lease to a write: on items that all locations have leased, and on items that nobody reads. */
+import type { Benchmark } from "../../src/bench/benchmark.ts";
 import type { Answered } from "../../src/bench/client.ts";
 import { median, quantile } from "../../src/bench/statistics.ts";
 import { CommandError } from "../../src/command-error.ts";
@@ -33,12 +34,12 @@ export async function measureWrites(application: Application, effort: Effort): P
   const { writes: rounds, signal, tell } = effort;
   const leased: Write[] = [];
   const elsewhere: Record<Side, Write[]> = { leased: [], off: [] };
-  const benchmark = {
-    prepare: ({ put }: { readonly put: (table: string, key: string, value: unknown) => void }) => {
+  const benchmark: Benchmark = {
+    prepare: (preparation) => {
       for (let round = 0; round < rounds; round++)
         for (const location of LOCATIONS) {
-          put(TABLE, keyOf("leased", round, location), { count: 0 });
-          put(TABLE, keyOf("elsewhere", round, location), { count: 0 });
+          preparation.put(TABLE, keyOf("leased", round, location), { count: 0 });
+          preparation.put(TABLE, keyOf("elsewhere", round, location), { count: 0 });
         }
     },
     requests: [{ handler: READ, share: 1, args: () => ({ keys: [] }) }],

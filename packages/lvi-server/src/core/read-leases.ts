@@ -282,8 +282,8 @@ export class ReadLeases {
     for (const { unit: wanted, mode } of accesses) {
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
-        for (const place of [...holders.places]) this.#revokeAt(place, unit);
-        for (const session of [...holders.sessions]) {
+        for (const place of holders.places) this.#revokeAt(place, unit);
+        for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
@@ -470,7 +470,7 @@ export class ReadLeases {
       wasLeased: false,
       lookAgainAtMs: -Infinity,
     };
-    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map()];
+    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map<UnitId, Use>()];
     place.recent.set(unit, use);
     return use;
   }
@@ -479,7 +479,8 @@ export class ReadLeases {
     let count = this.#counts.get(unit);
     if (count !== undefined) return count;
     count = this.#olderCounts.get(unit) ?? { table: this.#tableOf(unit), writes: new FadingCount() };
-    if (this.#counts.size >= this.#bounds.counted) [this.#olderCounts, this.#counts] = [this.#counts, new Map()];
+    if (this.#counts.size >= this.#bounds.counted)
+      [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
     this.#counts.set(unit, count);
     return count;
   }

@@ -74,7 +74,7 @@ export class Session {
   readonly #mostUnheardUnits: number;
   #n = 0;
   #heard = 0;
-  #unheard: NumberedLine[] = [];
+  readonly #unheard: NumberedLine[] = [];
   #unheardUnits = 0;
   /** The line whose hearing tells the round trip; null: none is under way. */
   #timed: { readonly n: number; readonly sentAtMs: number } | null = null;

@@ -182,8 +182,8 @@ export class Server {
       wakeAtMs: Infinity,
       streams: new Set(),
     };
-    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
-    const candidate = new Candidate(termMs);
+    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0, 0)!.epoch, null);
+    const candidate = new Candidate(termMs, 0);
     this.#stand(candidate, candidate.start());
   }
 
@@ -201,7 +201,7 @@ export class Server {
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLeadership(effect.seen, effect.termMs),
+          () => storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs),
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
@@ -231,12 +231,20 @@ export class Server {
       const life = this.#life!;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
-      const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      const served = new LviCore(
+        { ...DEFAULT_CORE_OPTIONS, readLeaseMs: 0, ...coreOptions },
+        recovered,
+        this.#now,
+        HASHER,
+      );
       const driver = new Driver({
         core: {
           step: (now, event) => this.#observed(life, served, now, event),
           get wakeAtMs() {
             return served.wakeAtMs;
+          },
+          get isClear() {
+            return served.isClear;
           },
         },
         epoch,

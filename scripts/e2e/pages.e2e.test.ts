@@ -45,6 +45,28 @@ async function usePage(
   }
 }
 
+/** Uses the page in two windows, each at a location of its own. */
+async function useTwoPages(template: string, use: (near: Page, far: Page) => Promise<void>): Promise<void> {
+  const at = async (page: Page, location: string): Promise<void> => {
+    await page.setExtraHTTPHeaders({ "x-radical-location": location });
+    await page.goto("/");
+  };
+  const both = async (near: Page): Promise<void> => {
+    const context = await browser.newContext({ baseURL: new URL(near.url()).origin });
+    try {
+      const far = await context.newPage();
+      far.setDefaultTimeout(100_000);
+      await at(near, "near");
+      await at(far, "far");
+      await use(near, far);
+      expect(await far.textContent("#message")).toBe("");
+    } finally {
+      await context.close();
+    }
+  };
+  await usePage(template, both, { near: 0, far: 100 });
+}
+
 async function register(page: Page, name: string): Promise<void> {
   await page.fill("#session [name=name]", name);
   await page.fill("#session [name=password]", "correct horse");
@@ -137,6 +159,51 @@ test("forum: somebody submits a story, comments, and votes", of("forum"), async 
     await page.click('article:has-text("A story of zoe") button:text-is("▲")');
     await page.waitForSelector('article:has-text("A story of zoe") .score:text-is("1")');
     expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
+  });
+});
+
+test(
+  "forum: two windows at two locations show each other's comments and votes, and what somebody types stays",
+  of("forum"),
+  async () => {
+    await useTwoPages("forum", async (near, far) => {
+      await register(near, "zoe");
+      await register(far, "yan");
+      await near.goto("/#/submit");
+      await near.fill("[name=title]", "A story of zoe");
+      await near.fill("main textarea", "Its text.");
+      await near.click('button:text-is("Submit")');
+      await far.click('b:text-is("A story of zoe")');
+      await far.waitForSelector('[placeholder="What do you say?"]');
+      await near.fill('[placeholder="What do you say?"]', "From near");
+      await near.click('button:text-is("Comment")');
+      await far.click('article:has-text("From near") button:text-is("Answer")');
+      await far.fill('article:has-text("From near") textarea', "From f");
+      await near.click('article:has-text("From near") button:text-is("▲")');
+      await far.waitForSelector('article:has-text("From near") .score:text-is("1")');
+      await far.locator('article:has-text("From near") textarea').pressSequentially("ar");
+      await far.click('article:has-text("From near") button:text-is("Comment")');
+      await near.waitForSelector('article:has-text("From far")');
+      expect(await near.locator("article:has(.score) div:first-of-type").allTextContents()).toContain("From far");
+    });
+  },
+);
+
+test("social: two windows at two locations show each other's likes and follows of a person", of("social"), async () => {
+  await useTwoPages("social", async (near, far) => {
+    await register(near, "zoe");
+    await register(far, "yan");
+    await Promise.all([near, far].map((page) => page.goto("/#/people/ada")));
+    await Promise.all([near, far].map((page) => page.waitForSelector('#followers:text-is("4 followers")')));
+    await near.click('button:text-is("Follow")');
+    await far.waitForSelector('#followers:text-is("5 followers")');
+    await far.click('button:text-is("Follow")');
+    await near.waitForSelector('#followers:text-is("6 followers")');
+    const likes = "article:first-of-type .likes";
+    const count = Number.parseInt((await near.textContent(likes))!);
+    await far.click('article:first-of-type button:text-is("Like")');
+    await near.waitForSelector(`${likes}:text-is("${count + 1} likes")`);
+    expect(await far.textContent(likes)).toBe(`${count + 1} likes`);
   });
 });
 

@@ -394,7 +394,7 @@ export class Driver {
       const listener = this.#listeners.get(id);
       const isSent = listener?.tell(text) === true;
       if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
-      // A session must not miss a line. What it has not heard follows again in its next stream.
+      // A session must not miss a line. Lines that it has not heard follow again in its next stream.
       else if (!isSent) listener?.end();
     }
   }

@@ -387,13 +387,17 @@ export class Server {
         streams.delete(stream);
         stream.end(isOver);
       };
-      const stop = driver.listen(stream.question, {
-        tell: (line) => {
-          this.#checkHint(line);
-          return isOpen && stream.tell(line);
+      // Hints only: its server mints no session.
+      const stop = driver.listen(
+        { ...stream.question, session: undefined, ends: null },
+        {
+          tell: (line) => {
+            this.#checkHint(line);
+            return isOpen && stream.tell(line);
+          },
+          end: () => end(true),
         },
-        end: () => end(true),
-      });
+      );
       if (stop === null) return end(false);
       streams.add(stream);
       stream.accepted(

@@ -1,17 +1,33 @@
-import { createClient } from "./client.js";
-import { action, ago, attempt, call, form, h, session, setSession, show, showSession } from "./ui.js";
+import {
+  action,
+  ago,
+  arrange,
+  attempt,
+  call,
+  client,
+  form,
+  h,
+  session,
+  setSession,
+  show,
+  showSession,
+  watch,
+} from "./ui.js";
 
-/** Made by the build. Its calls go to the page's own origin. */
-const { speculate } = createClient({ baseUrl: "" });
+const { live, speculate } = client;
 
 /** `#/people/ada` is ada's profile; anything else is one's own timeline. */
 async function render() {
   showSession(render);
-  const [, name] = /^#\/people\/(.+)$/.exec(location.hash) ?? [];
+  const { hash } = location;
+  const [, name] = /^#\/people\/(.+)$/.exec(hash) ?? [];
+  watch(null);
   if (name !== undefined) return showProfile(decodeURIComponent(name));
   const me = session();
   if (me === null) return show(h("p", {}, "Log in or register to see your timeline."));
   const posts = await call("timeline", { token: me.token });
+  // Somebody has gone on meanwhile.
+  if (location.hash !== hash) return;
   show(
     form({ text: { placeholder: "What is new?", type: "textarea" } }, "Post", async ({ text }) => {
       await call("post", { token: me.token, text });
@@ -24,27 +40,47 @@ async function render() {
   );
 }
 
-async function showProfile(name) {
-  const person = await call("profile", { name });
+/** The page of a person changes while it is looked at. */
+function showProfile(name) {
   const me = session();
-  const followers = h("span", { id: "followers" }, `${person.followers} followers`);
+  const [bio, following] = [h("p", {}), h("span", {})];
+  const followers = h("span", { id: "followers" });
+  const list = h("div", {});
+  const posts = new Map();
   const change = (handler) => () =>
     showEarly(followers, speculate[handler]({ token: session().token, name }), (count) => `${count} followers`);
   show(
-    h("h2", {}, person.name),
-    h("p", {}, person.bio),
-    h("p", { className: "row" }, followers, ` follows ${person.following}`),
+    h("h2", {}, name),
+    bio,
+    h("p", { className: "row" }, followers, following),
     me === null || me.name === name
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),
-    person.posts.map(postView),
+    list,
+  );
+  watch(
+    (options) => live.profile({ name }, options),
+    (person) => {
+      bio.textContent = person.bio;
+      following.textContent = ` follows ${person.following}`;
+      showConfirmed(followers, `${person.followers} followers`);
+      for (const post of person.posts) {
+        const known = posts.get(post.id);
+        if (known === undefined) posts.set(post.id, postView(post));
+        else showConfirmed(known.querySelector(".likes"), `${post.likes} likes`);
+      }
+      arrange(
+        list,
+        person.posts.map((post) => posts.get(post.id)),
+      );
+    },
   );
 }
 
 function postView(post) {
   // The handler has made it safe: lib/markup.ts.
   const text = h("div", { innerHTML: post.html });
-  const likes = h("span", {}, `${post.likes} likes`);
+  const likes = h("span", { className: "likes" }, `${post.likes} likes`);
   const me = session();
   return h(
     "article",
@@ -85,6 +121,13 @@ async function showEarly(element, speculation, words) {
     if (error.code === "not_logged_in") setSession(null);
     throw error;
   }
+}
+
+/** The newest result, unless a call of this page is about to show one. */
+function showConfirmed(element, text) {
+  const state = early.get(element);
+  if (state !== undefined) state.confirmed = text;
+  if (element.ariaBusy !== "true") element.textContent = text;
 }
 
 addEventListener("hashchange", () => attempt(render));

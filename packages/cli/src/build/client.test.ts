@@ -200,6 +200,19 @@ test("one key is kept over all retries; another call has another one", async () 
   expect(keys.at(-1)).toBe("00112233445566778899aabbccddeeff");
 });
 
+test("a handler that only reads is sent no key of the client's making: read leases do not answer a call with a key", async () => {
+  const keys: unknown[] = [];
+  const baseUrl = await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    if (keys.length === 1) request.socket.destroy();
+    else response.end('{"result":[]}');
+  });
+  const { matrix } = client.createClient({ baseUrl, maxWaitMs: 1 });
+  await matrix();
+  await matrix({}, { idempotencyKey: "of the caller's own" });
+  expect(keys).toEqual([undefined, undefined, "of the caller's own"]);
+});
+
 test("an error that a retry can't help is thrown at once, with all its fields", async () => {
   let requests = 0;
   const baseUrl = await serve((_request, response) => {

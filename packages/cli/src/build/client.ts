@@ -3,7 +3,8 @@
  * JavaScript.
  *
  * Its text below is TypeScript of the generated file. A call keeps one Idempotency-Key over all its retries, so that
- * a retry after a lost answer never does anything twice, at whichever location it arrives.
+ * a retry after a lost answer never does anything twice, at whichever location it arrives. A handler that only reads gets no
+ * key: the primary must see a call with a key, and read leases answer without the primary.
  */
 import type { HandlerManifest, Manifest } from "@radical/protocol";
 import { transform } from "esbuild";
@@ -56,6 +57,7 @@ export interface Client {
 ${methods.join("")}}
 
 const HANDLERS = ${names(handlers)} as const;
+const READ_ONLY: readonly string[] = ${names(handlers.filter(([, handler]) => handler.readOnly))};
 const SPECULATIVE: readonly string[] = ${names(tagged)};
 const LIVE: readonly string[] = ${names(readOnly)};
 ${RUNTIME}${LIVE_CLIENT}`;
@@ -86,7 +88,7 @@ export interface ClientOptions {
 export interface CallOptions {
   /**
    * Names this call, so that repeating it has no second effect: a UUID. Keep it when the call may be repeated after a
-   * restart. Default: a new one for each call, kept over its retries.
+   * restart. Default: a new one for each call, kept over its retries; none for a handler that only reads.
    */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
@@ -206,10 +208,17 @@ async function callHandler(
   const send = options.fetch ?? fetch;
   const attempts = options.attempts ?? 5;
   const idempotencyKey = call.idempotencyKey ?? newKey();
+  // Without a key a location may answer a call that only reads by itself. Such a call may be repeated anyway.
+  const needsKey = call.idempotencyKey !== undefined || !READ_ONLY.includes(handler);
   const url = urlOf(options, handler);
   const request = {
     method: "POST",
-    headers: { ...options.headers, ...call.headers, "content-type": "application/json", "idempotency-key": idempotencyKey },
+    headers: {
+      ...options.headers,
+      ...call.headers,
+      "content-type": "application/json",
+      ...(needsKey ? { "idempotency-key": idempotencyKey } : {}),
+    },
     body: jsonOf(args),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };

@@ -6,7 +6,7 @@ import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
   readonly followupTimeoutMs: number;
-  /** The time for which a read lease is promised, and by which a writer may wait for a location that is cut off; 0: none is given. */
+  /** The time for which a read lease is promised. A writer may wait so long for a location that is cut off. 0: no leases. */
   readonly readLeaseMs: number;
   /** Longest wait for locks. */
   readonly maxWaitMs: number;

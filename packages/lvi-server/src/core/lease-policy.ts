@@ -1,5 +1,5 @@
 /**
- * Whom to lease a unit: a function of what its reads and writes cost. A leased read saves the round trip of its location. A write
+ * The policy of read leases: a function of the cost of reads and writes. A leased read saves the round trip of its location. A write
  * costs the round trip of the farthest holder, since it waits until all of them have heard. The nearer holders cost nothing more.
  */
 

@@ -307,7 +307,7 @@ export class Listeners {
 
   // ── Watches ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The sender reads these units in this step: it is told of the next change of each. */
+  /** The sender reads these units in this step. Its session hears of the next change of each. */
   watch(sender: SenderSession, units: Iterable<UnitId>, nowMs: number): void {
     const session = this.#sessions.get(sender.id);
     if (session === undefined || session.isToEnd) return;

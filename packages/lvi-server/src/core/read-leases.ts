@@ -1,10 +1,10 @@
 /**
- * Read leases: which session holds which unit, and who revocations for that to end. A lease promises that its unit keeps its version,
+ * Read leases: which session holds which unit, and what their end waits for. A lease promises that its unit keeps its version,
  * until the session has heard that it is revoked, or until the session's time is over.
  *
- *   Nobody is granted a unit that somebody wants exclusively, from when he asks for it until he ends.
+ *   No session is granted a unit that an execution wants exclusively, from when it asks for it until it ends.
  *   Asking revokes: in the same step a line leaves to each session that holds the unit.
- *   Whoever writes it revocations for each of them: until it has heard that line, or its time is over.
+ *   An execution that writes the unit waits for each of them: until it has heard that line, or its time is over.
  *
  * Leases are given to a location: all its sessions are told. `lease-policy.ts` says to whom it pays.
  */
@@ -36,7 +36,7 @@ export interface LeaseBounds {
 
 /** The core's knowledge of a unit. */
 export interface Ground {
-  /** Somebody holds the unit exclusively, or revocations for it. */
+  /** Somebody holds the unit exclusively, or waits for it. */
   readonly isWanted: (unit: UnitId) => boolean;
   /** Null: it is not in memory. */
   readonly versionOf: (unit: UnitId) => Version | null;
@@ -62,11 +62,11 @@ export interface LeaseCounts {
   lapsed: number;
 }
 
-/** Nothing to revocation for. */
+/** Of an execution whose units nobody has leased. */
 export const NO_REVOCATIONS: readonly Revocation[] = [];
 const NO_UNITS: readonly UnitId[] = [];
 
-/** What a unit needs to be leased is counted in reads of it, as long as it is not leased yet. */
+/** A unit is taken to be written as often as all units of its table, over so many reads. */
 const PRIOR_READS = 4;
 /** A location that does not hold the unit counts for less, so that leases do not come and go. */
 const NEWCOMER = 0.75;
@@ -246,7 +246,7 @@ export class ReadLeases {
   #tell(session: Session, units: readonly LeasedUnit[], { nowMs, untilMs }: Term): void {
     if (!session.isListening() || session.hasLapsed(nowMs)) return;
     if (this.#holdings + units.length > this.#bounds.holdings) return;
-    // A session that has not heard of a revocation gets no more time: whoever revocations for it revocations for the time that it has.
+    // A session that has not heard of a revocation gets no more time: a writer waits for the time that it has.
     if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
     for (const { unit } of units) {
@@ -272,8 +272,8 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Somebody wants these units exclusively from now on. Their leases end, and the answer is what he revocations for before he may tell
-   * or apply what he writes.
+   * Somebody wants these units exclusively from now on. Their leases end. The answer is what an execution waits for before it is told or
+   * applied.
    */
   revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Revocation[] {
     if (this.#holders.size === 0) return NO_REVOCATIONS;
@@ -282,8 +282,8 @@ export class ReadLeases {
     for (const { unit: wanted, mode } of accesses) {
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
-        for (const place of [...holders.places]) this.#revokeAt(place, unit);
-        for (const session of [...holders.sessions]) {
+        for (const place of holders.places) this.#revokeAt(place, unit);
+        for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
@@ -343,7 +343,7 @@ export class ReadLeases {
     return revocations;
   }
 
-  /** These revocations have ended: the session has heard of the revocations. */
+  /** The session has heard of these revocations. */
   heard(session: Session, ended: readonly Revocation[]): void {
     for (const revocation of ended)
       for (const unit of revocation.units)
@@ -470,7 +470,7 @@ export class ReadLeases {
       wasLeased: false,
       lookAgainAtMs: -Infinity,
     };
-    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map()];
+    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map<UnitId, Use>()];
     place.recent.set(unit, use);
     return use;
   }
@@ -479,7 +479,8 @@ export class ReadLeases {
     let count = this.#counts.get(unit);
     if (count !== undefined) return count;
     count = this.#olderCounts.get(unit) ?? { table: this.#tableOf(unit), writes: new FadingCount() };
-    if (this.#counts.size >= this.#bounds.counted) [this.#olderCounts, this.#counts] = [this.#counts, new Map()];
+    if (this.#counts.size >= this.#bounds.counted)
+      [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
     this.#counts.set(unit, count);
     return count;
   }
@@ -507,8 +508,8 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
 }
 
 /**
- * Whether the writer's own session has dropped the lease before it sent the request: it writes the unit, and had heard of the
- * lease by then. A lease that was on its way was not dropped.
+ * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit and had heard
+ * of the lease by then. A lease that was on its way was not dropped.
  */
 function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
   if (dropped === null || dropped.session.id !== id) return false;

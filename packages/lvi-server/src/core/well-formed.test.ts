@@ -388,25 +388,29 @@ const BROKEN: readonly Break[] = [
   [
     "a phase without a place among those that clear",
     /not among those that wait for read leases/,
-    (state) => {
-      state.clear([]);
-      state.clearing.clear();
+    (broken) => {
+      broken.clear([]);
+      broken.clearing.clear();
     },
   ],
   [
     "a completion to come of units that are not held",
     /it writes units that it does not hold/,
-    (state) => state.clear([{ unit: Y, value: null }]),
+    (broken) => broken.clear([{ unit: Y, value: null }]),
   ],
   [
     "a success to be told to a caller that has gone",
     /its speculator does not wait for it/,
-    (state) => {
-      state.tell();
-      state.other.callers = [callerOf("9")];
+    (broken) => {
+      broken.tell();
+      broken.other.callers = [callerOf("9")];
     },
   ],
-  ["a fault of the leases", /read leases fit the rest, but x is leased/, (state) => (state.leaseFault = "x is leased")],
+  [
+    "a fault of the leases",
+    /read leases fit the rest, but x is leased/,
+    (broken) => (broken.leaseFault = "x is leased"),
+  ],
   ["a place in the line of lost followups", /has no followup/, ({ lost, other }) => lost.push(other)],
   ["a place among the replaced", /being replaced/, ({ replaced, other }) => replaced.push(other)],
 ];

@@ -137,13 +137,12 @@ export class ReadLeases {
 
   /** A clock that was set back ends the term, since nobody knows how much of it has passed. */
   observe(atMs: number): void {
-    if (atMs >= this.#greatestMs - CLOCK_MARGIN_MS) {
-      this.#greatestMs = Math.max(this.#greatestMs, atMs);
-      return;
+    if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
+      this.#greatestMs = atMs;
+      this.#setBacks++;
+      this.endTerm();
     }
-    this.#greatestMs = atMs;
-    this.#setBacks++;
-    this.endTerm();
+    this.#greatestMs = Math.max(this.#greatestMs, atMs);
   }
 
   /**

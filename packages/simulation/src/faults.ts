@@ -61,6 +61,7 @@ export const FAULTS = [
   // Servers.
   "server killed",
   "server stopped and continued",
+  "server drained",
   "server elected",
   "server goes on beside its successor",
   "leadership ran out and was regained",

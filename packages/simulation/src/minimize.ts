@@ -31,6 +31,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
     serverFreeze: 0,
     trouble: { ...weather.trouble, serverStopped: null },
   }),
+  "servers that drain": (weather) => ({ ...weather, trouble: { ...weather.trouble, serverDrained: null } }),
   "a second server": (weather) => ({ ...weather, servers: 1 }),
   partitions: (weather) => ({ ...weather, trouble: { ...weather.trouble, partition: null } }),
   "clocks that are set": (weather) => ({

@@ -74,6 +74,11 @@ export class Primary {
     server.kill(downMs);
   }
 
+  /** `SIGTERM` of a server, and its start some time later. */
+  drain(limitMs: number, downMs: number): void {
+    this.#options.clock.random.pick(this.#servers).drain(limitMs, downMs);
+  }
+
   /** `SIGSTOP` of a server, and `SIGCONT` some time later. */
   stop(ms: number): void {
     const { clock, counts } = this.#options;

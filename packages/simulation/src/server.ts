@@ -105,6 +105,7 @@ interface Life {
   /** When the driver is to be woken. */
   wakeAtMs: number;
   readonly streams: Set<Stream>;
+  isDraining: boolean;
 }
 
 const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
@@ -173,6 +174,7 @@ export class Server {
       renewal: null,
       wakeAtMs: Infinity,
       streams: new Set(),
+      isDraining: false,
     };
     if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
     const candidate = new Candidate(termMs);
@@ -296,6 +298,24 @@ export class Server {
         counts.add("server goes on beside its successor");
       // Timers and answers that have come meanwhile are met in any order.
       for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
+    });
+  }
+
+  /** `SIGTERM`: it refuses what is new, answers what is under way, gives the leadership up, and is started again some time later. */
+  drain(limitMs: number, downMs: number): void {
+    this.#whileServing(({ driver, epoch }, life) => {
+      if (life.isDraining) return;
+      life.isDraining = true;
+      this.#options.counts.add("server drained");
+      const release = (): void => {
+        if (driver.ended !== null) return;
+        driver.close();
+        const over = (): void => this.kill(downMs);
+        this.#ask(() => this.#options.storage.renewLeadership(epoch, 0), over, over);
+      };
+      driver.tell({ kind: "drain" });
+      this.#after(limitMs, release);
+      driver.whenAnswered(this.#inThisLife(release));
     });
   }
 

@@ -209,11 +209,12 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
       trouble(meanMs, act, 0);
     });
   };
-  const { cache, serverKilled, serverStopped, partition, serverClock } = weather.trouble;
+  const { cache, serverKilled, serverStopped, serverDrained, partition, serverClock } = weather.trouble;
   const { locationClock, locationKilled, isolateStopped, stream } = weather.trouble;
   trouble(cache, () => random.pick(locations).disturb());
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
+  trouble(serverDrained, () => primary.drain(random.between(0, 1_000), random.between(1, 300)));
   trouble(partition, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
   trouble(serverClock, () => primary.setClock(random.between(-900, 900)));
   trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));

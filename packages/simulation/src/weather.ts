@@ -14,6 +14,7 @@ export interface Trouble {
   readonly cache: number | null;
   readonly serverKilled: number | null;
   readonly serverStopped: number | null;
+  readonly serverDrained: number | null;
   readonly partition: number | null;
   readonly serverClock: number | null;
   readonly locationClock: number | null;
@@ -80,6 +81,7 @@ const NO_TROUBLE: Trouble = {
   cache: null,
   serverKilled: null,
   serverStopped: null,
+  serverDrained: null,
   partition: null,
   serverClock: null,
   locationClock: null,
@@ -170,6 +172,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           cache: random.pick([300, 3_000]),
           serverKilled: random.pick([null, 2_000, 10_000]),
           serverStopped: random.pick([3_000, 10_000]),
+          serverDrained: random.pick([null, 5_000]),
           partition: 4_000,
           serverClock: 5_000,
           locationClock: 5_000,

@@ -45,6 +45,11 @@ export class EdgeLocation implements Location {
     for (const isolate of this.#isolates) isolate.crash();
   }
 
+  cutOff(): void {
+    this.#options.counts.add("listening request cut off");
+    this.#any().cutOff();
+  }
+
   stop(ms: number): void {
     this.#options.counts.add("isolate stopped and continued");
     this.#any().stop(ms);

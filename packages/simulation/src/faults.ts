@@ -86,6 +86,7 @@ export const FAULTS = [
   "location killed",
   "isolate killed",
   "isolate stopped and continued",
+  "listening request cut off",
   "clock of an isolate set",
   "clock of an isolate runs at another rate",
   "cache lost",

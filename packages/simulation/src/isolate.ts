@@ -5,6 +5,7 @@
 import {
   type Entry,
   type FollowupResult,
+  type HeardReply,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -44,6 +45,12 @@ interface Life {
   readonly running: Map<Running, ExecutionDriver>;
   /** Those who wait for the answer to a sending, until they give it up. */
   readonly sendings: Map<number, (reply: Reply) => void>;
+  readonly listening: Set<ListeningRequest>;
+}
+
+/** A request that was answered, and goes on for the isolate as long as the platform lets it. */
+interface ListeningRequest {
+  lives: boolean;
   readonly streams: Set<Stream>;
 }
 
@@ -118,10 +125,10 @@ export class Isolate {
 
   /** It ends, with all that is under way. Another one takes its place. */
   crash(): void {
-    const { clients, running, streams } = this.#life;
+    const { clients, running } = this.#life;
+    this.cutOff();
     this.#life = this.#newLife();
     this.#stopped = null;
-    for (const stream of streams) stream.close();
     for (const driver of running.values()) driver.end();
     for (const client of clients) client(null);
   }
@@ -337,42 +344,76 @@ export class Isolate {
 
   // ── Listening ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A request was answered. */
+  /** A request was answered. It listens, unless another one does. */
   #listen(): void {
     const { index, listening } = this.#options;
     if (listening === null) return;
-    tell(this.#life.core, { kind: "free", location: nameOf(index), atMs: this.#nowMs }, this.#listeningPorts);
+    const request: ListeningRequest = { lives: true, streams: new Set() };
+    this.#life.listening.add(request);
+    const event = { kind: "free", location: nameOf(index), atMs: this.#nowMs } as const;
+    tell(this.#life.core, event, this.#listeningPorts(request));
   }
 
-  readonly #listeningPorts: ListeningPorts = {
-    now: () => this.#nowMs,
-    listen: (server, question, told, ended) => {
-      const { trace, listen, updatesMs } = this.#options;
-      const { streams } = this.#life;
-      if (trace.lines !== null) trace.write(`${this.#name} listens to server ${server}: ${JSON.stringify(question)}`);
-      const isOver = (inOrder: boolean): void => {
-        if (trace.lines !== null) trace.write(`${this.#name} listens no more`);
-        streams.delete(stream);
-        ended(inOrder);
-      };
-      const hear = (line: string): void => {
-        if (trace.lines !== null) trace.write(`${this.#name} is told ${line.trim()}`);
-        // variant: update-heard
-        told(line);
-      };
-      const arrived = this.#inThisLife(() => stream.next(hear, isOver));
-      const stream = listen(server, question, arrived);
-      streams.add(stream);
-      this.#after(updatesMs + LISTENING_GRACE_MS, () => stream.giveUp(isOver));
-    },
-    holds: (unit) => this.#life.memory.holds(unit),
-    refresh: (entries) => this.#life.memory.refresh(entries, this.#options.counts),
-  };
+  /** The platform ends the requests that listen: nothing that they have begun is heard of any more. */
+  cutOff(): void {
+    const { listening } = this.#life;
+    for (const request of listening) {
+      request.lives = false;
+      for (const stream of request.streams) stream.close();
+    }
+    listening.clear();
+  }
+
+  #listeningPorts(request: ListeningRequest): ListeningPorts {
+    const { trace, counts, listen, updatesMs, send } = this.#options;
+    const { memory } = this.#life;
+    const inThisRequest = (act: () => void): (() => void) =>
+      this.#inThisLife(() => {
+        if (request.lives) act();
+      });
+    return {
+      now: () => this.#nowMs,
+      listen: (server, question, told, ended) => {
+        if (trace.lines !== null) trace.write(`${this.#name} listens to server ${server}: ${JSON.stringify(question)}`);
+        const isOver = (inOrder: boolean): void => {
+          if (trace.lines !== null) trace.write(`${this.#name} listens no more`);
+          request.streams.delete(stream);
+          ended(inOrder);
+        };
+        const hear = (lines: readonly string[]): void => {
+          if (trace.lines !== null) trace.write(`${this.#name} is told ${lines.map((line) => line.trim()).join(" ")}`);
+          // variant: update-heard
+          told(lines);
+        };
+        const arrived = inThisRequest(() => stream.next(hear, isOver));
+        const stream = listen(server, question, arrived);
+        request.streams.add(stream);
+        const givesUp = inThisRequest(() => stream.giveUp(isOver));
+        this.#after(updatesMs + LISTENING_GRACE_MS, givesUp);
+      },
+      hear: (server, heard, timeoutMs, done) => {
+        if (trace.lines !== null) trace.write(`${this.#name} has heard ${heard.session} up to ${heard.n}`);
+        const answered = (answer: Answered<HeardReply>): void => {
+          if (request.lives) done(answer);
+        };
+        this.#await(timeoutMs, answered, heardAnsweredBy, (sending) => send({ kind: "heard", server, sending, heard }));
+      },
+      wake: (ms, done) => this.#after(ms, inThisRequest(done)),
+      holds: (unit) => memory.holds(unit),
+      refresh: (entries) => memory.refresh(entries, counts),
+    };
+  }
 }
 
 function answeredBy(reply: Reply): Answered<LviReply> {
-  if (typeof reply !== "string") return { kind: "reply", reply };
+  if (typeof reply === "object" && reply.kind !== "renewed" && reply.kind !== "lapsed") return { kind: "reply", reply };
   return { kind: reply === "not leading" ? "not-leading" : "unanswered", reason: reply };
+}
+
+function heardAnsweredBy(reply: Reply): Answered<HeardReply> {
+  if (typeof reply === "object" && (reply.kind === "renewed" || reply.kind === "lapsed"))
+    return { kind: "reply", reply };
+  return { kind: "unanswered", reason: "It was not answered by a leader." };
 }
 
 function followupAnsweredBy(reply: Reply): Answered<FollowupResult> {

@@ -51,6 +51,8 @@ export interface Location {
   receive(message: ToLocation): void;
   /** A part of it, or all, loses everything that is under way; the cache survives. */
   crash(): void;
+  /** The platform ends a request that listens. */
+  cutOff(): void;
   /** A part of it does nothing for a while. */
   stop(ms: number): void;
   /** Sets a clock: how far it is from the true time. */
@@ -282,7 +284,9 @@ export class ModelLocation implements Location {
     };
     const stream = listen(clock.random.below(servers), question, () =>
       stream.next(
-        (line) => this.#refresh(line),
+        (lines) => {
+          for (const line of lines) this.#refresh(line);
+        },
         () => (this.#stream = null),
       ),
     );
@@ -301,6 +305,11 @@ export class ModelLocation implements Location {
     this.#stream?.close();
     this.#stream = null;
     for (const running of this.#running.values()) this.#end(running, null);
+  }
+
+  cutOff(): void {
+    this.#stream?.close();
+    this.#stream = null;
   }
 
   /** It stands for any other implementation, which is not stopped. */

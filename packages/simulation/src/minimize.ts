@@ -45,6 +45,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
     trouble: { ...weather.trouble, locationKilled: null },
   }),
   "isolates that stop": (weather) => ({ ...weather, trouble: { ...weather.trouble, isolateStopped: null } }),
+  "requests that are cut off": (weather) => ({ ...weather, trouble: { ...weather.trouble, requestCutOff: null } }),
   "streams that break": (weather) => ({ ...weather, trouble: { ...weather.trouble, stream: null } }),
   "disturbed caches": (weather) => ({ ...weather, trouble: { ...weather.trouble, cache: null } }),
   "killed handlers": (weather) => ({ ...weather, kill: 0 }),

@@ -1,5 +1,6 @@
 /** The primary in the simulation: the storage, and the servers that know it. */
 import type { NoteName, Sampling } from "@radical/lvi-server/core";
+import type { ExecutionId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";
@@ -158,8 +159,18 @@ export class Primary {
     if (server.isStopped || (!server.isUp && !clock.random.chance(0.5))) return;
     const reply = server.isUp ? "not leading" : "no connection";
     counts.add(server.isUp ? "server asked that does not lead" : "server asked that is not there");
-    const { executionId } = message.kind === "followup" ? message.followup : message.request;
     if (this.isCut("from", server.index, from)) return;
-    send({ to: from, executionId, sending: message.sending, reply });
+    send({ to: from, executionId: executionIn(message), sending: message.sending, reply });
+  }
+}
+
+function executionIn(message: ToPrimary): ExecutionId | null {
+  switch (message.kind) {
+    case "lvi-request":
+      return message.request.executionId;
+    case "followup":
+      return message.followup.executionId;
+    case "heard":
+      return null;
   }
 }

@@ -352,6 +352,14 @@ export class Server {
         };
         return driver.followup(followup, { answered, failed });
       }
+      if (message.kind === "heard") {
+        life.unanswered++;
+        const answered = (reply: ToLocation["reply"]): void => {
+          life.unanswered--;
+          send({ to: from, executionId: null, sending, reply });
+        };
+        return driver.heard(message.heard, { answered, failed });
+      }
       const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
       if (Math.abs(signedAtMs - this.#now.wallMs) > windowMs) return;

@@ -210,7 +210,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     });
   };
   const { cache, serverKilled, serverStopped, serverDrained, partition, serverClock } = weather.trouble;
-  const { locationClock, locationKilled, isolateStopped, stream } = weather.trouble;
+  const { locationClock, locationKilled, isolateStopped, requestCutOff, stream } = weather.trouble;
   trouble(cache, () => random.pick(locations).disturb());
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
@@ -220,6 +220,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));
   trouble(locationKilled, () => random.pick(locations).crash());
   trouble(isolateStopped, () => random.pick(locations).stop(random.between(1, 3_000)));
+  trouble(requestCutOff, () => random.pick(locations).cutOff());
   trouble(stream, () => {
     const open = streams.filter(({ isOpen }) => isOpen);
     if (open.length === 0) return;

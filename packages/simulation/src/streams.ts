@@ -99,14 +99,20 @@ export class Stream {
 
   // ── At the location ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes what has come first. */
-  next(told: (line: string) => void, ended: (isOver: boolean) => void): void {
-    const item = this.#here.shift();
-    if (item === undefined || !this.#isHeard) return;
-    if (typeof item === "string") return told(item);
+  /** Takes all lines that have come, and then the end. */
+  next(told: (lines: readonly string[]) => void, ended: (isOver: boolean) => void): void {
+    const lines: string[] = [];
+    let end: End | null = null;
+    for (const item of this.#here.splice(0)) {
+      if (typeof item === "string") lines.push(item);
+      else end ??= item;
+    }
+    if (!this.#isHeard) return;
+    if (lines.length > 0) told(lines);
+    if (end === null) return;
     this.#isHeard = false;
-    if (item.isOver) this.#options.counts.add("stream ended by its server");
-    ended(item.isOver);
+    if (end.isOver) this.#options.counts.add("stream ended by its server");
+    ended(end.isOver);
   }
 
   /** The location has waited for as long as it does. */

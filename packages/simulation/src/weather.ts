@@ -20,6 +20,7 @@ export interface Trouble {
   readonly locationClock: number | null;
   readonly locationKilled: number | null;
   readonly isolateStopped: number | null;
+  readonly requestCutOff: number | null;
   /** Streams of updates that break, or are half-open. */
   readonly stream: number | null;
 }
@@ -87,6 +88,7 @@ const NO_TROUBLE: Trouble = {
   locationClock: null,
   locationKilled: null,
   isolateStopped: null,
+  requestCutOff: null,
   stream: null,
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };

@@ -41,6 +41,10 @@ export class LocationCore {
         return this.#listening.onTold(event);
       case "listened":
         return this.#listening.onListened(event);
+      case "heard":
+        return this.#listening.onHeard(event);
+      case "woken":
+        return this.#listening.onWoken(event);
     }
   }
 }

@@ -92,6 +92,7 @@ export class TestClient {
       units,
       retained: false,
       mustNotWrite: false,
+      session: null,
       deadlineMs: 60_000,
       attempt: 1,
       seen: this.#seen,

@@ -13,7 +13,7 @@ export {
   type Leadership,
 } from "./core/leadership.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
-export { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { execute, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";

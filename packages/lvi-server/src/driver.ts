@@ -362,7 +362,7 @@ export class Driver {
     const text = encodeLine(line, { encode: toBase64 });
     for (const id of listeners) {
       const isSent = this.#listeners.get(id)?.tell(text) === true;
-      this.#ports.observer.updated(isSent, line.entries.length);
+      if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
     }
   }
 

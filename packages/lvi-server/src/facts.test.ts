@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { type SessionId, sessionId } from "@radical/protocol";
 import type { Fact } from "./core/events.ts";
 import { Facts } from "./facts.ts";
 
 const SECOND = 1_000;
 const operation = (id: number): Fact => ({ kind: "operation", operation: id });
-const heard = (session: string, n: number): Fact => ({ kind: "heard", session, n });
+const ONE = sessionId(1, 1);
+const TWO = sessionId(1, 2);
+const heard = (session: SessionId, n: number): Fact => ({ kind: "heard", session, n });
 const passed = (atMs: number): Fact => ({ kind: "passed", atMs });
 
 let facts: Facts;
@@ -49,20 +52,20 @@ describe("an operation", () => {
 
 describe("a message", () => {
   test("that its session has not heard holds the effect back; a later one that it has heard lets it go", () => {
-    expect(() => facts.require([heard("one", 1)], 0)).toThrow("session one has heard message 1");
-    facts.heard("one", 3);
-    facts.require([heard("one", 3)], 0);
-    facts.require([heard("one", 2)], 0);
-    expect(() => facts.require([heard("one", 4)], 0)).toThrow("message 4");
-    expect(() => facts.require([heard("two", 1)], 0)).toThrow("session two");
+    expect(() => facts.require([heard(ONE, 1)], 0)).toThrow("session 1.1 has heard message 1");
+    facts.heard(ONE, 3);
+    facts.require([heard(ONE, 3)], 0);
+    facts.require([heard(ONE, 2)], 0);
+    expect(() => facts.require([heard(ONE, 4)], 0)).toThrow("message 4");
+    expect(() => facts.require([heard(TWO, 1)], 0)).toThrow("session 1.2");
   });
 
   test("stays heard when an earlier one is heard again, until its session has ended", () => {
-    facts.heard("one", 3);
-    facts.heard("one", 1);
-    facts.require([heard("one", 3)], 0);
-    facts.forget("one");
-    expect(() => facts.require([heard("one", 1)], 0)).toThrow("message 1");
+    facts.heard(ONE, 3);
+    facts.heard(ONE, 1);
+    facts.require([heard(ONE, 3)], 0);
+    facts.forget(ONE);
+    expect(() => facts.require([heard(ONE, 1)], 0)).toThrow("message 1");
   });
 });
 
@@ -73,8 +76,8 @@ test("a time that has not come holds its effect back", () => {
 
 test("one fact that is not true holds an effect back among others that are", () => {
   facts.succeeded(1);
-  facts.heard("one", 1);
-  const all = [operation(1), heard("one", 1), passed(5)];
+  facts.heard(ONE, 1);
+  const all = [operation(1), heard(ONE, 1), passed(5)];
   facts.require(all, 5);
   expect(() => facts.require(all, 4)).toThrow("the time 5");
   expect(() => facts.require([...all, operation(2)], 5)).toThrow("operation 2");

@@ -2,7 +2,8 @@
  * The facts that effects wait for, as their driver knows them. The core holds an effect back until its facts are true; the driver
  * finds out for itself, and what leaves too early never leaves.
  */
-import type { Fact, OperationId, SessionId } from "./core/events.ts";
+import type { SessionId } from "@radical/protocol";
+import type { Fact, OperationId } from "./core/events.ts";
 
 /**
  * A success that no effect has named is remembered until at least so many others have come. Storage is never asked for as much

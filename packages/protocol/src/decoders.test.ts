@@ -10,15 +10,46 @@ import { CborReader, CborWriter, isTooDeep, MAX_DEPTH } from "./cbor.ts";
 import { unitId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import { decodeFollowup, decodeFollowupReply, encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
-import { decodeLine, encodeLine } from "./messages/listening.ts";
+import {
+  checkHeard,
+  decodeHeardReply,
+  decodeLine,
+  encodeHeard,
+  encodeHeardReply,
+  encodeLine,
+} from "./messages/listening.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
 import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
 import { decodeOutcome, encodeOutcome } from "./outcome.ts";
-import { BASE64, followup, hint, module, outcomes, replies, request } from "./testing/messages.ts";
+import {
+  BASE64,
+  followup,
+  heard,
+  heardReplies,
+  hint,
+  lines,
+  module,
+  outcomes,
+  replies,
+  request,
+  session,
+} from "./testing/messages.ts";
 import type { Parameter, RecordTypes } from "./value-type.ts";
 
 const value = new CborWriter().map(1).text("name").array(2).integer(1).float(0.5).finish();
+
+/** As the server takes a body of JSON. */
+function objectIn(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  let json: unknown = null;
+  try {
+    json = JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    // Not JSON.
+  }
+  if (typeof json !== "object" || json === null) throw new MalformedError("no JSON object");
+  return json as Readonly<Record<string, unknown>>;
+}
 
 interface Decoder {
   readonly name: string;
@@ -33,7 +64,7 @@ interface Decoder {
 const DECODERS: readonly Decoder[] = [
   {
     name: "LVI request",
-    golden: [encodeLviRequest(request)],
+    golden: [encodeLviRequest(request), encodeLviRequest({ ...request, session })],
     again: (bytes) => encodeLviRequest(decodeLviRequest(bytes)),
   },
   {
@@ -53,11 +84,25 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "line of listening",
-    golden: [Buffer.from(encodeLine(hint, BASE64))],
+    golden: [hint, ...lines].map((line) => Buffer.from(encodeLine(line, BASE64))),
     again: (bytes) => {
       const line = decodeLine(Buffer.from(bytes).toString(), BASE64);
       if (line === null) throw new MalformedError("no line that is known");
       return Buffer.from(encodeLine(line, BASE64));
+    },
+  },
+  {
+    name: "heard",
+    golden: [Buffer.from(encodeHeard(heard))],
+    again: (bytes) => Buffer.from(encodeHeard(checkHeard(objectIn(bytes)))),
+  },
+  {
+    name: "answer to heard",
+    golden: heardReplies.map((reply) => Buffer.from(encodeHeardReply(reply))),
+    again: (bytes) => {
+      const reply = decodeHeardReply(Buffer.from(bytes).toString());
+      if (reply === null) throw new MalformedError("no answer");
+      return Buffer.from(encodeHeardReply(reply));
     },
   },
   {

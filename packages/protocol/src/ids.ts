@@ -27,12 +27,16 @@ export type Key = Branded<"Key">;
  */
 export type CommitId = Branded<"CommitId">;
 
+/** Names the numbered lines that an isolate of a location hears of one server. The server mints it; to a location it is a name only. */
+export type SessionId = Branded<"SessionId">;
+
 /** Smaller than every commit id: the version of what was never written. */
 export const NO_COMMIT = "00000000-000000000000" as CommitId;
 
 const EXECUTION_ID = /^[0-9a-f]{32}$/;
 const MODULE_HASH = /^[0-9a-f]{64}$/;
 const COMMIT_ID = /^[0-9a-f]{8}-[0-9a-f]{12}$/;
+const SESSION_ID = /^[0-9]{1,16}\.[0-9]{1,16}$/;
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 /** Longest key of an item, in UTF-8 bytes. */
@@ -48,6 +52,15 @@ export function isModuleHash(text: string): text is ModuleHash {
 
 export function isCommitId(text: string): text is CommitId {
   return COMMIT_ID.test(text);
+}
+
+export function isSessionId(text: string): text is SessionId {
+  return SESSION_ID.test(text);
+}
+
+/** The session that a server of this epoch mints as its n-th. */
+export function sessionId(epoch: number, n: number): SessionId {
+  return `${epoch}.${n}` as SessionId;
 }
 
 export function isTableName(text: string): boolean {

@@ -3,13 +3,13 @@ import { CborReader } from "./cbor.ts";
 import { encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { encodeLine } from "./messages/listening.ts";
 import { encodeLviRequest } from "./messages/lvi-request.ts";
-import { BASE64, followup, hint, request } from "./testing/messages.ts";
-import { ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, HISTORY, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
+import { BASE64, followup, hint, lines, request } from "./testing/messages.ts";
+import { ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, HISTORY, LEASE, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
 
 test("the history of every form goes from its floor to the version that is sent", () => {
-  const forms = { LVI_REQUEST, LVI_REPLY_TAIL, FOLLOWUP, FOLLOWUP_REPLY, HINT, ABI };
-  const ends = Object.entries(HISTORY).map(([name, lines]) => {
-    const versions = Object.keys(lines).map(Number);
+  const forms = { LVI_REQUEST, LVI_REPLY_TAIL, FOLLOWUP, FOLLOWUP_REPLY, HINT, LEASE, ABI };
+  const ends = Object.entries(HISTORY).map(([name, history]) => {
+    const versions = Object.keys(history).map(Number);
     return [name, { floor: versions[0], sent: versions.at(-1) }];
   });
   expect(Object.fromEntries(ends)).toEqual(forms);
@@ -22,4 +22,7 @@ test("messages have as many fields as their version says", () => {
   expect(fieldsOf(encodeFollowupReply("applied"))).toBe(FOLLOWUP_REPLY.sent);
   const entries = JSON.parse(encodeLine(hint, BASE64)) as readonly (readonly unknown[])[];
   for (const entry of entries) expect(entry).toHaveLength(HINT.sent);
+  const lease = lines.find(({ kind }) => kind === "lease");
+  const [, , leased] = JSON.parse(encodeLine(lease!, BASE64)) as [string, number, readonly unknown[]];
+  for (const unit of leased) expect(unit).toHaveLength(LEASE.sent);
 });

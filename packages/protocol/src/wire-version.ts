@@ -37,6 +37,9 @@ export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
 /** A line of an answer to a location that listens, by the number of fields of an entry. JSON, without the framing. */
 export const HINT: Form = { floor: 4, sent: 4 };
 
+/** A line that leases units, by the number of fields of an entry. JSON, without the framing. */
+export const LEASE: Form = { floor: 3, sent: 3 };
+
 /**
  * The ABI: the boundary between handlers and hosts, and the form of a module's content. It is part of the module hash. A
  * module states the least version that has its imports and sections. A primary runs every version from the floor on,
@@ -56,7 +59,7 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     11: "execution id, module, handler, arguments, time, seed, location, units, retained, deadline, effects",
     13: "attempt and seen: without them it is attempt 1 of a location that has heard of no server",
     14: "caller: without it there is none",
-    16: "a reserved field and must not write: without it the execution may write",
+    16: "session (null, reserved, in earlier releases) and must not write: without it the execution may write",
   },
   LVI_REPLY_TAIL: {
     0: "valid, executed, refused",
@@ -67,6 +70,7 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
   HINT: {
     4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
   },
+  LEASE: { 3: "a list of leased units: unit, commit id, hash or null" },
   ABI: {
     3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
     4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",

@@ -345,7 +345,7 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
 
 export function tellLine(location: LocationMachine, text: string, ports: ListeningPorts): void {
   const line = decodeLine(text, { decode: fromBase64 });
-  if (line === null) return;
+  if (line?.kind !== "hint") return;
   const updates = line.entries;
   const held = updates.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
   tell(location, { kind: "told", updates, held }, ports);

@@ -81,6 +81,7 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
         deadlineMs: LIMIT_MS,
         attempt,
         seen,
+        session: null,
       };
       const answered = await primary.ask(server, probe, LIMIT_MS, null).answered;
       if (answered.kind === "reply") seen = answered.reply.asOf ?? seen;

@@ -1,6 +1,6 @@
 /** Events and effects of the cores as lines of a trace. */
 import type { Effect, Event, Fact } from "@radical/lvi-server/core";
-import type { AccessedUnit, CommitId, ExecutionId } from "@radical/protocol";
+import type { AccessedUnit, CommitId, ExecutionId, Line } from "@radical/protocol";
 import type { Effect as LocationEffect } from "@radical/runtime/core";
 
 export function describeEvent(event: Event): string {
@@ -81,10 +81,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "renew-leadership":
       return `renews the leadership, operation ${effect.operation}`;
-    case "tell": {
-      const entries = effect.line.entries.map(({ unit, entry }) => `${unit}@${shortCommit(entry.version.commitId)}`);
-      return `tells listeners ${effect.listeners.join(" ")} of ${entries.join(" ")}`;
-    }
+    case "tell":
+      return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
     case "hints-left-out":
       return `leaves ${effect.units} units out of its hints`;
     case "end-listening":
@@ -132,6 +130,22 @@ function shortCommit(id: CommitId): string {
 }
 
 /** Executions are numbered like operations. */
+function describeLine(line: Line): string {
+  switch (line.kind) {
+    case "hint":
+      return `of ${line.entries.map(({ unit, entry }) => `${unit}@${shortCommit(entry.version.commitId)}`).join(" ")}`;
+    case "session":
+      return `session ${line.session} at line ${line.n}`;
+    case "lease": {
+      const leased = line.units.map(({ unit, version }) => `${unit}@${shortCommit(version.commitId)}`);
+      return `line ${line.n}: lease of ${leased.join(" ")}`;
+    }
+    case "revoke":
+    case "changed":
+      return `line ${line.n}: ${line.kind} ${line.units.join(" ")}`;
+  }
+}
+
 export function shortId(id: ExecutionId): string {
   return `op${Number.parseInt(id, 16)}`;
 }

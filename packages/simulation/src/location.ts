@@ -198,6 +198,7 @@ export class ModelLocation implements Location {
       units,
       retained: invocation.retained,
       mustNotWrite: invocation.mustNotWrite,
+      session: null,
       deadlineMs: 5_000,
       attempt: running.attempts,
       seen: this.#seen,
@@ -257,7 +258,8 @@ export class ModelLocation implements Location {
   }
 
   refresh(line: string): void {
-    const updates = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") })?.entries ?? [];
+    const hint = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") });
+    const updates = hint?.kind === "hint" ? hint.entries : [];
     if (updates.some(({ unit }) => this.#cache.holds(unit))) this.#cache.refresh(updates, this.#options.counts);
   }
 

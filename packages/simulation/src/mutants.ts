@@ -135,6 +135,26 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [condition("locks-compatible", `lock.exclusive === 0`)],
   },
   {
+    name: "a waiter waits for holders only, and for no waiter before it",
+    within: 25,
+    edits: [expression("waiter-in-way", `waiters[placeOf(waiters, ticket) - 1]?.owner`, `undefined`)],
+  },
+  {
+    name: "those behind a waiter that has given up wait on",
+    within: 100,
+    edits: [expression("released-let-go", `this.#letGo(owner)`, `waiting === undefined ? $ : []`)],
+  },
+  {
+    name: "units that are taken in addition overtake waiters",
+    within: 2_500,
+    edits: [condition("waiter-not-overtaken", `false`)],
+  },
+  {
+    name: "units that are taken behind own writes overtake waiters",
+    within: 250,
+    edits: [condition("waiter-ahead", `lock.observers !== null`)],
+  },
+  {
     name: "every caller that joined is told `valid`",
     within: 250,
     edits: [
@@ -162,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what an earlier server did is not looked up",
-    within: 250,
+    within: 500,
     edits: [expression("id-forgotten", `!isOurs`, `isOurs`)],
   },
   {

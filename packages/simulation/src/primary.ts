@@ -59,6 +59,13 @@ export class Primary {
     return idle === 1;
   }
 
+  /** Requests and followups that the servers got, and have not answered. */
+  get unanswered(): number {
+    let sum = 0;
+    for (const { unanswered } of this.#servers) sum += unanswered;
+    return sum;
+  }
+
   /** State that the servers should not have held. */
   get problems(): readonly string[] {
     return this.#servers.flatMap((server) => server.problems);

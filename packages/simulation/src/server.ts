@@ -29,6 +29,7 @@ import {
   type StoragePort,
 } from "@radical/lvi-server/core";
 import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
@@ -97,6 +98,9 @@ interface Life {
   readonly awaited: Map<number, ExecutionId>;
   /** Executions whose completion is on its way to storage, by operation. */
   readonly completing: Map<number, ExecutionId>;
+  readonly overtaking: OvertakingChecker;
+  /** Requests and followups that it got and has not answered. */
+  unanswered: number;
   /** The operation that has last tried to renew the leadership. */
   renewal: number | null;
   /** When the driver is to be woken. */
@@ -146,6 +150,11 @@ export class Server {
     return this.#life?.serving?.core.isIdle === true;
   }
 
+  /** Requests and followups that this life of the server got and has not answered. */
+  get unanswered(): number {
+    return this.#life?.unanswered ?? 0;
+  }
+
   get #now(): Now {
     const { nowMs } = this.#options.clock;
     return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
@@ -156,7 +165,15 @@ export class Server {
   start(): void {
     const { isAlone, termMs, storage } = this.#options;
     this.#write(() => "starts");
-    this.#life = { serving: null, awaited: new Map(), completing: new Map(), renewal: null, wakeAtMs: Infinity };
+    this.#life = {
+      serving: null,
+      awaited: new Map(),
+      completing: new Map(),
+      overtaking: new OvertakingChecker(),
+      unanswered: 0,
+      renewal: null,
+      wakeAtMs: Infinity,
+    };
     if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
     const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
@@ -246,7 +263,7 @@ export class Server {
         },
         end: () => {},
       };
-      const question = { location: nameOf(to), listener: "" };
+      const question = { location: nameOf(to), listener: "", session: undefined, heard: 0, ends: null };
       this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void driver.listen(question, listener));
     }
   }
@@ -254,7 +271,7 @@ export class Server {
   /** A hint brings only what storage has applied, as it was written. */
   #checkHint(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
-    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    if (line?.kind !== "hint") return void this.problems.push(`a location is told ${text}`);
     for (const { unit, entry } of line.entries) {
       const { commitId } = entry.version;
       const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
@@ -314,14 +331,19 @@ export class Server {
   // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   receive(from: number, message: ToPrimary): void {
-    this.#whileServing(({ driver }, { awaited }) => {
+    this.#whileServing(({ driver }, life) => {
+      const { awaited } = life;
       const { coreOptions, storage, counts, send } = this.#options;
       const failed = (): void => {};
       const { sending } = message;
       if (message.kind === "followup") {
         const { followup } = message;
         const { executionId } = followup;
-        const answered = (reply: ToLocation["reply"]): void => send({ to: from, executionId, sending, reply });
+        life.unanswered++;
+        const answered = (reply: ToLocation["reply"]): void => {
+          life.unanswered--;
+          send({ to: from, executionId, sending, reply });
+        };
         return driver.followup(followup, { answered, failed });
       }
       const { request, signedAtMs } = message;
@@ -331,10 +353,12 @@ export class Server {
       const { executionId } = request;
       const number = ++this.#requests;
       awaited.set(number, executionId);
+      life.unanswered++;
       driver.request(request, {
         failed,
         answered: (reply) => {
           awaited.delete(number);
+          life.unanswered--;
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });
@@ -369,6 +393,7 @@ export class Server {
     this.#write(() => describeEvent(event));
     const effects = core.step(now, event);
     core.assertWellFormed();
+    this.problems.push(...life.overtaking.check(core.lockWaits));
     for (const effect of effects) {
       trace.mix(effect.kind.length);
       const ending = ENDINGS.get(effect.kind);

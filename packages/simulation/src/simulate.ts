@@ -73,6 +73,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     ...checkVisible(history),
   ];
   if (!workload.isOver) problems.push("a client was never answered");
+  if (primary.unanswered > 0) problems.push(`a server never answered ${primary.unanswered} requests or followups`);
   if (!primary.isIdle) problems.push("something is still under way or locked at the end");
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     // A followup that is not what its execution writes looks like a run that differs.

@@ -220,6 +220,7 @@ export class Probe {
       units: [{ unit, mode: "read-write", version: this.#version }],
       retained: false,
       mustNotWrite: false,
+      session: null,
       deadlineMs: 10_000,
       attempt: 1,
       seen: this.#seen,

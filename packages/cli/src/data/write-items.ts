@@ -83,6 +83,7 @@ export async function writeItems(
       attempt: 1,
       seen: null,
       mustNotWrite: false,
+      session: null,
     });
   }
   return done;

@@ -56,6 +56,7 @@ function validations(count: number, operations: number, turns: number): readonly
     units,
     retained: false,
     mustNotWrite: false,
+    session: null,
     deadlineMs: 10_000,
     attempt: 1,
     seen: commitId(2, 0),

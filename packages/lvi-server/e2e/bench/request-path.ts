@@ -301,7 +301,8 @@ function beside<T>(
 
 /** Listens for updates, again and again, and reads what comes, until it is told to stop. */
 async function listen({ client }: StartedServer): Promise<() => Promise<void>> {
-  const question: ListeningQuestion = { location: client.requestOf("read", "a", null).location, listener: "bench" };
+  const { location } = client.requestOf("read", "a", null);
+  const question: ListeningQuestion = { location, listener: "bench", session: undefined, heard: 0, ends: null };
   const body = new TextEncoder().encode(JSON.stringify(question));
   const stop = new AbortController();
   const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {

@@ -13,6 +13,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  SessionId,
   UnitId,
 } from "@radical/protocol";
 import type { Run, RunResult } from "./run.ts";
@@ -28,8 +29,6 @@ export type CallerId = number;
 export type OperationId = number;
 /** Names a run of a handler. */
 export type RunId = number;
-/** Names what a location has heard of this server, one message after the other. */
-export type SessionId = string;
 
 /** Something that an effect has waited for. */
 export type Fact =

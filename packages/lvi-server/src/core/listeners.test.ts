@@ -43,7 +43,7 @@ function perform(effects: readonly ListeningEffect[]): void {
         for (const id of effect.listeners)
           told.set(id, [
             ...(told.get(id) ?? []),
-            ...effect.line.entries.map(({ unit }) => unit.slice("notes/".length)),
+            ...(effect.line.kind === "hint" ? effect.line.entries.map(({ unit }) => unit.slice("notes/".length)) : []),
           ]);
         break;
       case "hints-left-out":

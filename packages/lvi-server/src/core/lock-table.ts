@@ -53,10 +53,14 @@ interface Queue<Owner> {
   readonly exclusive: Waiting<Owner>[];
 }
 
-interface Waiting<Owner> {
+/** An owner's wait for its units. Each wait is an object of its own. */
+export interface Wait<Owner> {
   readonly owner: Owner;
   readonly ticket: Ticket;
   readonly accesses: readonly Access[];
+}
+
+interface Waiting<Owner> extends Wait<Owner> {
   /** The access for which somebody was in its way when it looked last. */
   at: number;
   inWay: Owner;
@@ -105,6 +109,7 @@ export class LockTable<Owner extends object> {
         if (conflictingHolder(lock, owner, mode) !== undefined) return false;
         for (const waiting of conflictingWaiters(lock, mode)) {
           if (compareTickets(waiting.ticket, ticket) >= 0) break;
+          // variant: waiter-not-overtaken
           if (!this.#waitsFor(waiting, owner)) return false;
         }
       }
@@ -126,6 +131,7 @@ export class LockTable<Owner extends object> {
     const ahead = new Set<Owner>();
     for (const { unit, mode } of accesses) {
       for (const [, lock] of this.#locks.overlapping(unit)) {
+        // variant: waiter-ahead
         if (lock.observers !== null || placeOf(conflictingWaiters(lock, mode), ticket) > 0) return null;
         // However many share it: of the gate, all that hold anything.
         if (mode === "shared" && lock.exclusive === 0) continue;
@@ -170,6 +176,7 @@ export class LockTable<Owner extends object> {
     }
     this.#held.delete(owner);
     for (const each of notified) this.#observeNoMore(each);
+    // variant: released-let-go
     return { granted: this.#letGo(owner), notified: [...notified] };
   }
 
@@ -187,6 +194,11 @@ export class LockTable<Owner extends object> {
   waitOf(owner: Owner): "locks" | "release" | null {
     if (this.#waiting.has(owner)) return "locks";
     return this.#observing.has(owner) ? "release" : null;
+  }
+
+  /** The waits of all owners that wait for their units. */
+  waits(): Iterable<Wait<Owner>> {
+    return this.#waiting.values();
   }
 
   heldBy(owner: Owner): ReadonlySet<UnitId> {
@@ -258,6 +270,7 @@ export class LockTable<Owner extends object> {
   #inWay(owner: Owner, { unit, mode }: Access, ticket: Ticket): Owner | undefined {
     for (const [, lock] of this.#locks.overlapping(unit)) {
       const waiters = conflictingWaiters(lock, mode);
+      // variant: waiter-in-way
       const inWay = waiters[placeOf(waiters, ticket) - 1]?.owner ?? conflictingHolder(lock, owner, mode);
       if (inWay !== undefined) return inWay;
     }

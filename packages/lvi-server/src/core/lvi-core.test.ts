@@ -12,6 +12,7 @@ import {
   entryOf,
   type ExecutionId,
   type FollowupResult,
+  type Line,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -182,6 +183,7 @@ class Story {
       attempt: more.attempt ?? (this.#attempts.get(name) ?? 0) + 1,
       seen: this.#seen,
       mustNotWrite: false,
+      session: null,
       ...more,
     };
     this.#attempts.set(name, request.attempt);
@@ -407,7 +409,7 @@ class Story {
       case "renew-leadership":
         return "renew";
       case "tell":
-        return `tell ${effect.listeners.join(" ")} ${effect.line.entries.map(({ unit: name }) => shown(name)).join(" ")}`;
+        return `tell ${effect.listeners.join(" ")} ${showLine(effect.line)}`;
       case "end-listening":
         return `end ${effect.listener}`;
       case "hints-left-out":
@@ -428,6 +430,20 @@ class Story {
         return ["sample", nameOf(executionId), invocation.handler, path, ...values, "→", ...writes].join(" ");
       }
     }
+  }
+}
+
+function showLine(line: Line): string {
+  switch (line.kind) {
+    case "hint":
+      return line.entries.map(({ unit: name }) => shown(name)).join(" ");
+    case "session":
+      return `session ${line.session} at ${line.n}`;
+    case "lease":
+      return `${line.n} lease ${line.units.map(({ unit: name }) => shown(name)).join(" ")}`;
+    case "revoke":
+    case "changed":
+      return `${line.n} ${line.kind} ${line.units.map(shown).join(" ")}`;
   }
 }
 

@@ -104,7 +104,7 @@ import {
 import { Leader } from "./leader.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
-import { type Access, type LockMode, LockTable } from "./lock-table.ts";
+import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
@@ -129,6 +129,13 @@ export interface Now {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
+
+export interface LockWait {
+  readonly wait: Wait<Ticketed>;
+  readonly inWay: readonly Ticketed[];
+}
+
+type Ticketed = Pick<Execution, "id" | "ticket">;
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
@@ -282,6 +289,11 @@ export class LviCore {
     const ids: ExecutionId[] = [];
     for (const { id } of this.#locks.owners()) ids.push(id);
     return ids;
+  }
+
+  /** The waits for locks, each with the executions that hold locks in its way. */
+  get lockWaits(): readonly LockWait[] {
+    return Array.from(this.#locks.waits(), (wait) => ({ wait, inWay: [...this.#locks.blockers(wait.owner)] }));
   }
 
   /** Nothing is under way, locked or waited for. */

@@ -37,6 +37,7 @@ function callerOf(id: string): Caller {
     attempt: 1,
     seen: null,
     mustNotWrite: false,
+    session: null,
   };
   return { id: ++callers, request, receivedAtMs: 0, deadlineMs: 10_000 };
 }

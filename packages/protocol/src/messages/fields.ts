@@ -5,10 +5,12 @@ import {
   type CommitId,
   type ExecutionId,
   type ModuleHash,
+  type SessionId,
   type UnitId,
   isCommitId,
   isExecutionId,
   isModuleHash,
+  isSessionId,
   isUnitId,
 } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
@@ -46,6 +48,7 @@ const NAMES = new RecentTexts("name", (_text): _text is string => true);
 const MODULE_HASHES = new RecentTexts("module hash", isModuleHash);
 const UNIT_IDS = new RecentTexts("unit", isUnitId);
 const COMMIT_IDS = new RecentTexts("commit id", isCommitId);
+const SESSION_IDS = new RecentTexts("session", isSessionId);
 const CONTENT_HASHES = new RecentTexts("content hash", isContentHash);
 
 /** A name that a sender chooses. */
@@ -66,6 +69,10 @@ export function readUnitId(reader: CborReader): UnitId {
 
 export function readCommitId(reader: CborReader): CommitId {
   return reader.recentText(COMMIT_IDS);
+}
+
+export function readSessionId(reader: CborReader): SessionId {
+  return reader.recentText(SESSION_IDS);
 }
 
 export function writeNullable<T>(writer: CborWriter, value: T | null, write: (value: T) => void): void {

@@ -4,7 +4,7 @@
  */
 import { CborReader, CborWriter } from "../cbor.ts";
 import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
-import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type UnitId } from "../ids.ts";
+import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type SessionId, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { Recent } from "../recent.ts";
 import type { Version } from "../version.ts";
@@ -19,6 +19,7 @@ import {
   readModuleHash,
   readName,
   readNullable,
+  readSessionId,
   readUnitId,
   readVersion,
   writeNullable,
@@ -60,10 +61,22 @@ export interface LviRequest {
   readonly seen: CommitId | null;
   /** It came as a GET: a run that writes ends without effect, as `wrote_on_get`. */
   readonly mustNotWrite: boolean;
+  /** The session of the isolate that sends; null: it has none. */
+  readonly session: SenderSession | null;
+}
+
+/** An LVI request brings this of its sender's session. */
+export interface SenderSession {
+  readonly id: SessionId;
+  /** The number of the last line that the isolate has processed. */
+  readonly heard: number;
+  /** The session is to hear of each change of a unit that the execution reads, from the step on in which it reads. */
+  readonly watches: boolean;
 }
 
 const MODES = ["read", "write", "read-write"] as const;
 const { floor: REQUIRED_FIELDS, sent: FIELDS } = LVI_REQUEST;
+const SESSION_FIELDS = 3;
 const MAX_DEADLINE_MS = 600_000;
 /** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
 export const MAX_ARGUMENT_BYTES = 8 * 1024 * 1024;
@@ -91,8 +104,9 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writer.integer(request.attempt);
   writeNullable(writer, request.seen, (id) => writer.text(id));
   writeNullable(writer, request.environment.caller, (caller) => writer.text(caller));
-  // Reserved.
-  writer.null();
+  writeNullable(writer, request.session, ({ id, heard, watches }) => {
+    writer.array(SESSION_FIELDS).text(id).integer(heard).boolean(watches);
+  });
   writer.boolean(request.mustNotWrite);
   return writer.finish();
 }
@@ -121,8 +135,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const attempt = length > REQUIRED_FIELDS ? reader.integerIn(1, Number.MAX_SAFE_INTEGER) : 1;
   const seen = length > REQUIRED_FIELDS + 1 ? readNullable(reader, () => readCommitId(reader)) : null;
   const caller = length > REQUIRED_FIELDS + 2 ? readNullable(reader, () => readCaller(reader)) : null;
-  // Reserved: whatever a later sender says there.
-  if (length > REQUIRED_FIELDS + 3) reader.skip();
+  const session = length > REQUIRED_FIELDS + 3 ? readNullable(reader, () => readSenderSession(reader)) : null;
   const mustNotWrite = length > REQUIRED_FIELDS + 4 ? reader.boolean() : false;
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
@@ -139,6 +152,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
     attempt,
     seen,
     mustNotWrite,
+    session,
   };
 }
 
@@ -152,6 +166,17 @@ function readCaller(reader: CborReader): string {
   const text = reader.text();
   if (!isCaller(text)) throw new MalformedError("malformed caller");
   return text;
+}
+
+function readSenderSession(reader: CborReader): SenderSession {
+  const length = reader.array();
+  if (length < SESSION_FIELDS) throw new MalformedError("malformed session");
+  const id = readSessionId(reader);
+  const heard = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
+  const watches = reader.boolean();
+  // Of a later sender.
+  for (let i = SESSION_FIELDS; i < length; i++) reader.skip();
+  return { id, heard, watches };
 }
 
 /** Those of hot units, with the version that they have for a while. */

@@ -8,7 +8,7 @@ import { MalformedError } from "../malformed-error.ts";
 import { abiOfImports } from "../host-functions.ts";
 import { decodeModuleContent, encodeModuleContent, handlersWith, leastAbi, plansOf } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
-import { followup, module, outcomes, replies, request } from "../testing/messages.ts";
+import { followup, module, outcomes, replies, request, session } from "../testing/messages.ts";
 import { entryOf } from "../version.ts";
 import {
   decodeFollowup,
@@ -57,6 +57,7 @@ test("golden bytes of version 1", () => {
   expect({
     request: hex(encodeLviRequest(request)),
     requestThatMustNotWrite: hex(encodeLviRequest({ ...request, mustNotWrite: true })),
+    requestWithSession: hex(encodeLviRequest({ ...request, session })),
     requestWithoutSet: hex(encodeLviRequest({ ...request, units: null })),
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
@@ -91,13 +92,30 @@ test("units in the order of UTF-16, as earlier releases send them, are taken; wr
   expect(decodeLviRequest(encodeLviRequest({ ...request, units })).units).toEqual(units);
 });
 
-test("the field before `mustNotWrite` is reserved: whatever is there is passed over", () => {
-  const sent = encodeLviRequest({ ...request, mustNotWrite: true });
-  const [reserved, flag] = sent.slice(-2);
-  expect([reserved, flag]).toEqual([0xf6, 0xf5]);
-  const later = new CborWriter().map(1).text("later").array(0).finish();
-  const decoded = decodeLviRequest(Uint8Array.of(...sent.slice(0, -2), ...later, flag!));
-  expect(decoded).toEqual({ ...request, mustNotWrite: true });
+describe("the session of a request", () => {
+  const sent = encodeLviRequest(request);
+  const withSession = (encoded: CborWriter): Uint8Array =>
+    Uint8Array.of(...sent.slice(0, -2), ...encoded.finish(), sent.at(-1) ?? 0);
+
+  test("is null in the requests of earlier releases, which had that field reserved", () => {
+    expect(sent.slice(-2)).toEqual(Uint8Array.of(0xf6, 0xf4));
+    expect(decodeLviRequest(sent).session).toBeNull();
+  });
+
+  test("may have fields that a later sender has added", () => {
+    const later = new CborWriter().array(5).text("3.17").integer(4).boolean(true).text("later").null();
+    expect(decodeLviRequest(withSession(later))).toEqual({ ...request, session });
+  });
+
+  test.each([
+    ["is no list", new CborWriter().map(0)],
+    ["lacks a field", new CborWriter().array(2).text("3.17").integer(4)],
+    ["has an id that is none", new CborWriter().array(3).text("3").integer(4).boolean(true)],
+    ["has a number below 0", new CborWriter().array(3).text("3.17").integer(-1).boolean(true)],
+    ["does not say whether it watches", new CborWriter().array(3).text("3.17").integer(4).null()],
+  ])("is refused when it %s", (_what, malformed) => {
+    expect(() => decodeLviRequest(withSession(malformed))).toThrow(MalformedError);
+  });
 });
 
 /** Encoded by releases that knew no other version. */

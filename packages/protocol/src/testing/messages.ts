@@ -1,9 +1,9 @@
 /** For tests: one message of each shape. Their bytes are golden. */
-import { commitId, type ExecutionId, type ModuleHash, unitId } from "../ids.ts";
+import { commitId, type ExecutionId, type ModuleHash, sessionId, unitId } from "../ids.ts";
 import type { Followup } from "../messages/followup.ts";
-import type { Base64, Line } from "../messages/listening.ts";
+import type { Base64, Heard, HeardReply, Line } from "../messages/listening.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
-import type { LviRequest } from "../messages/lvi-request.ts";
+import type { LviRequest, SenderSession } from "../messages/lvi-request.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
 import { entryOf } from "../version.ts";
@@ -31,7 +31,10 @@ export const request: LviRequest = {
   attempt: 2,
   seen: commitId(3, 76),
   mustNotWrite: false,
+  session: null,
 };
+
+export const session: SenderSession = { id: sessionId(3, 17), heard: 4, watches: true };
 
 /** As text of one character for each byte, by the platform. */
 export const BASE64: Base64 = {
@@ -45,7 +48,7 @@ export const BASE64: Base64 = {
   },
 };
 
-export const hint: Line = {
+export const hint: Line & { kind: "hint" } = {
   kind: "hint",
   entries: [
     { unit: unitId("users", "ann"), entry: entryOf(commitId(3, 77), value) },
@@ -53,6 +56,35 @@ export const hint: Line = {
     { unit: unitId("posts", 'a "key" €'), entry: entryOf(commitId(3, 77), Uint8Array.of(0, 254, 255)) },
   ],
 };
+
+/** Of a session. */
+export const lines: readonly Line[] = [
+  { kind: "session", session: session.id, n: 4 },
+  {
+    kind: "lease",
+    n: 5,
+    units: [
+      { unit: unitId("users", "ann"), version: entryOf(commitId(3, 77), value).version },
+      { unit: unitId("users", "bob"), version: entryOf(commitId(3, 77), null).version },
+    ],
+  },
+  { kind: "revoke", n: 6, units: [unitId("users", "ann"), unitId("posts", 'a "key" €')] },
+  { kind: "changed", n: 7, units: [unitId("users", "bob")] },
+];
+
+export const heard: Heard = {
+  session: session.id,
+  n: 7,
+  served: [
+    { unit: unitId("users", "ann"), reads: 12 },
+    { unit: unitId("posts", 'a "key" €'), reads: 0 },
+  ],
+};
+
+export const heardReplies: readonly HeardReply[] = [
+  { kind: "renewed", untilMs: 93_000.25, nowMs: 90_000.25 },
+  { kind: "lapsed" },
+];
 
 export const outcomes: readonly Outcome[] = [
   { kind: "result", value },

@@ -375,6 +375,7 @@ export class Execution {
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
+      session: null,
     };
     this.#phase = { kind: "asking", question };
     const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));

@@ -54,7 +54,7 @@ test("what one execution is told of the primary, the next one knows: who leads, 
 
 test("one request listens at a time; after a shift the next one does, under the same name", () => {
   const location = newLocation();
-  const question = { location: "VA", listener: "isolate" };
+  const question = { location: "VA", listener: "isolate", session: undefined, heard: 0, ends: null };
   expect(free(location, 0)).toEqual([{ kind: "listen", shift: 1, server: 0, question }]);
   expect(free(location, 14_999)).toEqual([]);
   expect(free(location, 15_000)).toEqual([{ kind: "listen", shift: 2, server: 0, question }]);

@@ -12,16 +12,29 @@ import type { ServerIndex } from "./leader.ts";
 import type { PrimaryLink } from "./primary-link.ts";
 import { CLOCK_MARGIN_MS } from "./read-leases.ts";
 
-/** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
-const SHIFT_MS = 15_000;
-/** The wait after a failure. A server that knows no updates is one. */
-const PAUSE_MS = 5_000;
-/** The time between messages that only renew. */
-const BEAT_MS = 1_000;
-const LATE_BEAT_MS = 1_500;
-/** Without a request for so long, leases are left to end. */
-const IDLE_MS = 10_000;
-const HEARD_TIMEOUT_MS = 5_000;
+export interface ListeningBounds {
+  /** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
+  readonly shiftMs: number;
+  /** The wait after a failure. A server that knows no updates is one. */
+  readonly pauseMs: number;
+  /** The time between messages that only renew. */
+  readonly beatMs: number;
+  /** Without a request for so long, leases are left to end. */
+  readonly idleMs: number;
+  /** How long a message of `heard` waits for its answer. */
+  readonly heardMs: number;
+}
+
+export const DEFAULT_LISTENING_BOUNDS: ListeningBounds = {
+  shiftMs: 15_000,
+  pauseMs: 5_000,
+  beatMs: 1_000,
+  idleMs: 10_000,
+  heardMs: 5_000,
+};
+
+/** A renewal that is so many beats old is missing. */
+const LATE = 1.5;
 /** Most messages of `heard` under way: the platform bounds the connections of one request. */
 const MOST_HEARINGS = 4;
 /** Messages of `heard` after which the next request takes over: the platform bounds what one request may send. */
@@ -51,6 +64,7 @@ export class Listening {
   readonly #primary: PrimaryLink;
   /** The name under which the isolate listens: the server tells each listener once. */
   readonly #listener: string;
+  readonly #bounds: ListeningBounds;
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
   #shift = 0;
@@ -70,18 +84,20 @@ export class Listening {
   /** The latest shift whose stream has begun. */
   #begun = 0;
 
-  constructor(primary: PrimaryLink, listener: string) {
+  constructor(primary: PrimaryLink, listener: string, bounds: ListeningBounds) {
     this.#primary = primary;
     this.#listener = listener;
+    this.#bounds = bounds;
   }
 
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
     this.#observe(atMs);
     this.#askedAtMs = atMs;
-    // The request that should have renewed them was cut off, or had ended.
-    const heard = atMs - this.#heardAtMs >= LATE_BEAT_MS ? this.#beat(atMs) : [];
-    if (atMs < this.#dueAtMs) return heard;
-    this.#dueAtMs = atMs + SHIFT_MS;
+    const isDue = atMs >= this.#dueAtMs;
+    // The request that listens also renews, with timers of its own. If no renewal comes, that request has ended.
+    const heard = isDue || atMs - this.#heardAtMs >= LATE * this.#bounds.beatMs ? this.#beat(atMs) : [];
+    if (!isDue) return heard;
+    this.#dueAtMs = atMs + this.#bounds.shiftMs;
     this.#hearingsOfShift = 0;
     const question: ListeningQuestion = { location, listener: this.#listener, ...this.#leases.question };
     const server = this.#primary.leader.believed;
@@ -95,7 +111,7 @@ export class Listening {
     const hasBegun = shift === this.#begun;
     if (this.#stream?.shift === shift) this.#stream.isOpen = false;
     // Another shift has begun, and has set its own time. A stream that broke is missing lines, for which a writer may wait.
-    if (shift === this.#shift) this.#dueAtMs = isOver || hasBegun ? -Infinity : atMs + PAUSE_MS;
+    if (shift === this.#shift) this.#dueAtMs = isOver || hasBegun ? -Infinity : atMs + this.#bounds.pauseMs;
     return [];
   }
 
@@ -212,7 +228,7 @@ export class Listening {
 
   /** Also again what the server does not know of after a second. */
   #beat(atMs: number): readonly LocationEffect[] {
-    const isWanted = this.#leases.isHolding && atMs - this.#askedAtMs < IDLE_MS && this.#stream?.isOpen === true;
+    const isWanted = this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs && this.#stream?.isOpen === true;
     return isWanted || this.#owed > this.#known ? this.#hear(atMs) : [];
   }
 
@@ -221,7 +237,7 @@ export class Listening {
     if (session === null || this.#stream === null) return [];
     // Those of requests that were cut off.
     for (const [hearing, { sentAtMs }] of this.#hearings)
-      if (atMs - sentAtMs > HEARD_TIMEOUT_MS) this.#hearings.delete(hearing);
+      if (atMs - sentAtMs > this.#bounds.heardMs) this.#hearings.delete(hearing);
     // The next answer lets it go.
     if (this.#hearings.size >= MOST_HEARINGS) return [];
     this.#said = n;
@@ -231,9 +247,9 @@ export class Listening {
     this.#hearings.set(hearing, { session, n, sentAtMs: atMs, ticks: 0 });
     const heard = { session, n, served: this.#leases.takeServed(MOST_SERVED) };
     return [
-      { kind: "hear", hearing, server: this.#stream.server, heard, timeoutMs: HEARD_TIMEOUT_MS },
+      { kind: "hear", hearing, server: this.#stream.server, heard, timeoutMs: this.#bounds.heardMs },
       wake({ kind: "tick", hearing }),
-      { kind: "wake", ms: BEAT_MS, why: { kind: "beat", hearing } },
+      { kind: "wake", ms: this.#bounds.beatMs, why: { kind: "beat", hearing } },
     ];
   }
 }

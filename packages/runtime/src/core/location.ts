@@ -5,7 +5,7 @@
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
-import { Listening } from "./listening.ts";
+import { DEFAULT_LISTENING_BOUNDS, Listening, type ListeningBounds } from "./listening.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
 export interface LocationOptions {
@@ -14,6 +14,7 @@ export interface LocationOptions {
   /** The name of the isolate among those that listen to the primary. */
   readonly listener: string;
   readonly bounds?: ExecutionBounds;
+  readonly listening?: ListeningBounds;
 }
 
 export class LocationCore {
@@ -23,10 +24,10 @@ export class LocationCore {
   readonly #experience = new Experience();
   readonly #listening: Listening;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS }: LocationOptions) {
+  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening = DEFAULT_LISTENING_BOUNDS }: LocationOptions) {
     this.#primaries = [new PrimaryLink(servers)];
     this.#bounds = bounds;
-    this.#listening = new Listening(this.#primaries[0], listener);
+    this.#listening = new Listening(this.#primaries[0], listener, listening);
   }
 
   execution(input: ExecutionInput): Execution {

@@ -52,10 +52,6 @@ export class ReadLeases {
     return this.#leases.size > 0;
   }
 
-  get isInTerm(): boolean {
-    return this.#validUntilMs > this.#greatestMs;
-  }
-
   /** An LVI request names the session, and the lines up to which its sender has dropped what they have revoked. */
   get sender(): SenderSession | null {
     return this.#session === null ? null : { id: this.#session, heard: this.#heard, watches: false };
@@ -151,12 +147,12 @@ export class ReadLeases {
 
   /**
    * The server has promised the leases for `forMs` from when it heard a message that was sent at `sentAtMs`. Returns the term that
-   * this begins, with its length from `sentAtMs`, or null if the present one lasts longer.
+   * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
     // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
-    if (sentAtMs + ms <= this.#validUntilMs) return null;
+    if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
     this.#validUntilMs = sentAtMs + ms;
     return { term: ++this.#term, ms };
   }
@@ -173,7 +169,7 @@ export class ReadLeases {
   look(units: ReadonlySet<UnitId>, snapshot: ReadonlyMap<UnitId, Entry>, atMs: number): boolean {
     this.observe(atMs);
     // variant: term-looked-at
-    if (!this.isInTerm) return false;
+    if (this.#greatestMs >= this.#validUntilMs) return false;
     for (const unit of units) {
       const lease = this.#leases.get(unit);
       const entry = snapshot.get(unit);

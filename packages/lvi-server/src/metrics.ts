@@ -145,6 +145,7 @@ export class Metrics {
       case "followup_lost":
       case "re_execution_killed":
       case "abandoned_intent":
+      case "contended":
       case "contention_round":
       case "gate":
         this.#events.child({ event: name }).count++;

@@ -11,6 +11,7 @@ import {
   type Environment,
   type ExecutionId,
   type Followup,
+  type ListeningQuestion,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
@@ -18,11 +19,13 @@ import {
   type UnitId,
   type Write,
 } from "@radical/protocol";
+import type { ListeningBounds } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { type KnownCommits, ModelCache } from "./model-cache.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { locationHost, MODULES, PLANS, type ProgramArguments, type ProgramName } from "./programs.ts";
+import type { Stream } from "./streams.ts";
 import type { Trace } from "./trace.ts";
 
 /** A request of a client. */
@@ -44,14 +47,14 @@ export type Answer = Outcome | null;
 export interface Location {
   /** The build that it runs: the newest one that was deployed to it. */
   module: ModuleHash;
-  /** How far its clock is from the true time. */
-  offsetMs: number;
   invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
   receive(message: ToLocation): void;
-  /** The server sends what others have written of units that the location has read. */
-  refresh(line: string): void;
-  /** Loses everything that is under way; the cache survives. */
+  /** A part of it, or all, loses everything that is under way; the cache survives. */
   crash(): void;
+  /** A part of it does nothing for a while. */
+  stop(ms: number): void;
+  /** Sets a clock: how far it is from the true time. */
+  setClock(offsetMs: number): void;
   /** Does something bad to the cache. */
   disturb(): void;
 }
@@ -68,13 +71,19 @@ export interface LocationOptions {
   readonly counts: FaultCounts;
   /** Probability that the location ends before an effect. It changes when all is to become quiet. */
   readonly faults: { end: number };
-  /** The rate of its clock beside the true one. */
-  readonly rate: number;
+  /** How far the rates of its clocks are from the true one at most. */
+  readonly drift: number;
   /** How long it waits for a reply. */
   readonly attemptMs: number;
   /** How many the primary has. */
   readonly servers: number;
+  /** How it listens to updates; null: it does not. */
+  readonly listening: Partial<ListeningBounds> | null;
+  /** The time after which a server ends the answer to those who listen. */
+  readonly updatesMs: number;
   readonly send: (message: ToPrimary) => void;
+  /** Asks a server to tell of updates; `arrived` is called with each thing that has come. */
+  readonly listen: (server: number, question: ListeningQuestion, arrived: () => void) => Stream;
   readonly commits: KnownCommits;
 }
 
@@ -103,12 +112,14 @@ const MAX_ATTEMPTS = 6;
 
 export class ModelLocation implements Location {
   module: ModuleHash = MODULES[0];
-  offsetMs = 0;
+  #offsetMs = 0;
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
   #seen: CommitId | null = null;
+  /** Null: it does not listen at present. */
+  #stream: Stream | null = null;
 
   constructor(options: LocationOptions) {
     this.#options = options;
@@ -125,7 +136,7 @@ export class ModelLocation implements Location {
       invocation,
       module: this.module,
       args: invocation.encodedArgs,
-      environment: { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller: invocation.caller },
+      environment: { timeMs: clock.nowMs + this.#offsetMs, seed: clock.random.bytes(16), caller: invocation.caller },
       answers: [answer],
       units: null,
       speculation: null,
@@ -203,7 +214,7 @@ export class ModelLocation implements Location {
       attempt: running.attempts,
       seen: this.#seen,
     };
-    send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.offsetMs, request });
+    send({ kind: "lvi-request", sending, signedAtMs: clock.nowMs + this.#offsetMs, request });
     clock.after(this.#options.attemptMs, () => {
       if (running.sending === sending && running.valid === null) this.#send(running);
     });
@@ -255,17 +266,48 @@ export class ModelLocation implements Location {
   #end(running: Running, answer: Answer): void {
     this.#running.delete(running.invocation.executionId);
     for (const tell of running.answers) tell(answer);
+    this.#listen();
   }
 
-  refresh(line: string): void {
+  /** It knows hints and nothing else, as the first version that listened. */
+  #listen(): void {
+    const { clock, index, servers, listening, listen } = this.#options;
+    if (this.#stream !== null || listening === null) return;
+    const question: ListeningQuestion = {
+      location: nameOf(index),
+      listener: nameOf(index),
+      session: undefined,
+      heard: 0,
+      ends: null,
+    };
+    const stream = listen(clock.random.below(servers), question, () =>
+      stream.next(
+        (line) => this.#refresh(line),
+        () => (this.#stream = null),
+      ),
+    );
+    this.#stream = stream;
+  }
+
+  #refresh(line: string): void {
     const hint = decodeLine(line, { decode: (text) => Buffer.from(text, "base64") });
     const updates = hint?.kind === "hint" ? hint.entries : [];
     if (updates.some(({ unit }) => this.#cache.holds(unit))) this.#cache.refresh(updates, this.#options.counts);
   }
 
   crash(): void {
+    this.#options.counts.add("location killed");
     this.#seen = null;
+    this.#stream?.close();
+    this.#stream = null;
     for (const running of this.#running.values()) this.#end(running, null);
+  }
+
+  /** It stands for any other implementation, which is not stopped. */
+  stop(): void {}
+
+  setClock(offsetMs: number): void {
+    this.#offsetMs = offsetMs;
   }
 
   disturb(): void {

@@ -43,6 +43,8 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
     locationEnd: 0,
     trouble: { ...weather.trouble, locationKilled: null },
   }),
+  "isolates that stop": (weather) => ({ ...weather, trouble: { ...weather.trouble, isolateStopped: null } }),
+  "streams that break": (weather) => ({ ...weather, trouble: { ...weather.trouble, stream: null } }),
   "disturbed caches": (weather) => ({ ...weather, trouble: { ...weather.trouble, cache: null } }),
   "killed handlers": (weather) => ({ ...weather, kill: 0 }),
   "followups outside their intents": (weather) => ({ ...weather, spoil: 0 }),

@@ -100,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "readers pass writers that were told",
-    within: 100,
-    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
+    within: 25,
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `false`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 1_500,
+    within: 2_500,
     weather: "storm",
     edits: [remove("own-write-location")],
   },
@@ -206,6 +206,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     weather: "own writes",
     edits: [condition("followup-behind", `execution.ahead.size < 0`)],
+  },
+  {
+    name: "a contended execution behind own writes runs near storage",
+    within: 5_000,
+    weather: "own writes",
+    edits: [expression("crowded-behind", `execution.ahead.size === 0`, `execution.ahead.size >= 0`)],
   },
   {
     name: "after a crash an intent that others are behind counts as abandoned",
@@ -230,10 +236,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late followup is applied",
-    within: 25,
+    within: 100,
     edits: [
-      condition("followup-late", `phase.kind === "ended"`),
-      condition("followup-awaited", `phase.kind === "running"`),
+      before(
+        "followup-late",
+        `if (phase.kind === "completing" && phase.of.kind === "pending")
+          return this.#completePending(execution, phase.of, followup, "followup", [{ caller, result: "applied" }]);`,
+      ),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -496,8 +505,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#running.keys())
-          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#cache.get(unit)]));`,
+        `for (const running of this.#life.running.keys())
+          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#life.memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
@@ -506,11 +515,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a location takes the answer to an attempt that it has given up",
     within: 2_500,
     edits: [
-      after("reply-awaited", `running.hears = this.#sendings.get(sending);`),
+      after("reply-awaited", `running.hears = this.#life.sendings.get(sending);`),
       replace(
         "reply-heard",
-        `const { hears } = [...this.#running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
-        (this.#sendings.get(message.sending) ?? hears)?.(message.reply);`,
+        `const { hears } = [...this.#life.running.keys()].find((it) => it.invocation.executionId === message.executionId) ?? {};
+        (sendings.get(message.sending) ?? hears)?.(message.reply);`,
       ),
     ],
   },

@@ -58,6 +58,15 @@ export class Network {
     this.#counts = counts;
   }
 
+  /** Hands over what opens a connection: once. */
+  connect(deliver: () => void): void {
+    this.underWay++;
+    this.#clock.after(this.#clock.random.between(1, this.faults.maxDelayMs), () => {
+      this.underWay--;
+      deliver();
+    });
+  }
+
   /** Hands a message over, perhaps: once, twice or never, each time after a delay of its own. */
   transmit(linkIndex: number, maxDelayMs: number, deliver: () => void): void {
     const clock = this.#clock;

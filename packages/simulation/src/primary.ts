@@ -4,14 +4,14 @@ import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";
 import { Server, type ServerOptions } from "./server.ts";
+import type { Stream } from "./streams.ts";
 
-export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "tell" | "note"> {
+export interface PrimaryOptions extends Omit<ServerOptions, "index" | "storage" | "send" | "note"> {
   /** How many servers know the storage. One alone needs no renewal of its leadership. */
   readonly servers: number;
   readonly fencesIntents: boolean;
-  /** These hand a message to the network. */
+  /** Hands a message to the network. */
   readonly send: (message: ToLocation) => void;
-  readonly tell: ServerOptions["tell"];
 }
 
 export class Primary {
@@ -23,7 +23,7 @@ export class Primary {
 
   constructor(options: PrimaryOptions) {
     this.#options = options;
-    const { fencesIntents, servers, clock, tell } = options;
+    const { fencesIntents, servers, clock } = options;
     this.storage = new ModelStorage(fencesIntents);
     this.#servers = Array.from(
       { length: servers },
@@ -34,14 +34,8 @@ export class Primary {
           storage: this.storage,
           isAlone: servers === 1,
           send: (message) => {
-            if (!this.#isCut("from", index, message.to)) options.send(message);
+            if (!this.isCut("from", index, message.to)) options.send(message);
           },
-          tell:
-            tell === null
-              ? null
-              : (to, line) => {
-                  if (!this.#isCut("from", index, to)) tell(to, line);
-                },
           note: (name) => void this.notes.set(name, (this.notes.get(name) ?? 0) + 1),
         }),
     );
@@ -125,7 +119,8 @@ export class Primary {
     }
   }
 
-  #isCut(direction: "to" | "from", server: number, location: number): boolean {
+  /** Whether nothing comes from the location to the server at present, or from the server to the location. */
+  isCut(direction: "to" | "from", server: number, location: number): boolean {
     if (this.#cutUntilMs.size === 0) return false;
     return (this.#cutUntilMs.get(`${direction} ${server} ${location}`) ?? 0) > this.#options.clock.nowMs;
   }
@@ -142,11 +137,16 @@ export class Primary {
     if (listening.length === 0) return;
     const liked = listening[from % listening.length]!;
     const server = listening.length > 1 && random.chance(0.2) ? random.pick(listening) : liked;
-    if (!this.#isCut("to", server.index, from)) server.receive(from, message);
+    if (!this.isCut("to", server.index, from)) server.receive(from, message);
+  }
+
+  /** A question that meets a cut link is lost: its location waits for an answer as long as it does. */
+  listen(from: number, server: number, stream: Stream): void {
+    if (!this.isCut("to", server, from)) this.#servers[server]!.listen(stream);
   }
 
   #receiveAt(server: Server, from: number, message: ToPrimary): void {
-    if (this.#isCut("to", server.index, from)) return;
+    if (this.isCut("to", server.index, from)) return;
     if (server.isServing) return server.receive(from, message);
     const { counts, clock, send } = this.#options;
     // A machine that is gone is silent; a process that is gone is not.
@@ -154,7 +154,7 @@ export class Primary {
     const reply = server.isUp ? "not leading" : "no connection";
     counts.add(server.isUp ? "server asked that does not lead" : "server asked that is not there");
     const { executionId } = message.kind === "followup" ? message.followup : message.request;
-    if (this.#isCut("from", server.index, from)) return;
+    if (this.isCut("from", server.index, from)) return;
     send({ to: from, executionId, sending: message.sending, reply });
   }
 }

@@ -33,10 +33,10 @@ import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
-import { nameOf } from "./location.ts";
 import type { ModelStorage } from "./model-storage.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { effortOf, MODULES, PLANS, primaryHost, RUN_LIMIT_MS } from "./programs.ts";
+import type { Stream } from "./streams.ts";
 import type { Trace } from "./trace.ts";
 
 /** Nobody reads the storage of the simulation to find out what was called. */
@@ -80,9 +80,8 @@ export interface ServerOptions {
   readonly counts: FaultCounts;
   readonly trace: Trace;
   readonly send: (message: ToLocation) => void;
-  /** Tells a location what others have written, unasked; null: nobody listens. */
-  readonly tell: ((to: number, line: string) => void) | null;
-  readonly locations: number;
+  /** The time after which it ends the answer to those who listen. */
+  readonly updatesMs: number;
   readonly note: (name: NoteName) => void;
   /** An operator's: a sample that has come, in the instant in which it was taken. */
   readonly sampled: (sample: Sample) => void;
@@ -105,6 +104,7 @@ interface Life {
   renewal: number | null;
   /** When the driver is to be woken. */
   wakeAtMs: number;
+  readonly streams: Set<Stream>;
 }
 
 const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
@@ -112,7 +112,6 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 );
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
-const LISTENS_WITHIN_MS = 500;
 
 export class Server {
   readonly index: number;
@@ -173,6 +172,7 @@ export class Server {
       unanswered: 0,
       renewal: null,
       wakeAtMs: Infinity,
+      streams: new Set(),
     };
     if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
     const candidate = new Candidate(termMs);
@@ -244,28 +244,9 @@ export class Server {
         },
       });
       life.serving = { core: served, driver, epoch };
-      this.#beHeard(driver);
     };
     if (leadership === null) return begin(recover());
     this.#ask(recover, begin, () => this.#end());
-  }
-
-  /** Each location finds out some time later that this server leads, and listens. */
-  #beHeard(driver: Driver): void {
-    const { clock, tell, locations } = this.#options;
-    if (tell === null) return;
-    for (let to = 0; to < locations; to++) {
-      const listener = {
-        tell: (line: string) => {
-          this.#checkHint(line);
-          tell(to, line);
-          return true;
-        },
-        end: () => {},
-      };
-      const question = { location: nameOf(to), listener: "", session: undefined, heard: 0, ends: null };
-      this.#after(clock.random.between(0, LISTENS_WITHIN_MS), () => void driver.listen(question, listener));
-    }
   }
 
   /** A hint brings only what storage has applied, as it was written. */
@@ -289,10 +270,15 @@ export class Server {
   /** Memory is lost; what was sent to storage may still arrive there. */
   kill(downMs: number): void {
     this.#write(() => "ends");
-    const driver = this.#life?.serving?.driver;
+    const life = this.#life;
     this.#life = null;
     this.#stopped = null;
-    driver?.close();
+    // A process that is gone ends nothing in order; a machine that is gone is silent.
+    for (const stream of life?.streams ?? []) {
+      if (this.#options.clock.random.chance(0.7)) stream.end(false);
+      else stream.halfOpen();
+    }
+    life?.serving?.driver.close();
     this.#options.clock.after(downMs, () => this.start());
   }
 
@@ -365,6 +351,47 @@ export class Server {
         },
       });
     });
+  }
+
+  /** A location listens. */
+  listen(stream: Stream): void {
+    const life = this.#life;
+    if (life === null) return stream.end(false);
+    this.#inThisLife(() => {
+      const driver = life.serving?.driver ?? null;
+      if (driver === null || driver.ended !== null) {
+        this.#options.counts.add("listener refused");
+        return stream.end(false);
+      }
+      const { streams } = life;
+      let isOpen = true;
+      const end = (isOver: boolean): void => {
+        if (!isOpen || this.#life !== life) return;
+        isOpen = false;
+        streams.delete(stream);
+        stream.end(isOver);
+      };
+      const stop = driver.listen(stream.question, {
+        tell: (line) => {
+          this.#checkHint(line);
+          return isOpen && stream.tell(line);
+        },
+        end: () => end(true),
+      });
+      if (stop === null) return end(false);
+      streams.add(stream);
+      stream.accepted(
+        this.#inThisLife(() => {
+          isOpen = false;
+          streams.delete(stream);
+          stop();
+        }),
+      );
+      this.#after(this.#options.updatesMs, () => {
+        end(true);
+        stop();
+      });
+    })();
   }
 
   register(module: ModuleHash): void {

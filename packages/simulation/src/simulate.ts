@@ -15,6 +15,7 @@ import { Primary } from "./primary.ts";
 import { bytesOf, MODULES } from "./programs.ts";
 import { Random } from "@radical/history";
 import type { ServerFaults } from "./server.ts";
+import { Stream } from "./streams.ts";
 import { Trace } from "./trace.ts";
 import { type Weather, type WeatherName, weatherOf } from "./weather.ts";
 import { Workload } from "./workload.ts";
@@ -45,6 +46,8 @@ export interface SimulationResult {
 const START_MS = 1_700_000_000_000;
 const CLIENTS = 6;
 const LOCATIONS = 3;
+/** Of each location. */
+const ISOLATES = 2;
 /** No history takes longer. */
 const LONGEST_MS = 3_600_000;
 /** Long enough for every deadline, retry and backoff to pass. */
@@ -127,16 +130,9 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     termMs: weather.termMs,
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
+    updatesMs: weather.updatesMs,
     send: (message) =>
       network.transmit(2 * message.to + 1, network.faults.maxDelayMs, () => locations[message.to]!.receive(message)),
-    tell: weather.updates
-      ? (to, line) =>
-          network.transmit(2 * to + 1, network.faults.maxDelayMs, () => {
-            if (trace.lines !== null) trace.write(`location ${to}: told of ${line.trim()}`);
-            locations[to]!.refresh(line);
-          })
-      : null,
-    locations: LOCATIONS,
     sampled: (sample) => {
       const isApplied = primary.storage.applied.some(({ executionId }) => executionId === sample.executionId);
       samples.push({ sample, at: workload.mark(), isApplied });
@@ -153,9 +149,10 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     ).flat();
   // Mostly the real edge core.
   const ALocation = seed % 4 === 0 ? ModelLocation : EdgeLocation;
+  const { updatesMs } = weather;
+  const listening = weather.updates ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs } : null;
+  const streams: Stream[] = [];
   for (let index = 0; index < LOCATIONS; index++) {
-    const rate = weather.drift === 0 ? 1 : 1 + (weather.drift * (random.below(201) - 100)) / 100;
-    if (rate !== 1) counts.add("clock of a location runs at another rate");
     locations.push(
       new ALocation({
         index,
@@ -163,13 +160,23 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         trace,
         counts,
         faults: locationFaults,
-        rate,
+        drift: weather.drift,
+        isolates: ISOLATES,
         attemptMs: weather.attemptMs,
         servers: weather.servers,
+        listening,
+        updatesMs,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         send: (message) => {
           const maxDelayMs = message.kind === "followup" ? weather.followupDelayMs : network.faults.maxDelayMs;
           network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
+        },
+        listen: (server, question, arrived) => {
+          const isCut = (): boolean => primary.isCut("from", server, index);
+          const stream = new Stream({ clock, counts, network, question, isCut, arrived });
+          streams.push(stream);
+          network.connect(() => primary.listen(index, server, stream));
+          return stream;
         },
       }),
     );
@@ -202,19 +209,22 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
       trouble(meanMs, act, 0);
     });
   };
-  const { cache, serverKilled, serverStopped, partition, serverClock, locationClock, locationKilled } = weather.trouble;
+  const { cache, serverKilled, serverStopped, partition, serverClock } = weather.trouble;
+  const { locationClock, locationKilled, isolateStopped, stream } = weather.trouble;
   trouble(cache, () => random.pick(locations).disturb());
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
   trouble(partition, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
   trouble(serverClock, () => primary.setClock(random.between(-900, 900)));
-  trouble(locationClock, () => {
-    counts.add("clock of a location set");
-    random.pick(locations).offsetMs = random.between(-900, 900);
-  });
-  trouble(locationKilled, () => {
-    counts.add("location killed");
-    random.pick(locations).crash();
+  trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));
+  trouble(locationKilled, () => random.pick(locations).crash());
+  trouble(isolateStopped, () => random.pick(locations).stop(random.between(1, 3_000)));
+  trouble(stream, () => {
+    const open = streams.filter(({ isOpen }) => isOpen);
+    if (open.length === 0) return;
+    const chosen = random.pick(open);
+    if (random.chance(0.5)) chosen.break();
+    else chosen.halfOpen();
   });
   trouble(weather.collectMs, () => primary.collect());
   trouble(weather.samplesMs, () =>

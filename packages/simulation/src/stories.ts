@@ -69,8 +69,7 @@ class Stage {
       fencesIntents: true,
       drift: 0,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
-      tell: null,
-      locations: 2,
+      updatesMs: 0,
       sampled: () => {},
     });
     this.#locations = [0, 1].map(
@@ -81,13 +80,19 @@ class Stage {
           trace,
           counts,
           faults: { end: 0 },
-          rate: 1,
+          drift: 0,
+          isolates: 1,
           attemptMs: 1_500,
           servers,
+          listening: null,
+          updatesMs: 0,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
+          },
+          listen: () => {
+            throw new Error("No location of a story listens.");
           },
         }),
     );

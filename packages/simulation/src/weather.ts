@@ -18,6 +18,9 @@ export interface Trouble {
   readonly serverClock: number | null;
   readonly locationClock: number | null;
   readonly locationKilled: number | null;
+  readonly isolateStopped: number | null;
+  /** Streams of updates that break, or are half-open. */
+  readonly stream: number | null;
 }
 
 const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory"] as const;
@@ -66,6 +69,8 @@ export interface Weather {
   readonly affinity: number;
   /** Whether locations are told what others have written of the units that they have read. */
   readonly updates: boolean;
+  /** The time after which a server ends the answer to those who listen. */
+  readonly updatesMs: number;
   /** How often a client chooses the id, and how often one that does not disconnects. */
   readonly retained: number;
   readonly disconnect: number;
@@ -79,6 +84,8 @@ const NO_TROUBLE: Trouble = {
   serverClock: null,
   locationClock: null,
   locationKilled: null,
+  isolateStopped: null,
+  stream: null,
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
 
@@ -132,6 +139,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     pauseMs: random.pick([100, 1_500]),
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.5),
+    updatesMs: random.pick([1_000, 25_000]),
     retained: 0.3,
     disconnect: 0.05,
   };
@@ -166,6 +174,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           serverClock: 5_000,
           locationClock: 5_000,
           locationKilled: random.pick([null, 2_000]),
+          isolateStopped: random.pick([null, 3_000]),
+          stream: random.pick([null, 1_000]),
         },
         ...servers(random),
         drift: 0.05,

@@ -209,6 +209,8 @@ export interface Load {
 export type NoteName =
   | "valid"
   | "stale"
+  /** It was valid, and ran near storage at once, because others waited for its units. */
+  | "contended"
   /** A version was that of an intent not applied yet. */
   | "own_write"
   /** A write took its units behind an intent not applied yet. */

@@ -776,6 +776,31 @@ describe("locks", () => {
     expect(story.said).toEqual(["A ← valid 2.1", "run declared on x=1"]);
   });
 
+  test("contended at validation: it runs near storage at once, and makes one durable write instead of two", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "+x=1 y=1");
+    story.request("B", "!x");
+    story.request("C", "!x");
+    story.loaded();
+    expect(story.said).toEqual(["load x y", "run derive writing x on x=1 y=1"]);
+    expect(story.notes).toContain("contended");
+    story.ran(did("x y x:=2"));
+    story.completed();
+    expect(story.said.slice(0, 2)).toEqual(["complete A 2.1 new x:=2", "A ← executed stale ok repairs x=2@2.1"]);
+  });
+
+  test("contended, and behind an own write: it is told", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "!x");
+    story.stored();
+    story.request("B", "+x=2@2.1 +y=1");
+    story.request("C", "!y");
+    story.request("D", "!y");
+    story.loaded();
+    expect(story.said.at(-1)).toBe("intent B 2.2 x:read-write y:read-write");
+    expect(story.notes).not.toContain("contended");
+  });
+
   test("units that nobody shares: two writes at once", () => {
     const story = new Story({ x: "1", y: "1" });
     story.request("A", "!x");
@@ -815,6 +840,40 @@ describe("locks", () => {
     story.request("B", "!x");
     story.request("C", "!x");
     expect(story.said).toEqual(["run declared on x=1", "C ← refused busy"]);
+    expect(story.replies.at(-1)).toMatchObject({
+      message: `1 executions wait for ${unit("x")} already. Try again later.`,
+    });
+  });
+
+  test("a waiter counts only where it is in the way", () => {
+    const story = withPendingWrite({ maxQueue: 2, maxRounds: 1 });
+    story.request("G", "+z=0");
+    story.loaded();
+    story.request("B", "!x");
+    story.request("C", "!x");
+    // It must run alone now. Its ticket is smaller than those of B and C.
+    story.ran(needs("x !x"));
+    expect(story.notes).toContain("gate");
+    // Before the next one there is only G.
+    story.request("D", "!y");
+    expect(story.said).not.toContain("D ← refused busy");
+    story.request("E", "!x");
+    expect(story.replies.at(-1)).toMatchObject({
+      message: `2 executions wait for ${unit("x")} already. Try again later.`,
+    });
+  });
+
+  test("one that must run alone bounds the others like a unit", () => {
+    const story = withPendingWrite({ maxQueue: 1, maxRounds: 1 });
+    story.request("G", "+z=0");
+    story.loaded();
+    story.ran(needs("x !x"));
+    expect(story.notes).toContain("gate");
+    story.request("D", "!y");
+    expect(story.said.at(-1)).toBe("D ← refused busy");
+    expect(story.replies.at(-1)).toMatchObject({
+      message: "1 executions wait for their locks already. Try again later.",
+    });
   });
 
   test("executions are bounded in number", () => {

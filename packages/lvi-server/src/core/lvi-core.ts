@@ -571,8 +571,11 @@ export class LviCore {
       return this.#runNearStorage(execution, "stale", null);
     }
     // variant: intent-needed
-    if (execution.retained || all.some(({ mode }) => mode !== "read"))
-      return this.#storeIntent(execution, stage.declared);
+    if (execution.retained || all.some(({ mode }) => mode !== "read")) {
+      if (!this.#isCrowded(execution)) return this.#storeIntent(execution, stage.declared);
+      this.#note("contended", execution);
+      return this.#runNearStorage(execution, "stale", null);
+    }
 
     this.#note("valid", execution);
     if (this.#sampler.isOn) this.#sampleValid(execution, all);
@@ -581,6 +584,15 @@ export class LviCore {
     this.#replyValid(speculator, null, NO_FACTS);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
+  }
+
+  /**
+   * Whether so many wait for its units that one durable write, near storage, is better for all of them than two. Once told,
+   * it would be re-executed at once: an intent first, and then its writes. An execution behind own writes has to be told.
+   */
+  #isCrowded(execution: Execution): boolean {
+    // variant: crowded-behind
+    return execution.ahead.size === 0 && this.#locks.crowdAt(execution) >= CROWD;
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
@@ -770,7 +782,6 @@ export class LviCore {
       phase.followups.push({ caller, result: "completed_before" });
       return;
     }
-    // variant: followup-awaited
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     // variant: followup-covered
@@ -1314,9 +1325,10 @@ export class LviCore {
     const all = accesses[0]?.unit === GATE ? accesses : [GATE_SHARED, ...accesses];
     if (!isPromised(stage)) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-      const full = all.find((access) => this.#locks.queueLength(access) >= this.#options.maxQueue);
-      if (full !== undefined)
-        return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
+      for (const access of all) {
+        const waiters = this.#locks.waitersInWay(access, execution.ticket);
+        if (waiters >= this.#options.maxQueue) return this.#refuseBusy(execution, queueIsFull(waiters, access.unit));
+      }
     }
     if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
     execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
@@ -1733,6 +1745,11 @@ function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | nu
 }
 
 const RETRY_AFTER_MS = 1_000;
+/**
+ * So many waiters make an execution contended. It is answered later by the time of its run, and each waiter goes on earlier by
+ * the time of a durable write. One waiter alone may win less than the execution loses.
+ */
+const CROWD = 2;
 const HOT = "the version table holds all units of this step";
 const VALIDATED = "the version table holds the units that are validated in this step";
 const CAPTURED = "a run reads units that were captured";
@@ -1740,7 +1757,11 @@ const APPLIED = "the version table holds what was applied in this step";
 const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";
-const WAITED = "waited too long for units that other executions hold";
+const WAITED = "The execution waited too long for units that others hold. Try again later.";
+
+function queueIsFull(waiters: number, unit: UnitId): string {
+  return `${waiters} executions wait for ${unit === GATE ? "their locks" : unit} already. Try again later.`;
+}
 const TAKEN_OVER = "another server has taken over the storage";
 const RUN_OUT = "the leadership of this server has run out, and another server may lead";
 const ANSWERED = "the attempt, or a later one, was answered before";

@@ -54,7 +54,7 @@ export type LviAnswer =
     };
 
 export const EXECUTED_CAUSES = [
-  /** Validation failed. */
+  /** Validation failed, or so many waited for the units that the server ran the handler at once. */
   "stale",
   /** The location sent no read/write set. */
   "requested",

@@ -1,0 +1,385 @@
+/**
+ * An isolate with the core and the driver that ship. Their ports are virtual: a modelled cache, a network that loses messages,
+ * runs that take their time. The ports decide nothing but when the isolate dies.
+ */
+import {
+  type Entry,
+  type FollowupResult,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  NO_COMMIT,
+  type UnitId,
+} from "@radical/protocol";
+import { type Answered, assertWellFormed, type CachePut, type Effect, LocationCore } from "@radical/runtime/core";
+import {
+  ExecutionDriver,
+  type ExecutionMachine,
+  type ExecutionPorts,
+  type ListeningPorts,
+  tell,
+} from "@radical/runtime/driver";
+import { describeLocationEffect } from "./describe.ts";
+import { LOCATION_EFFECTS } from "./faults.ts";
+import { type Answer, type Invocation, type LocationOptions, nameOf } from "./location.ts";
+import { ModelCache } from "./model-cache.ts";
+import type { ToLocation } from "./network.ts";
+import { locationHost, PLANS } from "./programs.ts";
+import type { Stream } from "./streams.ts";
+
+/** One execution, until nothing is left to do. */
+interface Running {
+  readonly invocation: Invocation;
+  readonly client: Client;
+  /** It has sent an absence that its cache does not know. */
+  guesses: boolean;
+}
+
+/** One life of an isolate: all that it loses when it ends. */
+interface Life {
+  readonly core: LocationCore;
+  readonly memory: ModelCache;
+  /** Those who wait for an answer. */
+  readonly clients: Set<Client>;
+  readonly running: Map<Running, ExecutionDriver>;
+  /** Those who wait for the answer to a sending, until they give it up. */
+  readonly sendings: Map<number, (reply: Reply) => void>;
+  readonly streams: Set<Stream>;
+}
+
+export interface IsolateOptions extends LocationOptions {
+  /** Its place among the isolates of the location, and how many these are. */
+  readonly isolate: number;
+  readonly isolates: number;
+  /** The cache that the isolates of the location share. */
+  readonly cache: ModelCache;
+  /** The rate of its clock beside the true one. */
+  readonly rate: number;
+}
+
+type Client = (answer: Answer) => void;
+type Reply = ToLocation["reply"];
+/** The module is the one that was deployed when the execution began. */
+type Call = Parameters<typeof locationHost.runHandler>[0] & { readonly module: ModuleHash };
+
+const ENDINGS: ReadonlyMap<string, `location ends before ${(typeof LOCATION_EFFECTS)[number]}`> = new Map(
+  LOCATION_EFFECTS.map((kind) => [kind, `location ends before ${kind}`]),
+);
+
+const BOUNDS = {
+  fetchRounds: 8,
+  recordRuns: 4,
+  attempts: 6,
+  totalMs: 10_000,
+  backoffMs: 50,
+  longestBackoffMs: 1_000,
+  followupAttempts: 2,
+} as const;
+
+/** For which the end of an answer may be late. */
+const LISTENING_GRACE_MS = 2_000;
+
+export class Isolate {
+  /** How far its clock is from the true time. */
+  offsetMs = 0;
+  readonly #options: IsolateOptions;
+  #lives = 0;
+  #life: Life;
+  #sent = 0;
+  /** The actions for the time when the isolate runs again; null: it runs. */
+  #stopped: (() => void)[] | null = null;
+
+  constructor(options: IsolateOptions) {
+    this.#options = options;
+    this.#life = this.#newLife();
+  }
+
+  #newLife(): Life {
+    const { index, isolate, servers, attemptMs, listening } = this.#options;
+    const listener = `isolate ${index}.${isolate}.${++this.#lives}`;
+    const bounds = { ...BOUNDS, attemptMs };
+    const core = new LocationCore({ servers, listener, bounds, ...(listening === null ? {} : { listening }) });
+    return {
+      core,
+      memory: new ModelCache(),
+      clients: new Set(),
+      running: new Map(),
+      sendings: new Map(),
+      streams: new Set(),
+    };
+  }
+
+  get #nowMs(): number {
+    const { clock, rate } = this.#options;
+    return clock.nowMs * rate + this.offsetMs;
+  }
+
+  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** It ends, with all that is under way. Another one takes its place. */
+  crash(): void {
+    const { clients, running, streams } = this.#life;
+    this.#life = this.#newLife();
+    this.#stopped = null;
+    for (const stream of streams) stream.close();
+    for (const driver of running.values()) driver.end();
+    for (const client of clients) client(null);
+  }
+
+  /** Nothing that comes is met before it goes on, while its clock does. */
+  stop(ms: number): void {
+    if (this.#stopped !== null) return;
+    const { clock, trace } = this.#options;
+    const waiting: (() => void)[] = [];
+    this.#stopped = waiting;
+    if (trace.lines !== null) trace.write(`${this.#name} is stopped`);
+    clock.after(ms, () => {
+      if (this.#stopped !== waiting) return;
+      if (trace.lines !== null) trace.write(`${this.#name} goes on`);
+      this.#stopped = null;
+      // It meets in any order all that has come meanwhile. The lines of one stream keep theirs: `next` takes the first.
+      for (const act of clock.random.some(waiting, waiting.length)) act();
+    });
+  }
+
+  /** Does something in this life only, and not while the isolate is stopped. */
+  #inThisLife(act: () => void): () => void {
+    const life = this.#life;
+    return () => {
+      if (this.#life !== life) return;
+      if (this.#stopped === null) act();
+      else this.#stopped.push(this.#inThisLife(act));
+    };
+  }
+
+  /** After a time by the isolate's clock. */
+  #after(ms: number, act: () => void): void {
+    this.#options.clock.after(Math.ceil(ms / this.#options.rate), this.#inThisLife(act));
+  }
+
+  get #name(): string {
+    const { index, isolate, isolates } = this.#options;
+    return isolates === 1 ? nameOf(index) : `${nameOf(index)}.${isolate}`;
+  }
+
+  // ── Requests ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  invoke(module: ModuleHash, invocation: Invocation, client: Client): void {
+    this.#life.clients.add(client);
+    this.#inThisLife(() => this.#begin(module, invocation, client))();
+  }
+
+  #begin(module: ModuleHash, invocation: Invocation, client: Client): void {
+    const { clock, index } = this.#options;
+    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite } = invocation;
+    const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
+    const execution = this.#life.core.execution({
+      executionId,
+      module,
+      handler,
+      args,
+      environment,
+      location: nameOf(index),
+      plan: PLANS.get(handler)!,
+      retained,
+      repeatKey: executionId,
+      mustNotWrite,
+      undeclaredTables: [],
+    });
+    const running: Running = { invocation, client, guesses: false };
+    const machine: ExecutionMachine = {
+      step: (event) => {
+        const effects = execution.step(event);
+        assertWellFormed(execution);
+        return effects;
+      },
+      get answered() {
+        return execution.answered;
+      },
+    };
+    const driver = new ExecutionDriver(machine, this.#ports(running, { module, handler, args, environment }));
+    this.#life.running.set(running, driver);
+    driver.start();
+  }
+
+  #ports(running: Running, call: Call): ExecutionPorts {
+    const { clock, counts, send } = this.#options;
+    const { random } = clock;
+    const life = this.#life;
+    return {
+      now: () => this.#nowMs,
+      wait: (ms, { done }) => this.#after(ms, done),
+      // Memory is small: some of what it has held is not there any more.
+      peek: (unit) => (random.chance(0.5) ? life.memory.get(unit) : undefined),
+      getMany: (units, { done }) => this.#after(random.between(0, 3), () => done(this.#read(units))),
+      putMany: (entries, { done }) => {
+        this.#put(entries);
+        done();
+      },
+      ask: (server, request, timeoutMs, { done }) => {
+        running.guesses ||= this.#isGuessedIn(request);
+        this.#await(timeoutMs, done, answeredBy, (sending) => {
+          // variant: reply-awaited
+          send({ kind: "lvi-request", server, sending, signedAtMs: clock.nowMs + this.offsetMs, request });
+        });
+      },
+      follow: (server, followup, timeoutMs, { done }) =>
+        this.#await(timeoutMs, done, followupAnsweredBy, (sending) =>
+          send({ kind: "followup", server, sending, followup }),
+        ),
+      // Nothing depends on it.
+      alarm: (_server, _alarm, _timeoutMs, { done }) => done(),
+      takeTurn: (after, takeCpu, { done }) => {
+        if (after === "reply") counts.add("run put off until its confirmation");
+        this.#after(random.between(0, 60), () => {
+          takeCpu();
+          done();
+        });
+      },
+      host: {
+        deriveAccessSet: (snapshot) => locationHost.deriveAccessSet(call, snapshot),
+        recordHandler: (snapshot, options) => locationHost.recordHandler(call, snapshot, options),
+        runHandler: (snapshot, set, options) => {
+          // variant: speculation-host
+          return locationHost.runHandler(call, snapshot, set, options);
+        },
+      },
+      answer: (answer, { done }) => {
+        if (running.guesses && answer.kind === "outcome") {
+          if (answer.path === "speculative") counts.add("absence guessed, rightly");
+          else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
+        }
+        if (life.clients.delete(running.client)) running.client(answer.kind === "outcome" ? answer.outcome : null);
+        done();
+        this.#listen();
+      },
+      warn: (code) => {
+        if (code === "set_left") counts.add("read/write set given up");
+        if (code === "wrote_on_get") counts.add("GET that was about to write");
+      },
+      failed: (error) => {
+        throw error;
+      },
+      finished: () => void life.running.delete(running),
+      endsBeforeEvent: () => false,
+      endsBeforeEffect: (effect) => this.#endsBefore(effect, running.invocation),
+    };
+  }
+
+  #endsBefore(effect: Effect, { args }: Invocation): boolean {
+    const { faults, clock, counts, trace } = this.#options;
+    trace.mix(effect.kind.length);
+    const ending = ENDINGS.get(effect.kind);
+    if (faults.end > 0 && ending !== undefined && clock.random.chance(faults.end)) {
+      counts.add(ending);
+      this.crash();
+      return true;
+    }
+    if (trace.lines !== null) trace.write(`${this.#name}: ${args.operation} ${describeLocationEffect(effect)}`);
+    return false;
+  }
+
+  #isGuessedIn({ units }: LviRequest): boolean {
+    return (
+      units?.some((accessed) => {
+        const version = accessed.mode === "write" ? null : accessed.version;
+        return version?.commitId === NO_COMMIT && this.#read([accessed.unit]).size === 0;
+      }) ?? false
+    );
+  }
+
+  /** One attempt. An answer that comes after its time is not heard. */
+  #await<T>(
+    timeoutMs: number,
+    done: (answered: Answered<T>) => void,
+    answeredIn: (reply: Reply) => Answered<T>,
+    send: (sending: number) => void,
+  ): void {
+    const { isolate, isolates } = this.#options;
+    const { sendings } = this.#life;
+    const sending = isolate + isolates * ++this.#sent;
+    const hear = (answered: Answered<T>): void => {
+      if (sendings.delete(sending)) done(answered);
+    };
+    sendings.set(sending, (reply) => hear(answeredIn(reply)));
+    send(sending);
+    this.#after(timeoutMs, () => hear({ kind: "unanswered", reason: "too late" }));
+  }
+
+  receive(message: ToLocation): void {
+    this.#inThisLife(() => {
+      const { sendings } = this.#life;
+      // variant: reply-heard
+      sendings.get(message.sending)?.(message.reply);
+    })();
+  }
+
+  // ── The cache: the memory of this isolate, and behind it what all of the location share ─────────────────────────
+
+  #read(units: readonly UnitId[]): ReadonlyMap<UnitId, Entry> {
+    const { cache, clock } = this.#options;
+    const { memory } = this.#life;
+    const found = new Map<UnitId, Entry>();
+    for (const unit of units) {
+      let entry = clock.random.chance(0.5) ? memory.get(unit) : undefined;
+      if (entry === undefined && (entry = cache.get(unit)) !== undefined) memory.put(unit, entry);
+      if (entry !== undefined) found.set(unit, entry);
+    }
+    return found;
+  }
+
+  #put(entries: readonly CachePut[]): void {
+    for (const { unit, entry, disproved } of entries) {
+      this.#life.memory.put(unit, entry, disproved);
+      this.#options.cache.put(unit, entry, disproved);
+    }
+  }
+
+  // ── Listening ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A request was answered. */
+  #listen(): void {
+    const { index, listening } = this.#options;
+    if (listening === null) return;
+    tell(this.#life.core, { kind: "free", location: nameOf(index), atMs: this.#nowMs }, this.#listeningPorts);
+  }
+
+  readonly #listeningPorts: ListeningPorts = {
+    now: () => this.#nowMs,
+    listen: (server, question, told, ended) => {
+      const { trace, listen, updatesMs } = this.#options;
+      const { streams } = this.#life;
+      if (trace.lines !== null) trace.write(`${this.#name} listens to server ${server}: ${JSON.stringify(question)}`);
+      const isOver = (inOrder: boolean): void => {
+        if (trace.lines !== null) trace.write(`${this.#name} listens no more`);
+        streams.delete(stream);
+        ended(inOrder);
+      };
+      const hear = (line: string): void => {
+        if (trace.lines !== null) trace.write(`${this.#name} is told ${line.trim()}`);
+        // variant: update-heard
+        told([line]);
+      };
+      const arrived = this.#inThisLife(() => stream.next(hear, isOver));
+      const stream = listen(server, question, arrived);
+      streams.add(stream);
+      this.#after(updatesMs + LISTENING_GRACE_MS, () => stream.giveUp(isOver));
+    },
+    holds: (unit) => this.#life.memory.holds(unit),
+    refresh: (entries) => this.#life.memory.refresh(entries, this.#options.counts),
+    // Nobody asks for it: the server of the simulation mints no session.
+    hear: () => undefined,
+    wake: (ms, done) => this.#after(ms, done),
+  };
+}
+
+function answeredBy(reply: Reply): Answered<LviReply> {
+  if (typeof reply !== "string") return { kind: "reply", reply };
+  return { kind: reply === "not leading" ? "not-leading" : "unanswered", reason: reply };
+}
+
+function followupAnsweredBy(reply: Reply): Answered<FollowupResult> {
+  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection")
+    return { kind: "unanswered", reason: "It was not answered by a leader." };
+  return { kind: "reply", reply };
+}
